@@ -1,0 +1,118 @@
+"""What an agent is: somebody who is briefed, and then meets a trial step by step, seeing percepts and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+
+from ..paradigms import Answer, NetworkView, Percept, ResponseKind, Truth
+
+Outcome = Literal["answered", "omitted", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """What an agent is told before a trial.
+
+    Parameters
+    ----------
+    paradigm : its name
+    title : its full title
+    language : of the texts, such as ``en``
+    instructions : neutral instructions from the paradigm
+    asks : the distinct response kinds of the trial, in order of first use; each writes its legend for a kind of reader
+    network : what a network sees of this paradigm (task, head, offset), or None
+    """
+
+    paradigm: str
+    title: str
+    language: str
+    instructions: str
+    asks: tuple[ResponseKind, ...]
+    network: NetworkView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An agent's answer to one question.
+
+    Parameters
+    ----------
+    value : the answer, or None when the outcome is not ``answered``
+    rt_ms : reaction time where one means something, from the onset of the question
+    raw : the raw form: key, click positions, text, logits; fit for JSON
+    outcome : ``answered``, ``omitted`` (the window passed) or ``invalid`` (an answer outside the allowed ones)
+    notes : measured extras for the event log, such as latency_ms, attempts, tokens, late presses; fit for JSON
+    """
+
+    value: Answer | None
+    rt_ms: float | None = None
+    raw: Any = None
+    outcome: Outcome = "answered"
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How one display was really shown. Times in ms from the start of the session's clock."""
+
+    planned_ms: float | None
+    onset_ms: float
+    shown_ms: float
+    planned_frames: int | None
+    shown_frames: int
+    dropped_frames: int
+
+
+@runtime_checkable
+class Mind(Protocol):
+    """One fresh mind per trial."""
+
+    def step(self, percept: Percept) -> Awaitable[Response | None]:
+        """Take one step; a Response exactly when ``percept.ask`` is set."""
+        ...
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Somebody who can take trials.
+
+    Class attributes: ``kind`` (participant, simulated, chat, network, chance, ideal, capacity, recorded); ``oracle``: whether its minds are handed the truth.
+    Optional abilities, looked up by the runner:
+
+    * ``mind.prepare(displays)``: every display that may come, before the first step (a window uploads them);
+    * ``mind.shown()``: a list of :class:`Shown`, one per display of the last step;
+    * ``mind.attach(journal)``: a journal to which paid replies are written before they are used, and from which they are replayed after a kill;
+    * ``agent.answer(briefings, trials)``: many trials in one batch, proven equal to stepping;
+    * ``agent.settings()``: everything that shaped the answers, fit for JSON, without secrets;
+    * ``agent.close()``.
+    """
+
+    kind: ClassVar[str]
+    oracle: ClassVar[bool]
+    name: str
+
+    def start(self, briefing: Briefing) -> Mind: ...
+
+
+class OracleMind(Protocol):
+    """The mind of a declared oracle: it is handed the truth through a separate argument."""
+
+    def step(self, percept: Percept, truth: Truth) -> Awaitable[Response | None]: ...
+
+
+class BatchAgent(Protocol):
+    """An agent that is fast in batches."""
+
+    def answer(self, briefings: Sequence[Briefing], trials: Sequence[Sequence[Percept]]) -> list[list[Response | None]]: ...
+
+
+class Journal(Protocol):
+    """Where a mind keeps what was paid for, per trial; on disk before it is used."""
+
+    def replies(self) -> Sequence[Mapping[str, Any]]: ...
+
+    def store(self, reply: Mapping[str, Any]) -> None: ...
+
+    def note(self, event: Mapping[str, Any]) -> None: ...

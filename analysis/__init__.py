@@ -1,0 +1,1 @@
+"""What it means: curves, figures and the report."""

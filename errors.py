@@ -1,0 +1,40 @@
+"""The errors a user may meet. Each one is a sentence that says what happened and what to do.
+
+The command line prints these without a traceback; anything else that escapes is a bug of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class SpanLabError(Exception):
+    """A problem that the user can mend. ``str(error)`` is the whole message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in a file.
+
+    Parameters
+    ----------
+    where : file and line, such as ``vsr.yaml:14``
+    key : the key or step that it concerns, such as ``timeline step 2 > show``
+    message : what was expected, what was found, and the nearest valid name when there is one
+    """
+
+    where: str
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where} {self.key}: {self.message}" if self.key else f"{self.where} {self.message}"
+
+
+class ParadigmError(SpanLabError):
+    """Everything that is wrong with a paradigm file, reported at once."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))

@@ -1,0 +1,111 @@
+"""Response kinds: what may be answered, how people, chat models and networks give the answer, and how it is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ...components import Component, Registry
+
+#: One value (a choice) or several (cells, in the order of output). Plain Python, fit for JSON.
+Answer = int | str | tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A clickable area of the canvas, in canvas units, and the value that a click in it stands for."""
+
+    value: int | str
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """How a person answers.
+
+    Parameters
+    ----------
+    keys : key name (as PsychoPy calls it) to value; several keys may stand for the same value
+    regions : clickable areas
+    several : whether more than one value makes the answer; marks are then shown and a done button (or Return) ends it
+    take : the number of values expected when ``several``
+    """
+
+    keys: tuple[tuple[str, int | str], ...] = ()
+    regions: tuple[Region, ...] = ()
+    several: bool = False
+    take: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemScore:
+    """The score of one item of an answer: one row of the response table.
+
+    ``serial_position`` and ``output_position`` count from 1; None leaves the step's own recorded value in place.
+    """
+
+    answer: int | str | None
+    correct_answer: int | str | None
+    correct: bool
+    serial_position: int | None = None
+    output_position: int | None = None
+
+
+class ResponseKind(Component):
+    """The base of every response kind. All positions are numbered from 0 inside, and from 1 in what people and models read."""
+
+    def allows(self, value: Any) -> bool:
+        """Whether ``value`` is an answer that can be given."""
+        raise NotImplementedError
+
+    def question(self) -> str:
+        """The words of the question at the moment of asking; never hints at the answer."""
+        raise NotImplementedError
+
+    def legend(self, reader: Literal["participant", "words"]) -> str:
+        """How to answer, for the instructions: what to press and click, or what to write."""
+        raise NotImplementedError
+
+    def surface(self) -> Surface:
+        """How a person answers."""
+        raise NotImplementedError
+
+    def parse(self, text: str) -> Answer | None:
+        """The answer in a reply, or None when there is no unambiguous allowed one."""
+        raise NotImplementedError
+
+    def write(self, answer: Answer) -> str:
+        """The reply that a perfect writer would give; ``parse`` reads it back."""
+        raise NotImplementedError
+
+    def from_logits(self, logits: np.ndarray, offset: int = 0, all_classes: bool = False) -> Answer | None:
+        """The answer that a network's outputs (its whole head) stand for.
+
+        ``offset`` is the first class that belongs to this question. With ``all_classes`` the whole head is read out, and a class that belongs to no allowed answer
+        gives None (an invalid answer)."""
+        raise NotImplementedError
+
+    def target(self, answer: Answer) -> int | tuple[int, ...]:
+        """The class (or classes, for a multi-hot head) that a network is trained towards, before the offset."""
+        raise NotImplementedError
+
+    def guess(self, random: np.random.RandomState) -> Answer:
+        """A uniformly random allowed answer."""
+        raise NotImplementedError
+
+    def chance(self) -> float:
+        """The probability that one scored item is correct when guessing."""
+        raise NotImplementedError
+
+    def score(self, answer: Answer | None, correct: Answer) -> Sequence[ItemScore]:
+        """One score per scored item; ``answer`` is None when it was omitted or invalid."""
+        raise NotImplementedError
+
+
+RESPONSES: Registry[ResponseKind] = Registry("response kind", "spanlab.responses")

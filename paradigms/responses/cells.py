@@ -1,0 +1,107 @@
+"""Several cells of a grid, in any order: free recall."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+
+from .base import RESPONSES, Answer, ItemScore, Region, ResponseKind, Surface
+
+
+def _box(value: Any) -> Any:
+    return tuple(float(v) for v in value) if isinstance(value, list) and all(isinstance(v, (int, float)) for v in value) else value
+
+
+@RESPONSES.register
+class Cells(ResponseKind):
+    """Several different cells of a square grid, in any order. Cells are numbered from 0, row by row."""
+
+    name: ClassVar[str] = "cells"
+
+    grid: Annotated[int, Field(ge=2, le=20)] = Field(description="rows and columns of the grid")
+    take: Annotated[int, Field(ge=1)] = Field(description="how many cells the answer must have")
+    within: Annotated[tuple[float, float, float, float], BeforeValidator(_box)] = Field(
+        (0.0, 0.0, 96.0, 96.0), description="the part of the canvas that the grid covers, as [x0, y0, x1, y1]"
+    )
+
+    @model_validator(mode="after")
+    def _possible(self) -> Cells:
+        if self.take > self.grid**2:
+            raise ValueError(f"cannot take {self.take} of {self.grid**2} cells")
+        return self
+
+    def allows(self, value: Any) -> bool:
+        return (
+            isinstance(value, tuple)
+            and len(value) == self.take
+            and len(set(value)) == len(value)
+            and all(isinstance(cell, int) and not isinstance(cell, bool) and 0 <= cell < self.grid**2 for cell in value)
+        )
+
+    def question(self) -> str:
+        many = "1 cell" if self.take == 1 else f"{self.take} different cells"
+        return f"Answer with {many}, each as row,column from 1,1 (top left) to {self.grid},{self.grid} (bottom right), separated by semicolons."
+
+    def legend(self, reader: Literal["participant", "words"]) -> str:
+        if reader == "words":
+            return self.question().replace(f"with {'1 cell' if self.take == 1 else f'{self.take} different cells'}", "with as many cells as you are asked for")
+        return "Click on the cells in any order; click again to take a mark away. Then click on Done or press Return."
+
+    def surface(self) -> Surface:
+        x0, y0, x1, y1 = self.within
+        width, height = (x1 - x0) / self.grid, (y1 - y0) / self.grid
+        regions = tuple(
+            Region(cell, x0 + width * (cell % self.grid), y0 + height * (cell // self.grid), x0 + width * (cell % self.grid + 1), y0 + height * (cell // self.grid + 1))
+            for cell in range(self.grid**2)
+        )
+        return Surface(regions=regions, several=True, take=self.take)
+
+    def parse(self, text: str) -> Answer | None:
+        """Read ``row,column`` pairs; None unless there are exactly ``take`` different ones inside the grid."""
+        pairs = re.findall(r"(?<![\d,])\(?\s*(\d+)\s*,\s*(\d+)\s*\)?(?!\s*,?\s*\d*\s*,\s*\d+\s*,)", text)
+        numbers = re.findall(r"\d+", text)
+        if len(numbers) != 2 * len(pairs) or any(not 1 <= int(n) <= self.grid for n in numbers):
+            return None
+        cells = tuple((int(row) - 1) * self.grid + int(column) - 1 for row, column in pairs)
+        return cells if self.allows(cells) else None
+
+    def write(self, answer: Answer) -> str:
+        assert isinstance(answer, tuple)
+        return "; ".join(f"{cell // self.grid + 1},{cell % self.grid + 1}" for cell in answer)
+
+    def from_logits(self, logits: np.ndarray, offset: int = 0, all_classes: bool = False) -> Answer | None:
+        own = logits[offset : offset + self.grid**2]
+        return tuple(int(cell) for cell in np.argsort(-own, kind="stable")[: self.take])
+
+    def target(self, answer: Answer) -> int | tuple[int, ...]:
+        return answer if isinstance(answer, tuple) else (int(answer),)
+
+    def guess(self, random: np.random.RandomState) -> Answer:
+        return tuple(int(cell) for cell in random.permutation(self.grid**2)[: self.take])
+
+    def chance(self) -> float:
+        return self.take / self.grid**2
+
+    def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
+        """One score per presented item (``correct`` is in presentation order), then one per intrusion."""
+        given = answer if isinstance(answer, tuple) else ()
+        presented = correct if isinstance(correct, tuple) else (correct,)
+        scores = [
+            ItemScore(
+                answer=cell if cell in given else None,
+                correct_answer=cell,
+                correct=cell in given,
+                serial_position=position,
+                output_position=given.index(cell) + 1 if cell in given else None,
+            )
+            for position, cell in enumerate(presented, start=1)
+        ]
+        scores += [
+            ItemScore(answer=cell, correct_answer=None, correct=False, output_position=position)
+            for position, cell in enumerate(given, start=1)
+            if cell not in presented
+        ]
+        return scores

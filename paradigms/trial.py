@@ -1,0 +1,133 @@
+"""A compiled trial: an immutable list of steps, the same on every machine and for every agent.
+
+Every step is in two halves that never mix: the *percept*, which is all that an agent may see, and the *truth*, which is for scoring and for the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..stimuli import Stimulus
+from .responses import Answer, ResponseKind
+
+#: How an answer went, as far as feedback may tell it.
+Verdict = Literal["right", "wrong", "missed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """One stimulus for a time.
+
+    Parameters
+    ----------
+    stimulus : what is shown
+    ms : for how long; None = until the participant goes on or answers
+    for_machines : whether this is the display of its step that machines get (otherwise they get the first)
+    """
+
+    stimulus: Stimulus
+    ms: float | None = None
+    for_machines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question: which answers are possible and when the window for them closes.
+
+    Parameters
+    ----------
+    kind : the response kind with its public parameters
+    ends : whether the step ends with the answer or only when its displays are over
+    window_ms : time for the answer from the onset of the step; None = self-paced
+    no_answer_means : the answer that silence stands for (go/no-go), or None
+    counts : which press counts when there are several
+    late : what becomes of a press after the window: ignored, or recorded as such
+    """
+
+    kind: ResponseKind
+    ends: Literal["on_answer", "on_time"] = "on_answer"
+    window_ms: float | None = None
+    no_answer_means: Answer | None = None
+    counts: Literal["first", "last"] = "first"
+    late: Literal["ignore", "record"] = "record"
+
+
+@dataclass(frozen=True, slots=True)
+class Percept:
+    """All that an agent may see of a step.
+
+    Parameters
+    ----------
+    phase : such as ``present`` or ``probe``
+    displays : in sequence, at least one
+    ask : the question, or None
+    model_step : False for steps that only people get (fixation, intervals, masks, tones)
+    """
+
+    phase: str
+    displays: tuple[Display, ...]
+    ask: Ask | None = None
+    model_step: bool = True
+
+    @property
+    def for_machine(self) -> Display:
+        """The one display that machines get: the one so marked, else the first."""
+        return next((display for display in self.displays if display.for_machines), self.displays[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What only scoring, the record and declared oracles may see.
+
+    Parameters
+    ----------
+    answer : the correct answer, or None when nothing is asked
+    record : serial position and whatever else the step records, by column
+    chance : probability that a uniformly random allowed answer scores as correct, per scored item
+    """
+
+    answer: Answer | None = None
+    record: Mapping[str, Any] = field(default_factory=dict)
+    chance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One model time step, with at most one question.
+
+    ``feedback`` is set on feedback steps: one percept per verdict on the answer before, from which the runner picks; ``percept`` is then that for ``missed``.
+    """
+
+    index: int
+    percept: Percept
+    truth: Truth
+    feedback: Mapping[Verdict, Percept] | None = None
+
+    def shown_after(self, verdict: Verdict) -> Percept:
+        """The percept of this step, given the verdict on the last answer."""
+        return self.feedback[verdict] if self.feedback is not None else self.percept
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One compiled trial.
+
+    ``trial_id`` is a hash of paradigm, version, generator, factor levels and seed; ``fingerprint()`` (see ``paradigms.identity``) hashes the content.
+    """
+
+    paradigm: str
+    version: int
+    generator: str
+    levels: Mapping[str, Any]
+    seed: int
+    trial_id: str
+    set_size: int | None
+    list_length: int | None
+    steps: tuple[Step, ...]
+
+    @property
+    def asks(self) -> int:
+        """The number of questions."""
+        return sum(step.percept.ask is not None for step in self.steps)

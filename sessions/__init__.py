@@ -1,0 +1,1 @@
+"""Who meets what: the one runner, and the record of what happened."""

@@ -1,0 +1,118 @@
+"""A scene: a background and an ordered list of primitives on a 96 × 96 canvas.
+
+x runs to the right and y down from the top left corner; coordinates are those of pixel centres, corners are inclusive, and fractions are truncated toward zero
+when a primitive is drawn at scale 1 (the drawing conventions of the WorM benchmark, so that its frames can be matched to the pixel).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Width and height of the canvas.
+CANVAS = 96
+
+Colour = tuple[int, int, int]
+
+BACKGROUND: Colour = (214, 214, 214)
+#: The named colours of the benchmark.
+COLOURS: dict[str, Colour] = {
+    "red": (238, 29, 35),
+    "green": (58, 181, 74),
+    "gray": BACKGROUND,
+    "black": (0, 0, 0),
+    "white": (255, 255, 255),
+    "ink": (30, 30, 30),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rectangle:
+    """A box with inclusive corners; ``radius`` > 0 rounds them. The fill is painted first, the outline grows inward."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    fill: Colour | None = None
+    outline: Colour | None = None
+    width: int = 1
+    radius: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A straight line with both ends inclusive."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    colour: Colour
+    width: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ellipse:
+    """An ellipse inside an inclusive box."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    fill: Colour | None = None
+    outline: Colour | None = None
+    width: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Polygon:
+    """A filled polygon."""
+
+    points: tuple[tuple[float, float], ...]
+    fill: Colour
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """A shaft from (x0, y0) to (x1, y1) with an open head of ``head`` × its length at the second end."""
+
+    x0: int
+    y0: int
+    x1: int
+    y1: int
+    colour: Colour
+    width: int = 1
+    head: float = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text centred at (x, y); ``size`` is the height of the font in canvas units."""
+
+    x: float
+    y: float
+    text: str
+    colour: Colour
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """Raw RGB pixels, ``width`` × ``height``, with the top left corner at (x, y)."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    rgb: bytes
+
+
+Primitive = Rectangle | Line | Ellipse | Polygon | Arrow | Text | Image
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is on the canvas, in drawing order."""
+
+    primitives: tuple[Primitive, ...] = ()
+    background: Colour = BACKGROUND

@@ -1,0 +1,34 @@
+"""The base of every stimulus, and the registry of those that a YAML file can show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..components import Component, Registry
+from .scene import BACKGROUND, Colour, Primitive, Scene
+
+
+class Stimulus(Component):
+    """What is shown, in the terms of the experiment.
+
+    A stimulus says what is where, in an order that depends on positions alone: two stimuli that look the same *are* equal (validators sort cells), so nothing about
+    presentation order or role can be read off it.
+    """
+
+    def primitives(self) -> Iterable[Primitive]:
+        """What to draw, in drawing order, in canvas units."""
+        raise NotImplementedError
+
+    def words(self) -> str:
+        """What a reader without eyes is told: unambiguous and complete."""
+        raise NotImplementedError
+
+    def background(self) -> Colour:
+        return BACKGROUND
+
+    def scene(self) -> Scene:
+        """The stimulus as a scene."""
+        return Scene(tuple(self.primitives()), self.background())
+
+
+STIMULI: Registry[Stimulus] = Registry("stimulus", "spanlab.stimuli")
