@@ -1,0 +1,79 @@
+"""What every test may count on: a home of its own for PsychoPy, and a screen that is not the user's.
+
+* ``HOME`` points at a temporary folder (PsychoPy writes ``~/.psychopy3``); the real one is in ``REAL_HOME``.
+* ``DISPLAY`` is unset: without the ``screen`` fixture, a test runs as on a machine without a display, also on a desktop.
+* ``screen`` starts one Xvfb per test process and sets ``DISPLAY`` for the test, so windows of parallel processes never see each other's keys.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def _private_home() -> None:
+    if "REAL_HOME" not in os.environ:
+        os.environ["REAL_HOME"] = str(Path.home())
+    home = tempfile.mkdtemp(prefix="spanlab-home-")
+    owner = os.getpid()
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(home, ignore_errors=True))
+    os.environ["HOME"] = home
+    os.environ["PSYCHOPYNOPACKAGES"] = "1"  # else PsychoPy rewrites PYTHONPATH and PATH
+    # matplotlib (imported by PsychoPy) builds its font cache once and not per process
+    os.environ.setdefault("MPLCONFIGDIR", str(Path(tempfile.gettempdir()) / f"spanlab-matplotlib-{os.getuid() if hasattr(os, 'getuid') else 0}"))
+
+
+_private_home()
+if sys.platform.startswith("linux"):
+    os.environ.pop("DISPLAY", None)
+    os.environ.pop("WAYLAND_DISPLAY", None)
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the repository."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def _xvfb() -> Iterator[str]:
+    """One Xvfb for this test process; its display, such as ``:3``."""
+    server = shutil.which("Xvfb")
+    if server is None:
+        pytest.fail("Xvfb is missing; run 'make setup', or: sudo apt-get install xvfb")
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [server, "-displayfd", str(writer), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"],
+        pass_fds=[writer],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "HOME": "/tmp"},
+    )
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        number = pipe.readline().strip()
+    if not number:
+        pytest.fail("Xvfb did not start; try it by hand: Xvfb :99")
+    yield f":{number}"
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.fixture
+def screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str | None:
+    """A display for the test, not the user's own on Linux; None on macOS and Windows, where the real screen is used."""
+    if not sys.platform.startswith("linux"):
+        return None
+    display = request.getfixturevalue("_xvfb")
+    monkeypatch.setenv("DISPLAY", display)
+    return display
