@@ -1,0 +1,5 @@
+"""Published human curves: tidy CSV files with their sources, and their reader. Read-only."""
+
+from .published import PUBLISHED_COLUMNS, published, studies
+
+__all__ = ["PUBLISHED_COLUMNS", "published", "studies"]
