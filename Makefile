@@ -1,0 +1,38 @@
+# make demo        everything, from an empty machine to a report       make demo ARGS=--me   with you as the participant
+# make test        style, types and the quick tests (minutes)          make test-all         also kills, soaks and servers
+# make setup       only the set-up                                     make bench            speed, measured here
+# make lint        only style and types                                make clean            remove what these made, except data
+# Every target sets up what it needs; a second run starts at once.
+
+PYTEST_WORKERS ?= 2
+ARGS ?=
+
+.PHONY: help setup demo lint test test-all bench clean
+
+help:
+	@sed -n '1,/^$$/s/^# //p' Makefile
+
+setup:
+	@scripts/setup.sh
+
+demo: setup
+	@.venv/bin/spanlab demo $(ARGS)
+
+lint: setup
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/pyright
+
+# Files are kept together on one worker, so that what a file sets up once is set up once.
+test: lint
+	@.venv/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile $(ARGS)
+
+test-all: lint
+	@.venv/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile -m "slow or not slow" $(ARGS)
+
+bench: setup
+	@.venv/bin/python benchmarks/run.py $(ARGS)
+
+clean:
+	rm -rf .venv build dist *.egg-info .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
