@@ -1,0 +1,166 @@
+"""Where a chat model is served and with which key, and what to say when it cannot be reached.
+
+A key is read from the environment at the moment it is used. It is in no attribute, record or message of ours, and what a server says is quoted only after
+anything that looks like a key has been taken out.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import ipaddress
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from ...errors import SpanLabError
+
+OPENAI_URL = "https://api.openai.com/v1"
+URL_VARIABLE = "OPENAI_BASE_URL"
+_NO_KEY = "none"
+_LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|pk|key|Bearer)[-_ ][^\s'\",;]{6,}", re.IGNORECASE)
+
+
+class EndpointError(SpanLabError):
+    """The endpoint did not give a reply.
+
+    Parameters
+    ----------
+    message : one sentence: what happened and what to do
+    permanent : whether asking again, unchanged, cannot help (a bad key, an unknown model)
+    status : HTTP status, when there was one
+    """
+
+    def __init__(self, message: str, permanent: bool = True, status: int | None = None) -> None:
+        super().__init__(message)
+        self.permanent = permanent
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An OpenAI-compatible server.
+
+    Parameters
+    ----------
+    base_url : address up to and including ``/v1``; None = the environment's ``OPENAI_BASE_URL``, or else the OpenAI API
+    key_variable : the environment variable that holds the key; None = the server needs none
+    """
+
+    base_url: str | None = None
+    key_variable: str | None = "OPENAI_API_KEY"
+
+    @property
+    def url(self) -> str:
+        """The address as it is used; it may contain secrets, so show ``public`` instead."""
+        return (self.base_url or os.environ.get(URL_VARIABLE, "").strip() or OPENAI_URL).rstrip("/")
+
+    @property
+    def _parts(self) -> SplitResult:
+        try:
+            parts = urlsplit(self.url)
+            if parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0):
+                return parts
+        except ValueError:
+            pass
+        source = "the base URL" if self.base_url else URL_VARIABLE
+        raise EndpointError(f"{source} is not a web address; it should look like {OPENAI_URL} or http://localhost:8000/v1")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the server is on this machine."""
+        host = self._parts.hostname or ""
+        if host == "localhost" or host.endswith(".localhost"):
+            return True
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def public(self) -> str:
+        """The address without user name, password and query."""
+        parts = self._parts
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+    @property
+    def identity(self) -> str:
+        """``public``, but without the port on this machine: local servers get another one at every start."""
+        parts = self._parts
+        return f"{parts.scheme}://{parts.hostname}{parts.path}" if self.is_local else self.public
+
+    def key(self) -> str:
+        """The key, for the client alone.
+
+        Raises
+        ------
+        EndpointError
+            when a key is needed and missing, or holds what no key holds.
+        """
+        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+        if not key:
+            if self.key_variable is None or self.is_local:
+                return _NO_KEY
+            raise EndpointError(
+                f"no key for {self.public}: set the environment variable {self.key_variable}, or set {URL_VARIABLE} to the server that you mean"
+            )
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise EndpointError(f"the key in {self.key_variable} holds a space, a line break or a character that no key has; set it again")
+        return key
+
+    def check(self) -> None:
+        """Raise an :class:`EndpointError` for all that can be known to be wrong before the first request."""
+        self.key()
+        if importlib.util.find_spec("openai") is None:
+            raise EndpointError("chat models need the openai package: pip install 'spanlab[chat]'")
+
+    def redact(self, text: str) -> str:
+        """``text`` in one line, cut to 200 characters, without the key and whatever looks like one."""
+        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+        for secret in filter(None, (key, self._parts.password, self._parts.query)):
+            text = text.replace(secret, "[hidden]")
+        text = " ".join(_LOOKS_LIKE_A_KEY.sub("[hidden]", text).split())
+        return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _said(error: Any, endpoint: Endpoint) -> str:
+    """What the server itself said, ready to be quoted."""
+    body = error.body
+    message = body.get("message") or body.get("detail") if isinstance(body, dict) else body
+    text = endpoint.redact(str(message or ""))
+    return f" ({text})" if text else ""
+
+
+def explain(error: Exception, endpoint: Endpoint, model: str, timeout_s: float, max_retries: int) -> EndpointError:
+    """An exception of the openai client as one sentence."""
+    import openai
+
+    where = endpoint.public
+    tries = f"in {max_retries + 1} tries" if max_retries else "at the first try"
+    if isinstance(error, openai.APITimeoutError):
+        return EndpointError(f"{where} gave no reply within {timeout_s:g} s ({tries}); try again later, or raise the setting timeout_s", permanent=False)
+    if isinstance(error, openai.APIConnectionError):
+        cause = endpoint.redact(str(error.__cause__ or error))
+        return EndpointError(f"no connection to {where} {tries} ({cause}); is the server running, and is {URL_VARIABLE} right?", permanent=False)
+    if not isinstance(error, openai.APIStatusError):
+        return EndpointError(f"{where} answered, but not as a chat-completions server does; is {URL_VARIABLE} right (it usually ends in /v1)?", permanent=False)
+    status = error.status_code
+    if status == 401:  # its text is not quoted: some servers repeat a part of the key
+        remedy = f"check {endpoint.key_variable}" if endpoint.key_variable else "it wants a key"
+        return EndpointError(f"{where} refused the key; {remedy}", status=status)
+    if status == 403:
+        return EndpointError(f"{where} does not allow this key to use the model '{model}'; choose another model or ask its owner", status=status)
+    said = _said(error, endpoint)
+    if status == 404:
+        if error.code == "model_not_found" or "model" in said.lower():
+            return EndpointError(f"{where} knows no model '{model}'{said}; check the name after 'chat:'", status=status)
+        return EndpointError(f"there is no chat-completions server at {where}; check {URL_VARIABLE} (it usually ends in /v1)", status=status)
+    if status == 429:
+        if error.code == "insufficient_quota":
+            return EndpointError(f"the account at {where} has no credit left{said}; top it up", status=status)
+        return EndpointError(f"{where} was too busy {tries}{said}; run fewer trials at once, or try again later", permanent=False, status=status)
+    if status in (408, 409) or status >= 500:
+        return EndpointError(f"{where} failed with status {status} {tries}{said}; try again later", permanent=False, status=status)
+    return EndpointError(f"{where} refused the request with status {status}{said}; change the chat settings or the model", status=status)
