@@ -1,1 +1,3 @@
+"""SpanLab: one working-memory experiment, for people and for machines."""
+
 __version__ = "0.1.0"
