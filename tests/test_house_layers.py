@@ -109,8 +109,12 @@ def test_imports_inside_the_package_are_relative() -> None:
     absolute = []
     for module, tree in TREES.items():
         for node in ast.walk(tree):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            else:
+                continue
             absolute += [f"{module}:{node.lineno} imports {name}" for name in names if part(name) == "spanlab"]
     assert not absolute
 
