@@ -1,0 +1,165 @@
+"""The compiler: (paradigm, factor levels, seed, generator) to a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..components import nearest
+from ..errors import ParadigmError, Problem, SpanLabError
+from .expressions import ExpressionError
+from .identity import canonical, digest, stream, trial_id
+from .paradigm import GENERATORS, Generator, Paradigm
+from .problems import show
+from .timeline import MAX_STEPS
+from .trial import Ask, Display, Percept, Step, Trial
+
+_MAX_SEED = 2**63 - 1
+
+
+def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int) -> dict[str, Any]:
+    """All factor levels of a trial, in the order of the file: the given ones; random factors that are not given are drawn from the trial's streams.
+
+    Raises
+    ------
+    SpanLabError
+        for an unknown factor or level, or a crossed factor that is not given.
+    """
+    given = dict(levels or {})
+    for name, level in given.items():
+        paradigm.level(name, level)
+    resolved: dict[str, Any] = {}
+    for name, factor in paradigm.factors.items():
+        if name in given:
+            resolved[name] = given[name]
+        elif factor.mode == "random":
+            resolved[name] = factor.levels[int(stream(paradigm.name, seed, f"factor:{name}").randint(len(factor.levels)))]
+        elif len(factor.levels) == 1:
+            resolved[name] = factor.levels[0]
+        else:
+            raise SpanLabError(f"{paradigm.name}: choose a level of '{name}' ({', '.join(map(str, factor.levels))})")
+    return resolved
+
+
+def compile_trial(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected") -> Trial:
+    """Compile one trial: the same on every machine, for every agent, forever.
+
+    Parameters
+    ----------
+    paradigm : a loaded paradigm
+    levels : a level for every crossed factor; random factors may be given or are drawn
+    seed : 0 ... 2**63 - 1
+    generator : ``corrected`` or ``published``
+
+    Raises
+    ------
+    SpanLabError
+        for wrong levels, seed or generator.
+    ParadigmError
+        when the file cannot be filled in for these levels; with file, line and key.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
+        raise SpanLabError(f"a seed is a whole number from 0 to {_MAX_SEED}; found {show(seed)}")
+    if generator not in GENERATORS:
+        raise SpanLabError(f"the generator is {' or '.join(GENERATORS)}; found {show(generator)}{nearest(generator, GENERATORS)}")
+    resolved = resolve_levels(paradigm, levels, seed)
+    try:
+        env = _draw_all(paradigm, {"generator": generator, **resolved}, seed)
+        steps = _unroll(paradigm, env, seed)
+        sizes = {key: _size(paradigm, key, env, resolved) for key in ("set_size", "list_length")}
+    except ParadigmError as error:
+        at = ", ".join(f"{name} = {level}" for name, level in resolved.items())
+        context = f" (with {at + ', ' if at else ''}seed {seed})"
+        raise ParadigmError([Problem(problem.where, problem.key, problem.message + context) for problem in error.problems]) from None
+    return Trial(
+        paradigm=paradigm.name,
+        version=paradigm.version,
+        generator=generator,
+        levels=resolved,
+        seed=seed,
+        trial_id=trial_id(paradigm.name, paradigm.version, generator, resolved, seed),
+        set_size=sizes["set_size"],
+        list_length=sizes["list_length"],
+        steps=steps,
+    )
+
+
+def _draw_all(paradigm: Paradigm, env: dict[str, Any], seed: int) -> dict[str, Any]:
+    reader = paradigm.reader
+    for draw in paradigm.draws:
+        path = ("draw", draw.name)
+        if draw.sampler is None:
+            assert draw.value is not None
+            env[draw.name] = reader.fill(draw.value, path, env)
+            continue
+        try:
+            env[draw.name] = draw.sampler.build(env).draw(stream(paradigm.name, seed, draw.name))
+        except ValueError as error:
+            raise ParadigmError([reader.document.problem(path, str(error))]) from None
+    return env
+
+
+def _unroll(paradigm: Paradigm, env: dict[str, Any], seed: int) -> tuple[Step, ...]:
+    streams: dict[str, np.random.RandomState] = {}
+
+    def streams_by_name(name: str) -> np.random.RandomState:
+        if name not in streams:
+            streams[name] = stream(paradigm.name, seed, name)
+        return streams[name]
+
+    steps: list[Step] = []
+    asked = False
+    for part, names in paradigm.timeline.unroll(dict(env)):
+        if len(steps) >= MAX_STEPS:
+            raise ParadigmError([paradigm.reader.document.problem(("timeline",), f"more than {MAX_STEPS} steps")])
+        steps.append(part.build(len(steps), names, streams_by_name, asked))
+        asked = asked or steps[-1].percept.ask is not None
+    if not asked:
+        raise ParadigmError([paradigm.reader.document.problem(("timeline",), "a trial without a question: no step asks" if steps else "a trial without steps")])
+    return tuple(steps)
+
+
+def _size(paradigm: Paradigm, key: str, env: Mapping[str, Any], levels: Mapping[str, Any]) -> int | None:
+    template = paradigm.set_size if key == "set_size" else paradigm.list_length
+    if template is None:
+        value = levels.get(key)
+        return value if isinstance(value, int) else None
+    try:
+        value = template(env)
+    except ExpressionError as error:
+        raise ParadigmError([paradigm.reader.document.problem((key,), str(error))]) from None
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ParadigmError([paradigm.reader.document.problem((key,), f"expected a whole number; found {show(value)}")])
+    return value
+
+
+def _display_data(display: Display) -> list[Any]:
+    return [type(display.stimulus).name, display.stimulus.model_dump(mode="json"), display.ms, display.for_machines]
+
+
+def _ask_data(ask: Ask | None) -> list[Any] | None:
+    if ask is None:
+        return None
+    return [type(ask.kind).name, ask.kind.model_dump(mode="json"), ask.ends, ask.window_ms, ask.no_answer_means, ask.counts, ask.late]
+
+
+def percept_bytes(percept: Percept) -> bytes:
+    """A percept as bytes: equal bytes, equal percepts."""
+    return canonical([percept.phase, [_display_data(display) for display in percept.displays], _ask_data(percept.ask), percept.model_step]).encode("ascii")
+
+
+def fingerprint(trial: Trial) -> str:
+    """A hash of everything in a trial: steps, percepts, truth. Golden tests hold it fixed over machines and numpy versions."""
+    steps = [
+        [
+            percept_bytes(step.percept).decode("ascii"),
+            step.truth.answer,
+            dict(step.truth.record),
+            step.truth.chance,
+            {verdict: percept_bytes(percept).decode("ascii") for verdict, percept in (step.feedback or {}).items()},
+        ]
+        for step in trial.steps
+    ]
+    return digest([trial.trial_id, trial.set_size, trial.list_length, dict(trial.levels), steps], length=32)

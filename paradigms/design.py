@@ -1,0 +1,161 @@
+"""Designs: which trials a session or a data set has, in which order. Everything follows from the design and one seed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..components import nearest
+from ..errors import SpanLabError
+from .identity import stream, trial_seed
+from .paradigm import Paradigm
+from .schema import DatasetDesign, SessionDesign, Uniform
+
+#: ms between trials, for people, when a design says nothing (ours)
+DEFAULT_INTERVAL_MS = 1000.0
+_SHUFFLES = 2000
+
+Split = Literal["train", "validation", "test"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTrial:
+    """A trial that is going to happen.
+
+    Parameters
+    ----------
+    block, trial : from 1; practice trials are numbered by themselves
+    levels : of all crossed factors (random ones are drawn when the trial is compiled, unless given)
+    seed : of the trial
+    practice : whether it is practice
+    interval_ms : blank time before the trial, for people
+    """
+
+    block: int
+    trial: int
+    levels: Mapping[str, Any]
+    seed: int
+    practice: bool = False
+    interval_ms: float = DEFAULT_INTERVAL_MS
+
+
+def session_design(paradigm: Paradigm, name: str | None = None) -> SessionDesign:
+    """A named session design; ``human`` when none is named, and one trial of each combination when the paradigm has none.
+
+    Raises
+    ------
+    SpanLabError
+        when there is no such design, or it is a data set.
+    """
+    if name is None and "human" not in paradigm.designs:
+        return SessionDesign()
+    design = paradigm.designs.get(name or "human")
+    if design is None:
+        raise SpanLabError(f"{paradigm.name} has no design '{name}'{nearest(name, paradigm.designs)}; there are {', '.join(paradigm.designs) or 'none'}")
+    if isinstance(design, DatasetDesign):
+        raise SpanLabError(f"the design '{name}' of {paradigm.name} is a data set for networks, not a session for people")
+    return design
+
+
+def plan_session(
+    paradigm: Paradigm, seed: int, design: SessionDesign | None = None, levels: Mapping[str, Any] | None = None, trials: int | None = None
+) -> list[PlannedTrial]:
+    """The trials of a session.
+
+    Parameters
+    ----------
+    seed : of the session
+    design : a session design (:func:`session_design`)
+    levels : levels to use for some factors: one level or a list of them
+    trials : how many trials instead of the design's repetitions: shared out over the combinations as evenly as possible
+
+    Raises
+    ------
+    SpanLabError
+        for unknown factors or levels, or when the design leaves no trials or asks for an impossible order.
+    """
+    design = design or SessionDesign()
+    combinations = _combinations(paradigm, design, levels)
+    random = stream(paradigm.name, seed, "design")
+    repetitions = design.repetitions if trials is None else -(-trials // len(combinations))
+    blocks: list[list[dict[str, Any]]] = []
+    for _ in range(design.blocks if trials is None else 1):
+        for group in _groups(combinations, design.blocked_by, random):
+            pool = [combination for _ in range(repetitions) for combination in group]
+            blocks.append(pool if design.order == "fixed" else _shuffled(pool, random, design.max_run, paradigm.name))
+    planned: list[PlannedTrial] = []
+    for block, pool in enumerate(blocks, start=1):
+        for combination in pool:
+            if trials is not None and len(planned) == trials:
+                break
+            index = len(planned)
+            interval = _interval(design, random)
+            planned.append(PlannedTrial(block, index + 1, combination, trial_seed("session", seed, index), interval_ms=interval))
+    return planned
+
+
+def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1) -> list[PlannedTrial]:
+    """The practice trials of one round (rounds count from 1); empty when the paradigm has no practice."""
+    practice = paradigm.practice
+    if practice is None:
+        return []
+    combinations = paradigm.combinations(practice.factors)
+    random = stream(paradigm.name, seed, f"practice:{round_}")
+    start = (round_ - 1) * practice.trials
+    chosen = [combinations[int(random.randint(len(combinations)))] for _ in range(practice.trials)]
+    return [
+        PlannedTrial(round_, start + n + 1, combination, trial_seed("practice", seed, start + n), practice=True) for n, combination in enumerate(chosen)
+    ]
+
+
+def plan_dataset(paradigm: Paradigm, seed: int, split: Split, count: int, restrict: Mapping[str, Any] | None = None, start: int = 0) -> Iterator[PlannedTrial]:
+    """``count`` trials of one split of a data set, from number ``start`` on, going round the combinations so that each has the same share.
+
+    Splits come from streams of seeds that cannot overlap (:func:`..identity.trial_seed`).
+    """
+    combinations = paradigm.combinations(restrict)
+    for index in range(start, start + count):
+        yield PlannedTrial(1, index + 1, combinations[index % len(combinations)], trial_seed(split, seed, index))
+
+
+def _combinations(paradigm: Paradigm, design: SessionDesign, levels: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    restrict: dict[str, Any] = {**design.factors, **(levels or {})}
+    combinations = [
+        combination
+        for combination in paradigm.combinations(restrict)
+        if not any(combination.get(name) in held for name, held in design.hold_out.items() if name not in (levels or {}))
+    ]
+    if not combinations:
+        raise SpanLabError(f"{paradigm.name}: the design leaves no factor levels to run")
+    return combinations
+
+
+def _groups(combinations: Sequence[dict[str, Any]], blocked_by: Sequence[str], random: np.random.RandomState) -> list[list[dict[str, Any]]]:
+    if not blocked_by:
+        return [list(combinations)]
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for combination in combinations:
+        groups.setdefault(tuple(combination.get(name) for name in blocked_by), []).append(combination)
+    ordered = list(groups.values())
+    return [ordered[n] for n in random.permutation(len(ordered))]
+
+
+def _shuffled(pool: list[dict[str, Any]], random: np.random.RandomState, max_run: int | None, name: str) -> list[dict[str, Any]]:
+    """A random order, uniform among those without a run of the same levels longer than ``max_run``."""
+    for _ in range(_SHUFFLES):
+        order = [pool[n] for n in random.permutation(len(pool))]
+        if max_run is None or max((sum(1 for _ in run) for _, run in itertools.groupby(order)), default=0) <= max_run:
+            return order
+    raise SpanLabError(f"{name}: no order with at most {max_run} trials of the same levels in a row was found; allow longer runs, or run more levels")
+
+
+def _interval(design: SessionDesign, random: np.random.RandomState) -> float:
+    interval = design.interval
+    if isinstance(interval, Uniform):
+        low, high = interval.uniform
+        return round(low + (high - low) * float(random.random_sample()), 3)
+    return DEFAULT_INTERVAL_MS if interval is None else float(interval)

@@ -1,0 +1,226 @@
+"""Expressions in YAML: strings that begin with ``=``, evaluated by simpleeval, never by Python's own ``eval``.
+
+An expression may use numbers, strings, lists, comparisons, arithmetic, indexing, ``and``/``or``/``not``, ``a if b else c``, list comprehensions, the fields of drawn
+values (``item.symbol``) and the functions below. It cannot reach Python objects: attributes are looked up in mappings only, and there are no methods.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from simpleeval import EvalWithCompoundTypes, InvalidExpression
+
+from ..components import nearest
+
+MAX_LENGTH = 500
+MAX_RANGE = 10_000
+
+Environment = Mapping[str, Any]
+
+
+class ExpressionError(ValueError):
+    """An expression that cannot be read or evaluated; the message says why."""
+
+
+def _range(*bounds: int) -> list[int]:
+    numbers = range(*bounds)
+    if len(numbers) > MAX_RANGE:
+        raise ExpressionError(f"range of more than {MAX_RANGE} numbers")
+    return list(numbers)
+
+
+def _zip(*lists: list[Any]) -> list[list[Any]]:
+    if len({len(part) for part in lists}) > 1:
+        raise ExpressionError(f"zip of lists of different lengths ({', '.join(str(len(part)) for part in lists)})")
+    return [list(row) for row in zip(*lists, strict=True)]
+
+
+def _without(values: list[Any], *unwanted: Any) -> list[Any]:
+    return [value for value in values if value not in unwanted]
+
+
+def _flatten(values: list[Any]) -> list[Any]:
+    return [one for value in values for one in (value if isinstance(value, list) else [value])]
+
+
+#: What an expression may call.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "flatten": _flatten,
+    "len": len,
+    "max": max,
+    "min": min,
+    "range": _range,
+    "round": round,
+    "sorted": sorted,
+    "str": str,
+    "sum": sum,
+    "without": _without,
+    "zip": _zip,
+}
+
+
+class _Evaluator(EvalWithCompoundTypes):
+    def __init__(self) -> None:
+        super().__init__(functions=dict(FUNCTIONS))
+
+    def _eval_attribute(self, node: ast.Attribute) -> Any:
+        value = self._eval(node.value)
+        if not isinstance(value, Mapping):
+            raise ExpressionError(f"'.{node.attr}': only drawn values with named fields have fields; this is {_kind(value)}")
+        if node.attr not in value:
+            raise ExpressionError(f"no field '{node.attr}'{nearest(node.attr, value)}; there are {', '.join(map(str, value))}")
+        return value[node.attr]
+
+
+_EVALUATOR = _Evaluator()
+_BARE_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def _kind(value: Any) -> str:
+    return {list: "a list", tuple: "a list", str: "text", int: "a number", float: "a number", bool: "true or false", type(None): "empty"}.get(type(value), "a value")
+
+
+def is_expression(value: Any) -> bool:
+    """Whether a YAML value is an expression."""
+    return isinstance(value, str) and value.startswith("=")
+
+
+class Expression:
+    """A parsed expression.
+
+    Parameters
+    ----------
+    text : with or without the leading ``=``
+
+    Raises
+    ------
+    ExpressionError
+        when it cannot be read.
+    """
+
+    __slots__ = ("_bare", "_tree", "names", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text.removeprefix("=").strip()
+        if not self.text:
+            raise ExpressionError("empty expression after '='")
+        if len(self.text) > MAX_LENGTH:
+            raise ExpressionError(f"expression longer than {MAX_LENGTH} characters")
+        self._bare = self.text if _BARE_NAME.fullmatch(self.text) and self.text not in ("True", "False", "None") else None
+        try:
+            parsed = ast.parse(self.text, mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise ExpressionError(f"cannot read the expression '={self.text}': {getattr(error, 'msg', None) or error}") from None
+        self._tree = parsed.body
+        _refuse_unknown_syntax(self._tree, self.text)
+        self.names = _free_names(self._tree)
+
+    def __call__(self, env: Environment) -> Any:
+        """The value in an environment.
+
+        Raises
+        ------
+        ExpressionError
+            when it cannot be evaluated there.
+        """
+        if self._bare is not None:
+            try:
+                return env[self._bare]
+            except KeyError:
+                raise ExpressionError(f"'{self._bare}' is not known here{nearest(self._bare, env)}") from None
+        _EVALUATOR.names = env  # type: ignore[assignment]
+        _EVALUATOR._max_count = 0
+        try:
+            return _EVALUATOR.eval(self.text, previously_parsed=self._tree)
+        except ExpressionError:
+            raise
+        except InvalidExpression as error:
+            raise ExpressionError(f"'={self.text}': {error}") from None
+        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError) as error:
+            raise ExpressionError(f"'={self.text}': {str(error) or type(error).__name__}") from None
+
+
+_ALLOWED = (
+    ast.Expression, ast.Constant, ast.Name, ast.Load, ast.Store, ast.Attribute, ast.Subscript, ast.Slice, ast.List, ast.Tuple, ast.ListComp, ast.comprehension, ast.IfExp,
+    ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow,
+    ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.Call, ast.Dict,
+)  # fmt: skip
+
+
+def _refuse_unknown_syntax(tree: ast.AST, text: str) -> None:
+    for node in ast.walk(tree):
+        if not isinstance(node, _ALLOWED):
+            raise ExpressionError(f"'={text}': {type(node).__name__.lower()} is not part of the expression language")
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            raise ExpressionError(f"'={text}': no field begins with an underscore")
+        if isinstance(node, ast.Call):
+            if not isinstance(node.func, ast.Name):
+                raise ExpressionError(f"'={text}': there are no methods; functions are {', '.join(FUNCTIONS)}")
+            if node.func.id not in FUNCTIONS:
+                raise ExpressionError(f"'={text}': unknown function '{node.func.id}'{nearest(node.func.id, FUNCTIONS)}")
+            if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+                raise ExpressionError(f"'={text}': functions take plain values only")
+
+
+def _free_names(tree: ast.AST) -> frozenset[str]:
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called and node.id not in bound)
+
+
+class Template:
+    """A YAML value with expressions somewhere inside, read once and filled in many times.
+
+    Parameters
+    ----------
+    value : any YAML value
+    report : called with (path below this value, message) for every expression that cannot be read, or that uses a name not in ``known``
+    known : the names that exist where the value stands; None skips that check
+    """
+
+    __slots__ = ("_fill", "constant")
+
+    def __init__(self, value: Any, report: Callable[[tuple[str | int, ...], str], None], known: Iterable[str] | None = None) -> None:
+        names = None if known is None else frozenset(known)
+        self._fill = self._build(value, (), report, names)
+        #: whether there is no expression inside
+        self.constant = self._fill is None
+        if self._fill is None:
+            self._fill = lambda _env: value
+
+    def _build(self, value: Any, path: tuple[str | int, ...], report: Any, known: frozenset[str] | None) -> Callable[[Environment], Any] | None:
+        if is_expression(value):
+            try:
+                expression = Expression(value)
+            except ExpressionError as error:
+                report(path, str(error))
+                return lambda _env: None
+            for name in sorted(expression.names - known) if known is not None else ():
+                report(path, f"'{value}' uses '{name}', which is not known here{nearest(name, known or ())}")
+            return expression
+        if isinstance(value, dict):
+            parts = {key: self._build(inner, (*path, key), report, known) for key, inner in value.items()}
+            if all(part is None for part in parts.values()):
+                return None
+            return lambda env: {key: (value[key] if part is None else part(env)) for key, part in parts.items()}
+        if isinstance(value, list):
+            items = [self._build(inner, (*path, n), report, known) for n, inner in enumerate(value)]
+            if all(item is None for item in items):
+                return None
+            return lambda env: [(value[n] if item is None else item(env)) for n, item in enumerate(items)]
+        return None
+
+    def __call__(self, env: Environment) -> Any:
+        """The value, with every expression evaluated in ``env``.
+
+        Raises
+        ------
+        ExpressionError
+            when one of them cannot be.
+        """
+        assert self._fill is not None
+        return self._fill(env)

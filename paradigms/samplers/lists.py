@@ -1,0 +1,101 @@
+"""General samplers: permutations, choices without and with replacement, numbers, placement."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from .base import SAMPLERS, Sampler, ints
+
+#: Something to draw from: a number n stands for 0 ... n-1.
+Pool = Annotated[int, Field(ge=1, le=100_000)] | list[Any]
+
+
+def members(of: int | list[Any]) -> list[Any]:
+    """The members of a pool."""
+    return list(range(of)) if isinstance(of, int) else of
+
+
+@SAMPLERS.register
+class Permutation(Sampler):
+    """Different members of a pool, in random order: ``take`` of ``of``."""
+
+    name: ClassVar[str] = "permutation"
+    of: Pool = Field(description="how many there are (drawn as 0, 1, ...), or the list to draw from")
+    take: Annotated[int, Field(ge=0)] | None = Field(None, description="how many to draw; all when not given")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Permutation:
+        if self.take is not None and self.take > len(members(self.of)):
+            raise ValueError(f"cannot take {self.take} different ones of {len(members(self.of))}")
+        return self
+
+    def draw(self, random: np.random.RandomState) -> list[Any]:
+        pool = members(self.of)
+        return [pool[n] for n in random.permutation(len(pool))[: self.take]]
+
+
+@SAMPLERS.register
+class OneOf(Sampler):
+    """One member of a pool, each equally likely."""
+
+    name: ClassVar[str] = "one_of"
+    shorthand: ClassVar[str] = "of"
+    of: Pool = Field(description="how many there are (drawn as 0, 1, ...), or the list to draw from")
+
+    @model_validator(mode="after")
+    def _possible(self) -> OneOf:
+        if not members(self.of):
+            raise ValueError("cannot draw from an empty list")
+        return self
+
+    def draw(self, random: np.random.RandomState) -> Any:
+        pool = members(self.of)
+        return pool[int(random.randint(len(pool)))]
+
+
+@SAMPLERS.register
+class Several(Sampler):
+    """Members of a pool drawn independently, with replacement."""
+
+    name: ClassVar[str] = "several"
+    of: Pool = Field(description="how many there are (drawn as 0, 1, ...), or the list to draw from")
+    count: Annotated[int, Field(ge=0, le=10_000)] = Field(description="how many to draw")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Several:
+        if self.count and not members(self.of):
+            raise ValueError("cannot draw from an empty list")
+        return self
+
+    def draw(self, random: np.random.RandomState) -> list[Any]:
+        pool = members(self.of)
+        return [pool[n] for n in ints(random.randint(len(pool), size=self.count))] if self.count else []
+
+
+@SAMPLERS.register
+class Place(Sampler):
+    """Items put at places: a list of ``of`` places, null where empty. Nothing is random."""
+
+    name: ClassVar[str] = "place"
+    items: list[Any] = Field(description="what to put")
+    at: list[Annotated[int, Field(ge=0)]] = Field(description="the place of each item, from 0")
+    of: Annotated[int, Field(ge=1, le=1000)] = Field(description="how many places there are")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Place:
+        if len(self.items) != len(self.at):
+            raise ValueError(f"{len(self.items)} items for {len(self.at)} places")
+        if len(set(self.at)) != len(self.at):
+            raise ValueError("two items at the same place")
+        if any(place >= self.of for place in self.at):
+            raise ValueError(f"place {max(self.at)} of {self.of} (places count from 0)")
+        return self
+
+    def draw(self, random: np.random.RandomState) -> list[Any]:
+        places: list[Any] = [None] * self.of
+        for item, place in zip(self.items, self.at, strict=True):
+            places[place] = item
+        return places

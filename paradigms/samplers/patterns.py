@@ -1,0 +1,40 @@
+"""Matrix patterns: filled cells of a square grid."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from .base import SAMPLERS, Sampler, ints
+
+
+@SAMPLERS.register
+class MatrixPatterns(Sampler):
+    """Patterns of filled cells, all different from one another.
+
+    Each is drawn uniformly without replacement (WorM: 18 of 36 cells); the whole set is drawn again until all differ as sets, as in the benchmark.
+    """
+
+    name: ClassVar[str] = "matrix_patterns"
+    count: Annotated[int, Field(ge=1, le=100)] = Field(description="how many patterns")
+    grid: Annotated[int, Field(ge=2, le=12)] = Field(description="rows and columns of the grid")
+    filled: Annotated[int, Field(ge=1)] = Field(description="filled cells in each pattern")
+
+    @model_validator(mode="after")
+    def _possible(self) -> MatrixPatterns:
+        cells = self.grid**2
+        if self.filled > cells:
+            raise ValueError(f"cannot fill {self.filled} of {cells} cells")
+        # Redrawing whole sets ends quickly only while collisions are rare.
+        if self.count**2 > comb(cells, self.filled):
+            raise ValueError(f"too many different patterns: {self.count} out of only {comb(cells, self.filled)} possible ones")
+        return self
+
+    def draw(self, random: np.random.RandomState) -> list[list[int]]:
+        while True:
+            patterns = [sorted(ints(random.permutation(self.grid**2)[: self.filled])) for _ in range(self.count)]
+            if len({tuple(pattern) for pattern in patterns}) == self.count:
+                return patterns

@@ -1,0 +1,119 @@
+"""The keys of a paradigm file, outside the timeline: declared once, validated and documented from here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+
+from .network_view import NetworkView
+
+Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
+Levels = Annotated[list[Scalar], Field(min_length=1)]
+Milliseconds = Annotated[float, Field(gt=0, le=86_400_000)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class RandomFactor(_Part):
+    """A factor whose level is drawn for each trial instead of being crossed with the others."""
+
+    random: Levels = Field(description="levels, each equally likely")
+
+    @model_validator(mode="after")
+    def _different(self) -> RandomFactor:
+        _distinct(self.random)
+        return self
+
+
+class Uniform(_Part):
+    """A duration drawn for each trial."""
+
+    uniform: Annotated[list[Milliseconds], Field(min_length=2, max_length=2)] = Field(description="shortest and longest, in ms")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Uniform:
+        if self.uniform[0] > self.uniform[1]:
+            raise ValueError(f"the shortest duration ({self.uniform[0]:g}) is longer than the longest ({self.uniform[1]:g})")
+        return self
+
+
+class Practice(_Part):
+    """Practice trials before the session."""
+
+    trials: Annotated[int, Field(ge=1, le=1000)] = Field(description="trials in one round")
+    factors: dict[str, Scalar] = Field(default_factory=dict, description="factor levels of practice trials; others follow the design")
+    feedback: bool = Field(True, description="whether people learn after each trial how they did")
+    pass_: Annotated[float, Field(ge=0, le=1)] | None = Field(None, alias="pass", description="share of correct answers that ends practice")
+    at_most: Annotated[int, Field(ge=1, le=100)] = Field(1, description="rounds, when the criterion is not reached")
+
+
+class SessionDesign(_Part):
+    """Which trials a session has."""
+
+    repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(1, description="trials of each combination of factor levels, in each block")
+    blocks: Annotated[int, Field(ge=1, le=1000)] = Field(1, description="how many times the whole set comes")
+    order: Literal["shuffled", "fixed"] = Field("shuffled", description="order of trials within a block")
+    blocked_by: list[str] = Field(default_factory=list, description="factors that stay the same within a block; blocks come in shuffled order")
+    max_run: Annotated[int, Field(ge=1)] | None = Field(None, description="at most so many trials with the same levels in a row")
+    interval: Milliseconds | Uniform | None = Field(None, description="ms between trials, for people; default 1000")
+    factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, when not all")
+    hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out")
+
+
+class DatasetDesign(_Part):
+    """How many trials a data set has, shared out evenly over the combinations of factor levels."""
+
+    train: Annotated[int, Field(ge=0, le=10**9)] = Field(description="training trials")
+    validation: Annotated[int, Field(ge=0, le=10**9)] = Field(0, description="validation trials")
+    test: Annotated[int, Field(ge=0, le=10**9)] = Field(0, description="test trials")
+    per: str | list[str] = Field(default_factory=list, description="factors over which trials are shared out evenly")
+    factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, when not all")
+    hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out of training")
+
+
+class Source(_Part):
+    """Where the paradigm comes from."""
+
+    benchmark: str | None = Field(None, description="section of the benchmark paper")
+    study: str | None = Field(None, description="the human study it follows")
+    human: str | None = Field(None, description="published human curve in human_data, by name")
+    notes: str | None = Field(None, description="what is ours, and why")
+
+
+class Head(_Part):
+    """Everything at the top of a paradigm file but factors, draws, timeline and designs, which have readers of their own."""
+
+    paradigm: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")] = Field(description="short name: small letters, digits, underscores")
+    version: Annotated[int, Field(ge=1)] = Field(description="raised whenever trials change")
+    title: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="full title")
+    source: Source = Field(default_factory=Source, description="where it comes from")
+    domains: list[str] = Field(default_factory=list, description="visual, spatial, verbal, temporal")
+    functions: list[str] = Field(default_factory=list, description="storage, integration, supervision, updating ...")
+    characteristics: list[str] = Field(default_factory=list, description="memory characteristics that it measures")
+    factors: dict[str, Levels | RandomFactor] = Field(default_factory=dict, description="factors and their levels")
+    draw: dict[str, Any] = Field(default_factory=dict, description="what is drawn once per trial: a sampler, or an expression")
+    timeline: Annotated[list[Any], Field(min_length=1)] = Field(description="the steps")
+    set_size: int | str | None = Field(None, description="number of items held in mind, usually an expression")
+    list_length: int | str | None = Field(None, description="number of items presented, usually an expression; the factor of that name when not given")
+    network: NetworkView | None = Field(None, description="what a network sees")
+    instructions: dict[str, str] = Field(description="neutral instructions by language; how to answer is added for each kind of agent")
+    practice: Practice | None = Field(None, description="practice trials")
+    designs: dict[str, SessionDesign | DatasetDesign] = Field(default_factory=dict, description="named designs; 'human' is the default")
+
+    @model_validator(mode="after")
+    def _different_levels(self) -> Head:
+        for factor in self.factors.values():
+            if isinstance(factor, list):
+                _distinct(factor)
+        return self
+
+
+def _distinct(levels: list[Any]) -> None:
+    seen: list[Any] = []
+    for level in levels:
+        if any(level == other and type(level) is type(other) for other in seen):
+            raise ValueError(f"the level {level!r} stands twice")
+        seen.append(level)
