@@ -23,6 +23,7 @@ class Briefing:
     instructions : neutral instructions from the paradigm
     asks : the distinct response kinds of the trial, in order of first use; each writes its legend for a kind of reader
     network : what a network sees of this paradigm (task, head, offset), or None
+    seed : for an agent's own randomness (guesses, sampling), different for every trial of a session and independent of what the trial holds
     """
 
     paradigm: str
@@ -31,6 +32,7 @@ class Briefing:
     instructions: str
     asks: tuple[ResponseKind, ...]
     network: NetworkView | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,8 @@ def compile_trial(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, s
     resolved = resolve_levels(paradigm, levels, seed)
     try:
         env = _draw_all(paradigm, {"generator": generator, **resolved}, seed)
-        steps = _unroll(paradigm, env, seed)
         sizes = {key: _size(paradigm, key, env, resolved) for key in ("set_size", "list_length")}
+        steps = _unroll(paradigm, env, seed, {**resolved, **sizes})
     except ParadigmError as error:
         at = ", ".join(f"{name} = {level}" for name, level in resolved.items())
         context = f" (with {at + ', ' if at else ''}seed {seed})"
@@ -101,7 +101,7 @@ def _draw_all(paradigm: Paradigm, env: dict[str, Any], seed: int) -> dict[str, A
     return env
 
 
-def _unroll(paradigm: Paradigm, env: dict[str, Any], seed: int) -> tuple[Step, ...]:
+def _unroll(paradigm: Paradigm, env: dict[str, Any], seed: int, levels: Mapping[str, Any]) -> tuple[Step, ...]:
     streams: dict[str, np.random.RandomState] = {}
 
     def streams_by_name(name: str) -> np.random.RandomState:
@@ -114,7 +114,7 @@ def _unroll(paradigm: Paradigm, env: dict[str, Any], seed: int) -> tuple[Step, .
     for part, names in paradigm.timeline.unroll(dict(env)):
         if len(steps) >= MAX_STEPS:
             raise ParadigmError([paradigm.reader.document.problem(("timeline",), f"more than {MAX_STEPS} steps")])
-        steps.append(part.build(len(steps), names, streams_by_name, asked))
+        steps.append(part.build(len(steps), names, streams_by_name, asked, levels))
         asked = asked or steps[-1].percept.ask is not None
     if not asked:
         raise ParadigmError([paradigm.reader.document.problem(("timeline",), "a trial without a question: no step asks" if steps else "a trial without steps")])

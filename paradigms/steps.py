@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -214,8 +214,8 @@ class StepPart:
                 continue
             self.feedback[verdict] = self._read_displays(outcomes[source], where, frozenset())
 
-    def build(self, index: int, env: Environment, streams: Streams, asked_before: bool) -> Step:
-        """The compiled step.
+    def build(self, index: int, env: Environment, streams: Streams, asked_before: bool, levels: Mapping[str, Any]) -> Step:
+        """The compiled step; ``levels`` are the factor levels of the trial, for the truth.
 
         Raises
         ------
@@ -229,12 +229,12 @@ class StepPart:
             percepts = {
                 verdict: Percept(self.phase, tuple(part.build(env, streams) for part in parts), None, self.model_step) for verdict, parts in self.feedback.items()
             }
-            return Step(index, percepts["missed"], Truth(record=record), percepts)
+            return Step(index, percepts["missed"], Truth(record=record, levels=levels), percepts)
         displays = tuple(part.build(env, streams) for part in self.displays)
         if self.ask is None:
-            return Step(index, Percept(self.phase, displays, None, self.model_step), Truth(record=record))
+            return Step(index, Percept(self.phase, displays, None, self.model_step), Truth(record=record, levels=levels))
         ask, truth = self.ask.build(env, displays)
-        return Step(index, Percept(self.phase, displays, ask, self.model_step), Truth(truth.answer, record, truth.chance))
+        return Step(index, Percept(self.phase, displays, ask, self.model_step), Truth(truth.answer, record, truth.chance, levels))
 
 
 def _is_ms(value: Any) -> bool:

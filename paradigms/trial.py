@@ -85,12 +85,14 @@ class Truth:
     ----------
     answer : the correct answer, or None when nothing is asked
     record : serial position and whatever else the step records, by column
+    levels : factor levels of the trial, with ``set_size`` and ``list_length``
     chance : probability that a uniformly random allowed answer scores as correct, per scored item
     """
 
     answer: Answer | None = None
     record: Mapping[str, Any] = field(default_factory=dict)
     chance: float | None = None
+    levels: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

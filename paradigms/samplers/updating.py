@@ -7,20 +7,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from ...stimuli.directions import STEPS
+from ...stimuli.kinds.boxes import places
 from .base import SAMPLERS, Sampler
-
-#: The eight directions by name (from_to) with their steps in rows and columns.
-DIRECTIONS: dict[str, tuple[int, int]] = {
-    "up_down": (1, 0),
-    "down_up": (-1, 0),
-    "left_right": (0, 1),
-    "right_left": (0, -1),
-    "upleft_downright": (1, 1),
-    "downright_upleft": (-1, -1),
-    "upright_downleft": (1, -1),
-    "downleft_upright": (-1, 1),
-}
-
 
 @SAMPLERS.register
 class MarkerWalk(Sampler):
@@ -44,9 +33,21 @@ class MarkerWalk(Sampler):
             row, column = divmod(cells[box], self.grid)
             inside = [
                 (direction, (row + down) * self.grid + column + right)
-                for direction, (down, right) in DIRECTIONS.items()
+                for direction, (right, down) in STEPS.items()
                 if 0 <= row + down < self.grid and 0 <= column + right < self.grid
             ]
             direction, cells[box] = inside[int(random.randint(len(inside)))]
             updates.append({"box": box, "direction": direction})
         return {"start": start, "updates": updates, "final": cells}
+
+
+@SAMPLERS.register
+class BoxAreas(Sampler):
+    """The areas of the boxes of spatial updating on the canvas, each as [x0, y0, x1, y1], so that a click can name a cell. Nothing is random."""
+
+    name: ClassVar[str] = "box_areas"
+    boxes: Annotated[int, Field(ge=1, le=8)] = Field(description="how many boxes")
+
+    def draw(self, random: np.random.RandomState) -> list[list[float]]:
+        # Three cells of five units each, inside the box's outline.
+        return [[x + 0.5, y + 0.5, x + 15.5, y + 15.5] for (x, _), (y, _) in places(self.boxes)]

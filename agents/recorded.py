@@ -1,0 +1,65 @@
+"""The recorded agent: gives the answers of a recorded session again, to score it anew or to look at it in a window."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from ..errors import SpanLabError
+from ..paradigms import Percept, percept_bytes
+from .protocol import Briefing, Response
+
+
+class Recorded:
+    """Answers by what is seen: the same displays in the same order get the recorded answers.
+
+    Parameters
+    ----------
+    name : such as ``recorded:data/vsr-capacity-s1``
+    trials : for each recorded trial its percepts and its responses (one per question, in order)
+    """
+
+    kind: ClassVar[str] = "recorded"
+    oracle: ClassVar[bool] = False
+
+    def __init__(self, name: str, trials: Iterable[tuple[Sequence[Percept], Sequence[Response]]]) -> None:
+        self.name = name
+        self._answers: dict[str, list[Response]] = {}
+        for percepts, responses in trials:
+            seen = hashlib.sha256()
+            remaining = list(responses)
+            for percept in percepts:
+                seen.update(percept_bytes(percept))
+                if percept.ask is not None and remaining:
+                    self._answers.setdefault(seen.hexdigest(), []).append(remaining.pop(0))
+
+    def start(self, briefing: Briefing) -> RecordedMind:
+        return RecordedMind(self)
+
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+    def recall(self, seen: str) -> Response:
+        """The next recorded answer to what was seen.
+
+        Raises
+        ------
+        SpanLabError
+            when the recorded session did not have this trial.
+        """
+        answers = self._answers.get(seen)
+        if not answers:
+            raise SpanLabError(f"{self.name} has no answer to this trial; replay the trials of that session with --like")
+        # A trial may have been given more than once: its answers come in the order of recording, the last one for good.
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+
+class RecordedMind:
+    def __init__(self, agent: Recorded) -> None:
+        self._agent = agent
+        self._seen = hashlib.sha256()
+
+    async def step(self, percept: Percept) -> Response | None:
+        self._seen.update(percept_bytes(percept))
+        return None if percept.ask is None else self._agent.recall(self._seen.hexdigest())
