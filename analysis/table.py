@@ -1,0 +1,137 @@
+"""From the response table to scored items: types made sure, rows sorted into items and intrusions, everything left out counted and said.
+
+Nothing here depends on who answered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TEXT = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "paradigm_hash", "generator", "trial_id", "outcome")
+_WHOLE = ("trial", "block", "step", "ask", "set_size", "list_length", "serial_position", "output_position", "retention_steps")
+_YES_NO = ("oracle", "practice", "pilot")
+#: Columns without which no accuracy can be told.
+NEEDED = ("agent", "paradigm", "correct")
+#: What one agent of one paradigm is known by.
+WHO = ("paradigm", "agent_kind", "agent")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A response table ready to be averaged.
+
+    Parameters
+    ----------
+    items : one row per scored item, ``correct`` 0.0 or 1.0, ``participant`` empty for machines, ``unit_trial`` one whole number per trial of a session
+    intrusions : answers that were not asked for (free recall); no items, so in no accuracy
+    notes : what was left out or mended, in plain sentences; empty when all rows were used as they are
+    """
+
+    items: pd.DataFrame
+    intrusions: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """``1 row``, ``2 rows``."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def score_table(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> Scored:
+    """Sort a response table into scored items and intrusions.
+
+    Practice and pilot rows are left out unless asked for; duplicates count once; omitted and invalid answers are wrong; rows without a score are left out. Every
+    such decision is counted in ``notes``. Missing columns and an empty table give notes too, never an error.
+
+    Parameters
+    ----------
+    responses : the response table of one or many sessions (columns as in ``sessions.record.COLUMNS``)
+    """
+    table, notes = _typed(responses)
+    for column, word, wanted in (("practice", "practice", include_practice), ("pilot", "pilot", include_pilot)):
+        rows = table[column]
+        if rows.any() and not wanted:
+            notes.append(f"{plural(int(rows.sum()), f'{word} row')} left out.")
+            table = table[~rows]
+        elif rows.any():
+            notes.append(f"{plural(int(rows.sum()), f'{word} row')} included on request.")
+    table = _without_duplicates(table, notes)
+    intruding = table["_intrusion"]
+    intrusions, items = table[intruding], table[~intruding]
+    failed = items["outcome"].isin(["omitted", "invalid"])
+    unknown = items["correct"].isna() & ~failed
+    if unknown.any():
+        notes.append(f"{plural(int(unknown.sum()), 'row')} without a score left out.")
+        items, failed = items[~unknown], failed[~unknown]
+    items = items.assign(correct=items["correct"].mask(failed, 0.0).astype(float))
+    return Scored(_numbered(items), _numbered(intrusions), tuple(notes))
+
+
+def _typed(responses: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    import pandas as pd
+
+    notes: list[str] = []
+    table = responses.copy()
+    missing = [name for name in NEEDED if name not in table.columns]
+    if not len(table):
+        notes.append("The table has no rows.")
+    elif missing:
+        notes.append(f"The table has no column {', '.join(missing)}: nothing can be scored.")
+        table = table.iloc[0:0]
+    for name in _TEXT:
+        table[name] = table[name].astype(object).where(table[name].notna(), "").astype(str) if name in table.columns else ""
+    expected = ("trial", "serial_position", "set_size", "list_length")
+    absent = [name for name in expected if name not in table.columns]
+    if absent and len(table):
+        notes.append(f"The table has no column {', '.join(absent)}: curves that need it stay empty.")
+    for name in _WHOLE:
+        table[name] = pd.to_numeric(table[name], errors="coerce").astype(float) if name in table.columns else np.nan
+    for name in _YES_NO:
+        table[name] = _boolean(table[name]).fillna(0.0).astype(bool) if name in table.columns else False
+    table["chance"] = pd.to_numeric(table["chance"], errors="coerce").astype(float) if "chance" in table.columns else np.nan
+    table["correct"] = _boolean(table["correct"]) if "correct" in table.columns else np.nan
+    unasked = _absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
+    table["_intrusion"] = unasked & table["serial_position"].isna() & table["output_position"].notna()
+    return table.reset_index(drop=True), notes
+
+
+def _boolean(column: pd.Series) -> pd.Series:
+    """Yes and no in any spelling that a file may hold, as 1.0, 0.0 and NaN."""
+    words = {"true": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "0": 0.0, "0.0": 0.0}
+    return column.map(lambda value: words.get(str(value).strip().lower(), np.nan)).astype(float)
+
+
+def _absent(column: pd.Series) -> pd.Series:
+    """Where a column of JSON scalars holds null, decoded or as text."""
+    return column.isna() | column.map(lambda value: isinstance(value, str) and value.strip() in ("", "null"))
+
+
+def _without_duplicates(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Each item of each trial once: the same row read twice is dropped, and so is a second, different answer to the same item (said apart)."""
+    key = ["session", "participant", "agent_kind", "agent", "paradigm", "block", "practice", "trial", "trial_id", "step", "ask", "serial_position", "_intrusion"]
+    if not len(table) or not (table["trial"].notna() | (table["trial_id"] != "")).all():
+        return table  # items cannot be told apart without knowing their trial
+    answer = table["answer"].map(str) if "answer" in table.columns else table["correct"].map(str)
+    work = table.assign(_answer=answer, _out=table["output_position"].where(table["_intrusion"]))
+    again = work.duplicated([*key, "_answer", "_out"])
+    if again.any():
+        notes.append(f"{plural(int(again.sum()), 'duplicate row')} counted once.")
+        work = work[~again]
+    clash = work.duplicated([*key, "_out"])
+    if clash.any():
+        notes.append(f"{plural(int(clash.sum()), 'row')} left out because the same item had been answered differently before in the same session.")
+        work = work[~clash]
+    return work.drop(columns=["_answer", "_out"])
+
+
+def _numbered(table: pd.DataFrame) -> pd.DataFrame:
+    """Add ``unit_trial``: one whole number per trial as it was taken (in a session, by somebody); -1 where the table does not tell trials apart."""
+    known = table["trial"].notna() | (table["trial_id"] != "")
+    number = table.groupby(["session", "participant", "agent_kind", "agent", "paradigm", "block", "practice", "trial", "trial_id"], dropna=False, sort=False).ngroup()
+    return table.assign(unit_trial=number.where(known, -1).astype(int)).drop(columns="_intrusion").reset_index(drop=True)
