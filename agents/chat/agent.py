@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -64,6 +65,10 @@ class ChatAgent:
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         await self._client.aclose()
+
+    def close(self) -> None:
+        """Close all connections; inside a running event loop prefer ``aclose``."""
+        self._client.close()
 
 
 class ChatMind:
@@ -128,10 +133,11 @@ class ChatMind:
                 )
             return Reply.model_validate(stored["reply"])
         if self._journal is not None:
-            self._journal.note({"event": "request", "request": request})  # a request without a stored reply may have been paid for
+            self._journal.note({"note": "request", "request": request})  # a request without a stored reply may have been paid for
         reply = await self._client.ask(messages, self._identifier)
         if self._journal is not None:
-            self._journal.store({"request": request, "reply": reply.model_dump()})
+            # in a thread: other conversations go on while the disk is waited for
+            await asyncio.to_thread(self._journal.store, {"request": request, "reply": reply.model_dump()})
         return reply
 
 

@@ -99,7 +99,7 @@ class Client:
         try:
             choice, usage = completion.choices[0], completion.usage
             return Reply(
-                content=choice.message.content or "",
+                content=_sendable(choice.message.content or ""),
                 refusal=choice.message.refusal,
                 finish_reason=choice.finish_reason,
                 served_model=completion.model,
@@ -121,3 +121,17 @@ class Client:
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
+
+    def close(self) -> None:
+        """Close what can be closed without waiting: connections of loops that are over went with them."""
+        for loop, client in list(self._clients.items()):
+            if loop.is_running():
+                loop.create_task(client.close())
+            elif not loop.is_closed():
+                loop.run_until_complete(client.close())
+        self._clients.clear()
+
+
+def _sendable(text: str) -> str:
+    """A reply as it can be sent back: half characters (lone surrogates), which only garbage has, become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,10 +1,10 @@
 """What the scripted server answers in the demonstration: simple rules over the words that it is sent, so that every curve of it can be foretold.
 
-* Spatial free recall: the last red square, which it reads from the end of the message, and fixed other cells: right at a list length of 1, and mostly wrong at 18.
+* Spatial free recall: the last red square, which it reads from the end of the message, and fixed other cells. Right at a list length of 1, mostly wrong at 18.
 * Visual serial recall: the occupied positions, one after the other in reading order: right once in as many times as there are patterns.
 * Spatial memory updating: always the middle cell, which is the most frequent answer (.217 in the long run).
 
-The first rule whose conditions hold counts. ``messages_contain`` looks into the whole conversation, ``previous_message_contains`` into the message before the last.
+The first rule whose conditions hold counts. ``messages_contain`` is about the whole conversation, ``previous_message_contains`` about the last message but one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _rule(name: str, content: str, **when: str) -> dict[str, Any]:
 
 def _serial_recall() -> Iterator[dict[str, Any]]:
     """The occupied position after the one that was answered last; the first one to begin with."""
-    choice = Choice(options=9)
+    choice = Choice.model_validate({"options": 9})
     # an occupied position is followed by its pattern in a new line, an empty one by the word
     occupied = [f"Position {place}:\n" for place in range(1, 10)]
     for last in range(8):
@@ -44,7 +44,7 @@ def _serial_recall() -> Iterator[dict[str, Any]]:
 
 def _updating() -> Iterator[dict[str, Any]]:
     stimulus = STIMULI.get("boxes").model_validate({"count": 1})
-    yield _rule("middle cell", Choice(options=9).write(4), messages_contain=stimulus.words().splitlines()[1])
+    yield _rule("middle cell", Choice.model_validate({"options": 9}).write(4), messages_contain=stimulus.words().splitlines()[1])
 
 
 def _free_recall(lengths: Sequence[int]) -> Iterator[dict[str, Any]]:
@@ -52,7 +52,7 @@ def _free_recall(lengths: Sequence[int]) -> Iterator[dict[str, Any]]:
     squares, blank = STIMULI.get("squares"), STIMULI.get("blank")()
     others = [37 * n % _GRID**2 for n in range(_GRID**2)]  # spread over the grid
     for take in lengths:
-        cells = Cells(grid=_GRID, take=take)
+        cells = Cells.model_validate({"grid": _GRID, "take": take})
         for last in range(_GRID**2):
             end = squares.model_validate({"grid": _GRID, "red": [last]}).words().splitlines()[-1]
             answer = (last, *(cell for cell in others if cell != last))[:take]

@@ -1,7 +1,7 @@
 """A real OpenAI-compatible server on this machine that answers by fixed rules: for the demonstration and for tests, without a key and without a model.
 
-It is ``fakellm``, installed at first use into an environment of its own (never among our dependencies) under the user's cache folder. It sees what any chat server
-is sent, and nothing else.
+It is ``fakellm``, installed at first use into an environment of its own (never among our dependencies) under the user's cache folder. It sees what any chat
+server is sent, and nothing else.
 """
 
 from __future__ import annotations
@@ -29,13 +29,18 @@ LABEL = "scripted server, not a model"
 MODEL = "scripted"
 FAKELLM = "0.3.5"
 #: Tested together with it; what it does not need is not installed.
-_PINS = (
-    "annotated-doc==0.0.7 annotated-types==0.8.0 anyio==4.16.0 click==8.5.1 fastapi==0.165.0 h11==0.16.0 httptools==0.9.0 idna==3.20 opentelemetry-api==1.45.2 "
-    "pydantic==2.14.3 pydantic_core==2.50.4 python-dotenv==1.2.4 PyYAML==6.0.3 starlette==1.10.0 typing-inspection==0.4.5 typing_extensions==4.16.0 uvicorn==0.54.0 "
-    "uvloop==0.23.0 watchfiles==1.3.0 websockets==17.4"
-)
+_PINS = """
+annotated-doc==0.0.7 annotated-types==0.8.0 anyio==4.16.0 click==8.5.1 fastapi==0.165.0 h11==0.16.0 httptools==0.9.0 idna==3.20 opentelemetry-api==1.45.2
+pydantic==2.14.3 pydantic_core==2.50.4 python-dotenv==1.2.4 PyYAML==6.0.3 starlette==1.10.0 typing-inspection==0.4.5 typing_extensions==4.16.0 uvicorn==0.54.0
+uvloop==0.23.0 watchfiles==1.3.0 websockets==17.4
+"""
 #: Serves until its standard input closes, so that it never outlives the program that started it, however that ends.
-_SERVE = "import os, sys, threading; threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start(); from fakellm.cli import main; main()"
+_SERVE = """
+import os, sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+from fakellm.cli import main
+main()
+"""
 _RUNNING = re.compile(r"Uvicorn running on (http://127\.0\.0\.1:\d+)")
 
 Rule = Mapping[str, Any]
@@ -87,7 +92,9 @@ def install(cache: Path | None = None) -> Path:
         shutil.rmtree(aside, ignore_errors=True)
     if failed or not (home / python).exists():
         why = failed[0] if failed else "pip failed"
-        raise SpanLabError(f"the scripted chat server (fakellm {FAKELLM}) could not be installed into {home.parent}: {why}; connect to the network once and try again")
+        raise SpanLabError(
+            f"the scripted chat server (fakellm {FAKELLM}) could not be installed into {home.parent} ({why}); connect to the network and try again"
+        )
     return home / python
 
 
