@@ -8,6 +8,9 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from ..paradigms import Answer, NetworkView, Percept, ResponseKind, Truth
 
+#: Kinds of agents that sit at a window: they get every step, also those that only people get, and are given practice and pages of text.
+PEOPLE = frozenset({"participant", "simulated"})
+
 Outcome = Literal["answered", "omitted", "invalid"]
 
 
@@ -87,7 +90,12 @@ class Agent(Protocol):
     * ``mind.shown()``: a list of :class:`Shown`, one per display of the last step;
     * ``mind.attach(journal)``: a journal to which paid replies are written before they are used, and from which they are replayed after a kill;
     * ``agent.answer(briefings, trials)``: many trials in one batch, proven equal to stepping;
+    * ``agent.batch_size``: how many trials one batch should have;
+    * ``agent.concurrency``: how many trials may be under way at once (minds then take turns in one event loop);
     * ``agent.settings()``: everything that shaped the answers, fit for JSON, without secrets;
+    * ``agent.apparatus()``: what was measured or found (display, versions), fit for JSON; asked once the first trial is over;
+    * ``agent.page(title, body)``: a page of text for a person, until they go on (instructions, practice feedback, breaks, thanks);
+    * ``agent.rest(ms)``: an empty screen between trials;
     * ``agent.close()``.
     """
 

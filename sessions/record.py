@@ -12,8 +12,17 @@ A session is one folder:
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..errors import SpanLabError
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
 
 #: The version of this format. Readers accept this one and all older ones.
 FORMAT_VERSION = 1
@@ -77,3 +86,191 @@ COLUMNS: tuple[Column, ...] = (
     Column("started_at", "string", "wall-clock time of the trial's start (UTC, ISO 8601)", "", True),
 )
 """The declared columns; factors that are not among them follow as ``factor_<name>`` and further recorded values as ``record_<name>`` (type ``json``)."""
+
+#: factors and recorded values that are columns by themselves
+_OWN = {"set_size", "list_length", "retention_steps", "serial_position", "output_position"}
+_SESSION_COLUMNS = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "oracle", "paradigm", "paradigm_version", "paradigm_hash", "generator", "pilot")
+
+
+def read_session(folder: str | Path) -> dict[str, Any]:
+    """The content of ``session.json``.
+
+    Raises
+    ------
+    SpanLabError
+        when the folder holds no readable session, or one of a newer format.
+    """
+    path = Path(folder) / "session.json"
+    try:
+        session = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SpanLabError(f"{folder} is not a session: it has no session.json") from None
+    except (OSError, ValueError) as error:
+        raise SpanLabError(f"{path} cannot be read: {error}") from None
+    if not isinstance(session, dict) or not isinstance(session.get("format_version"), int):
+        raise SpanLabError(f"{path} is not the record of a session (it has no format_version)")
+    if session["format_version"] > FORMAT_VERSION:
+        raise SpanLabError(f"{path} was written by a newer spanlab (format {session['format_version']}, this one reads up to {FORMAT_VERSION}): update spanlab")
+    return session
+
+
+def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
+    """Session folders among ``paths`` and, for data folders, directly or two levels below them; sorted, each once.
+
+    Raises
+    ------
+    SpanLabError
+        for a path that holds no session.
+    """
+    found: list[Path] = []
+    for path in map(Path, paths):
+        inside = [path] if (path / "session.json").exists() else sorted({file.parent for pattern in ("*/session.json", "*/*/session.json") for file in path.glob(pattern)})
+        if not inside:
+            raise SpanLabError(f"{path}: there is no session here (a session is a folder with a session.json)")
+        found += [folder for folder in inside if folder not in found]
+    return found
+
+
+def read_events(folder: str | Path) -> list[dict[str, Any]]:
+    """Everything in ``events.jsonl``, in order. A last line that was cut off by a kill is left out; any other unreadable line is an error.
+
+    Raises
+    ------
+    SpanLabError
+        when a line other than the last is damaged.
+    """
+    path = Path(folder) / "events.jsonl"
+    if not path.exists():
+        return []
+    events: list[dict[str, Any]] = []
+    # A kill may leave a half-written line; what is appended after it begins on a new line, so a damaged one may stand before a "resumed" event.
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            event = json.loads(line)
+        except ValueError:
+            rest = next((one for one in lines[number:] if one.strip()), b"")
+            if rest and b'"resumed"' not in rest[:200]:
+                raise SpanLabError(f"{path}:{number} is damaged; restore the file from a copy, or remove this line to go on without it") from None
+            continue
+        if isinstance(event, dict):
+            events.append(event)
+    return events
+
+
+def trial_key(practice: bool, trial: int) -> str:
+    """How events name a trial of the session: ``12``, or ``p3`` for practice."""
+    return f"p{trial}" if practice else str(trial)
+
+
+def finished_trials(events: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """For every finished trial the attempt that counts (the first finished one)."""
+    done: dict[str, int] = {}
+    for event in events:
+        if event.get("event") == "trial_end":
+            done.setdefault(event["trial"], event["attempt"])
+    return done
+
+
+def response_rows(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the response table of one session: one per answered item, finished trials only, in the order of the plan (practice first)."""
+    events = list(events)
+    done = finished_trials(events)
+    common = {name: session.get(name) for name in _SESSION_COLUMNS}
+    heads: dict[str, Mapping[str, Any]] = {}
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for event in events:
+        key = event.get("trial")
+        if key is None or done.get(key) != event.get("attempt"):
+            continue
+        if event["event"] == "trial_start":
+            heads[key], rows[key] = event, []
+        elif event["event"] == "step" and "ask" in event:
+            rows[key] += [{**common, **_row(heads[key], event, score)} for score in event["scores"]]
+        elif event["event"] == "step" and event.get("feedback"):
+            last = rows[key][-1]["ask"] if rows[key] else None
+            for row in rows[key]:
+                if row["ask"] == last:
+                    row["feedback_shown"] = event["feedback"]
+    ordered = sorted(rows, key=lambda key: (not heads[key]["practice"], heads[key]["block"], int(key.removeprefix("p"))))
+    return [row for key in ordered for row in rows[key]]
+
+
+def _row(head: Mapping[str, Any], event: Mapping[str, Any], score: Mapping[str, Any]) -> dict[str, Any]:
+    shown = (event.get("shown") or [{}])[0]
+    row: dict[str, Any] = {
+        **{name: head.get(name) for name in ("block", "trial_id", "seed", "practice", "set_size", "list_length", "started_at")},
+        "trial": int(head["trial"].removeprefix("p")),
+        "step": event["step"],
+        "ask": event["ask"],
+        "phase": event["phase"],
+        "chance": event["chance"],
+        "correct_answer": score["correct_answer"],
+        "answer": score["answer"],
+        "outcome": event["outcome"],
+        "correct": score["correct"],
+        "feedback_shown": "",
+        "rt_ms": event.get("rt_ms"),
+        "planned_ms": event["planned_ms"],
+        **{name: shown.get(name) for name in ("onset_ms", "shown_ms", "planned_frames", "shown_frames")},
+        "dropped_frames": sum(one["dropped_frames"] for one in event["shown"]) if event.get("shown") else None,
+    }
+    for name, value in head["levels"].items():
+        row[name if name in _OWN else f"factor_{name}"] = value
+    for name, value in event["record"].items():
+        row[name if name in _OWN else f"record_{name}"] = value
+    for name in ("serial_position", "output_position"):
+        if score.get(name) is not None:
+            row[name] = score[name]
+    return row
+
+
+def response_table(rows: Sequence[Mapping[str, Any]]) -> pyarrow.Table:
+    """Rows as a table: the declared columns in order, then ``factor_`` and ``record_`` columns by name."""
+    import pyarrow
+
+    types = {"string": pyarrow.string(), "integer": pyarrow.int64(), "number": pyarrow.float64(), "boolean": pyarrow.bool_(), "json": pyarrow.string()}
+    extra = sorted({name for row in rows for name in row} - {column.name for column in COLUMNS})
+    columns = [*COLUMNS, *(Column(name, "json", "") for name in extra)]
+    arrays = [
+        pyarrow.array([_json_cell(row.get(column.name)) if column.type == "json" else row.get(column.name) for row in rows], types[column.type]) for column in columns
+    ]
+    return pyarrow.table(arrays, names=[column.name for column in columns])
+
+
+def _json_cell(value: Any) -> str | None:
+    return None if value is None else json.dumps(value)
+
+
+def write_responses(folder: str | Path) -> pyarrow.Table:
+    """Write ``responses.parquet`` and ``responses.csv`` from the session's events; each appears whole or not at all."""
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    folder = Path(folder)
+    table = response_table(response_rows(read_session(folder), read_events(folder)))
+    for name, write in (("responses.csv", pyarrow.csv.write_csv), ("responses.parquet", pyarrow.parquet.write_table)):
+        partial = folder / f".{name}.part"
+        write(table, partial)
+        partial.replace(folder / name)
+    return table
+
+
+def read_table(folder: str | Path) -> pyarrow.Table:
+    """The response table of one session, as an Arrow table; of an unfinished one what its finished trials hold."""
+    import pyarrow.parquet
+
+    folder = Path(folder)
+    if (folder / "responses.parquet").exists():
+        return pyarrow.parquet.read_table(folder / "responses.parquet")
+    return response_table(response_rows(read_session(folder), read_events(folder)))
+
+
+def read_responses(paths: str | Path | Iterable[str | Path]) -> pandas.DataFrame:
+    """The response tables of sessions, or of data folders full of sessions, as one data frame (columns: :data:`COLUMNS`, then factors and recorded values)."""
+    import pyarrow
+
+    tables = [read_table(folder) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)]
+    return pyarrow.concat_tables(tables, promote_options="permissive").to_pandas()

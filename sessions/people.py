@@ -1,0 +1,110 @@
+"""What only people need around the trials: instructions, practice, pauses, thanks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from ..agents.protocol import Agent
+from ..paradigms import PlannedTrial, compile_trial, plan_practice
+from ..paradigms.design import DEFAULT_INTERVAL_MS
+from .record import trial_key
+from .session import Session
+
+_TEXTS: dict[str, dict[str, str]] = {
+    "en": {
+        "practice": "Practice",
+        "practice_body": "We begin with some practice. You will be told how you did.",
+        "main": "Ready",
+        "main_body": "Now the real trials begin.",
+        "right": "All correct.",
+        "some": "{right} of {all} correct.",
+        "again": "Once more",
+        "again_body": "Let us practise that again.",
+        "break": "Pause",
+        "break_body": "{done} of {all} trials are done. Take a rest, and go on when you like.",
+        "thanks": "Thank you",
+        "thanks_body": "That was the last trial.",
+    },
+    "de": {
+        "practice": "Übung",
+        "practice_body": "Wir beginnen mit etwas Übung. Danach erfahren Sie jeweils, wie gut es ging.",
+        "main": "Bereit",
+        "main_body": "Jetzt beginnen die eigentlichen Durchgänge.",
+        "right": "Alles richtig.",
+        "some": "{right} von {all} richtig.",
+        "again": "Noch einmal",
+        "again_body": "Wir üben das noch einmal.",
+        "break": "Pause",
+        "break_body": "{done} von {all} Durchgängen sind geschafft. Ruhen Sie sich aus und machen Sie weiter, wann Sie möchten.",
+        "thanks": "Vielen Dank",
+        "thanks_body": "Das war der letzte Durchgang.",
+    },
+}
+
+#: takes one trial and gives what was answered
+Take = Callable[[PlannedTrial], Awaitable[list[Any]]]
+
+
+class Hospitality:
+    """Pages of text and practice for somebody at a window."""
+
+    def __init__(self, session: Session, agent: Agent) -> None:
+        self._session, self._agent = session, agent
+        language = str(session.info["language"])
+        self._texts = _TEXTS.get(language, _TEXTS["en"])
+        self._language = language
+
+    def _page(self, title: str, body: str) -> None:
+        page = getattr(self._agent, "page", None)
+        if page is not None:
+            page(title, body)
+
+    def _rest(self, ms: float) -> None:
+        rest = getattr(self._agent, "rest", None)
+        if rest is not None:
+            rest(ms)
+
+    def welcome(self) -> None:
+        """Instructions, and how to answer."""
+        paradigm, first = self._session.paradigm, self._session.plan[0]
+        trial = compile_trial(paradigm, first.levels, first.seed, self._session.info["generator"])
+        legends = dict.fromkeys(step.percept.ask.kind.legend("participant") for step in trial.steps if step.percept.ask is not None)
+        self._page(paradigm.title, "\n\n".join([paradigm.instructions[self._language], *legends]))
+
+    async def practise(self, take: Take, done: Mapping[str, int]) -> None:
+        """Rounds of practice until the criterion is reached, or there were enough. Rounds that an earlier part of the session finished are not repeated."""
+        practice = self._session.paradigm.practice
+        if practice is None:
+            return
+        for round_ in range(1, practice.at_most + 1):
+            planned = plan_practice(self._session.paradigm, self._session.seed, round_)
+            if all(trial_key(True, trial.trial) in done for trial in planned):
+                continue
+            self._page(self._texts["practice" if round_ == 1 else "again"], self._texts["practice_body" if round_ == 1 else "again_body"])
+            right = asked = 0
+            for trial in planned:
+                self._rest(DEFAULT_INTERVAL_MS)
+                judged = await take(trial)
+                scores = [score["correct"] for one in judged for score in one.scores if score["correct_answer"] is not None]
+                right, asked = right + sum(scores), asked + len(scores)
+                if practice.feedback:
+                    text = self._texts["right"] if all(scores) else self._texts["some"].format(right=sum(scores), all=len(scores))
+                    self._page(self._texts["practice"], text)
+            if practice.pass_ is None or (asked and right / asked >= practice.pass_):
+                return
+
+    def begin_main(self) -> None:
+        """A page before the first ordinary trial."""
+        if self._session.info["practice"]:
+            self._page(self._texts["main"], self._texts["main_body"])
+
+    def between(self, planned: PlannedTrial, before: PlannedTrial | None, done: int, total: int) -> None:
+        """The interval before a trial, and a pause where a new block begins."""
+        if before is not None and before.block != planned.block:
+            self._page(self._texts["break"], self._texts["break_body"].format(done=done, all=total))
+        self._rest(planned.interval_ms)
+
+    def thanks(self) -> None:
+        """The last page."""
+        self._page(self._texts["thanks"], self._texts["thanks_body"])

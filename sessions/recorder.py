@@ -1,0 +1,107 @@
+"""Writing the record while a session runs: a thread writes, so that no timed frame ever waits for the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import SpanLabError
+
+_STOP = object()
+
+
+class Recorder:
+    """Appends events to ``events.jsonl``.
+
+    ``write`` never waits; ``commit`` returns when everything before it is on the disk for sure.
+
+    Raises
+    ------
+    SpanLabError
+        from any call, when the disk refuses; nothing that was committed is lost.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "events.jsonl"
+        try:
+            # A kill may have cut the last line: what follows begins on a line of its own.
+            cut = self.path.exists() and self.path.stat().st_size > 0 and not self.path.read_bytes().endswith(b"\n")
+            self._file = self.path.open("ab")
+            if cut:
+                self._file.write(b"\n")
+        except OSError as error:
+            raise SpanLabError(f"cannot write {self.path}: {error.strerror or error}; choose another folder with --data") from None
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._failure: OSError | None = None
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            item = self._queue.get()
+            if item is _STOP:
+                return
+            try:
+                if isinstance(item, threading.Event):
+                    self._file.flush()
+                    os.fsync(self._file.fileno())
+                elif self._failure is None:
+                    self._file.write(json.dumps(item, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n")
+            except OSError as error:
+                self._failure = self._failure or error
+            if isinstance(item, threading.Event):
+                item.set()
+
+    def write(self, event: Mapping[str, Any]) -> None:
+        """Queue one event."""
+        self._check()
+        self._queue.put(event)
+
+    def commit(self) -> None:
+        """Wait until everything written so far is on the disk."""
+        done = threading.Event()
+        self._queue.put(done)
+        done.wait()
+        self._check()
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            error = self._failure
+            raise SpanLabError(
+                f"cannot write {self.path}: {error.strerror or error}. The finished trials are safe; make room and go on with: spanlab resume {self.path.parent}"
+            )
+
+    def close(self) -> None:
+        """Write what is left and close the file."""
+        if self._thread.is_alive():
+            done = threading.Event()
+            self._queue.put(done)
+            done.wait()
+            self._queue.put(_STOP)
+            self._thread.join()
+            self._file.close()
+
+
+class TrialJournal:
+    """The journal of one trial: what a mind paid for is on the disk before it is used, and comes back after a kill."""
+
+    def __init__(self, recorder: Recorder, key: str, attempt: int, earlier: Sequence[Mapping[str, Any]]) -> None:
+        self._recorder, self._key, self._attempt, self._earlier = recorder, key, attempt, list(earlier)
+
+    def replies(self) -> Sequence[Mapping[str, Any]]:
+        """The replies stored by earlier attempts at this trial, in order."""
+        return self._earlier
+
+    def store(self, reply: Mapping[str, Any]) -> None:
+        """Store a reply; it is on the disk when this returns."""
+        self._recorder.write({"event": "reply", "trial": self._key, "attempt": self._attempt, "reply": dict(reply)})
+        self._recorder.commit()
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        """Note something that happened."""
+        self._recorder.write({"event": "note", "trial": self._key, "attempt": self._attempt, **event})

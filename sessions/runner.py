@@ -1,0 +1,287 @@
+"""The one runner: every agent, person or machine, goes through this loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..agents.protocol import PEOPLE, Agent, Briefing, Response
+from ..errors import SpanLabError
+from ..paradigms import Ask, Percept, PlannedTrial, Step, Trial, Truth, Verdict, compile_trial
+from ..paradigms.identity import digest
+from .people import Hospitality
+from .record import finished_trials, read_events, trial_key, write_responses
+from .recorder import Recorder, TrialJournal
+from .session import Session, settings_of, utc_now, write_info
+
+_BATCH = 128
+
+#: called after every finished trial with (trials done, trials in all)
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A response after the rules of its question were applied to it."""
+
+    response: Response
+    verdict: Verdict
+    scores: tuple[Mapping[str, Any], ...]
+
+
+def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
+    """Score one response. Silence may mean an answer; an answer that is not allowed is invalid; the verdict is right only when every item is."""
+    assert truth.answer is not None
+    value, outcome = response.value, response.outcome
+    if outcome == "omitted" and ask.no_answer_means is not None:
+        value, outcome = ask.no_answer_means, "answered"
+    elif outcome == "answered" and not ask.kind.allows(value):
+        value, outcome = None, "invalid"
+    elif outcome != "answered":
+        value = None
+    scores = tuple(asdict(score) for score in ask.kind.score(value, truth.answer))
+    verdict: Verdict = "missed" if outcome == "omitted" else "right" if all(score["correct"] for score in scores) else "wrong"
+    return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), verdict, scores)
+
+
+class Runner:
+    """Takes an agent through a session.
+
+    Parameters
+    ----------
+    session : from :func:`..session.begin` or :func:`..session.reopen`
+    agent : who takes the trials
+    progress : called after every finished trial
+    now : the wall clock, for the measured column ``started_at``
+    """
+
+    def __init__(self, session: Session, agent: Agent, progress: Progress | None = None, now: Callable[[], str] = utc_now) -> None:
+        self.session, self.agent, self.now = session, agent, now
+        self._progress = progress or (lambda done, total: None)
+        self._person = agent.kind in PEOPLE
+        events = read_events(session.folder)
+        self._done = finished_trials(events)
+        self._attempts: dict[str, int] = {}
+        self._replies: dict[str, list[Mapping[str, Any]]] = {}
+        for event in events:
+            if event.get("event") == "trial_start":
+                self._attempts[event["trial"]] = event["attempt"]
+            elif event.get("event") == "reply":
+                self._replies.setdefault(event["trial"], []).append(event["reply"])
+        self._resumed = bool(events)
+        self._check_agent()
+        self.recorder = Recorder(session.folder)
+
+    def _check_agent(self) -> None:
+        info, settings = self.session.info, settings_of(self.agent)
+        if digest([self.agent.kind, self.agent.name, settings]) != info["agent_settings_hash"]:
+            raise SpanLabError(
+                f"{self.session.folder} was begun by {info['agent']} with other settings, so it cannot go on with {self.agent.name}: start a new session, or use the same settings"
+            )
+
+    def run(self) -> None:
+        """Run (or go on with) the session until every planned trial is finished, and write the response table.
+
+        Raises
+        ------
+        SpanLabError
+            what an agent or the disk reports; everything up to the last finished trial is safe then.
+        """
+        try:
+            self.recorder.write({"event": "resumed" if self._resumed else "session_start", "at": self.now()})
+            self.recorder.commit()
+            asyncio.run(self._run())
+            self.recorder.write({"event": "session_end", "at": self.now()})
+            self.recorder.commit()
+        except (Exception, KeyboardInterrupt) as error:
+            self._note_end(error)
+            raise
+        finally:
+            self.recorder.close()
+            close = getattr(self.agent, "close", None)
+            if close is not None:
+                close()
+        write_responses(self.session.folder)
+
+    def _note_end(self, error: BaseException) -> None:
+        try:
+            message = str(error) if isinstance(error, SpanLabError) else type(error).__name__
+            self.recorder.write({"event": "interrupted", "at": self.now(), "why": message})
+            self.recorder.commit()
+        except SpanLabError:
+            pass  # the disk itself is the trouble, and the first error says so
+
+    async def _run(self) -> None:
+        hospitality = Hospitality(self.session, self.agent) if self._person else None
+        if hospitality is not None:
+            hospitality.welcome()
+            if self.session.info["practice"]:
+                await hospitality.practise(self.take, self._done)
+            hospitality.begin_main()
+        pending = [planned for planned in self.session.plan if trial_key(False, planned.trial) not in self._done]
+        self._count = len(self.session.plan) - len(pending)
+        if hasattr(self.agent, "answer"):
+            await self._in_batches(pending)
+        elif getattr(self.agent, "concurrency", 1) > 1:
+            await self._concurrently(pending, self.agent.concurrency)  # type: ignore[attr-defined]
+        else:
+            for n, planned in enumerate(pending):
+                if hospitality is not None:
+                    hospitality.between(planned, pending[n - 1] if n else None, self._count, len(self.session.plan))
+                await self.take(planned)
+                self._tell()
+        if hospitality is not None:
+            hospitality.thanks()
+        self._note_apparatus()
+
+    def _tell(self) -> None:
+        self._count += 1
+        self._progress(self._count, len(self.session.plan))
+
+    def _note_apparatus(self) -> None:
+        apparatus = getattr(self.agent, "apparatus", None)
+        if apparatus is not None:
+            write_info(self.session.folder, {**self.session.info, "apparatus": apparatus()})
+
+    async def _concurrently(self, pending: Sequence[PlannedTrial], limit: int) -> None:
+        places = asyncio.Semaphore(limit)
+
+        async def one(planned: PlannedTrial) -> None:
+            async with places:
+                await self.take(planned)
+                self._tell()
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(planned)) for planned in pending]
+        del tasks
+
+    async def _in_batches(self, pending: Sequence[PlannedTrial]) -> None:
+        size = getattr(self.agent, "batch_size", _BATCH)
+        for start in range(0, len(pending), size):
+            compiled = [(planned, self.compile(planned)) for planned in pending[start : start + size]]
+            # Feedback depends on the answers, so such trials are stepped through.
+            together = [(planned, trial) for planned, trial in compiled if all(step.feedback is None for step in trial.steps)]
+            briefings = [self.briefing(planned, trial) for planned, trial in together]
+            percepts = [[step.percept for step in self._steps(trial)] for _, trial in together]
+            answers = self.agent.answer(briefings, percepts) if together else []  # type: ignore[attr-defined]
+            for (planned, trial), responses in zip(together, answers, strict=True):
+                key, attempt = self._start(planned, trial)
+                log = _TrialLog(self.recorder, key, attempt)
+                for step, response in zip(self._steps(trial), responses, strict=True):
+                    log.step(step, step.percept, response, None)
+                self._finish(key, attempt, commit=False)
+            self.recorder.commit()
+            for planned, _ in compiled:
+                if all(planned is not other for other, _ in together):
+                    await self.take(planned)
+                self._tell()
+
+    def compile(self, planned: PlannedTrial) -> Trial:
+        """The trial that was planned."""
+        return compile_trial(self.session.paradigm, planned.levels, planned.seed, self.session.info["generator"])
+
+    def briefing(self, planned: PlannedTrial, trial: Trial) -> Briefing:
+        """What the agent is told before this trial."""
+        paradigm, language = self.session.paradigm, self.session.info["language"]
+        asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+        seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
+        return Briefing(paradigm.name, paradigm.title, language, paradigm.instructions[language], tuple(asks), paradigm.network, seed)
+
+    def _steps(self, trial: Trial) -> list[Step]:
+        return [step for step in trial.steps if self._person or step.percept.model_step]
+
+    def _start(self, planned: PlannedTrial, trial: Trial) -> tuple[str, int]:
+        key = trial_key(planned.practice, planned.trial)
+        attempt = self._attempts.get(key, 0) + 1
+        self._attempts[key] = attempt
+        self.recorder.write(
+            {
+                "event": "trial_start",
+                "trial": key,
+                "attempt": attempt,
+                "block": planned.block,
+                "practice": planned.practice,
+                "levels": dict(trial.levels),
+                "seed": trial.seed,
+                "trial_id": trial.trial_id,
+                "set_size": trial.set_size,
+                "list_length": trial.list_length,
+                "started_at": self.now(),
+            }
+        )
+        return key, attempt
+
+    def _finish(self, key: str, attempt: int, commit: bool = True) -> None:
+        self.recorder.write({"event": "trial_end", "trial": key, "attempt": attempt})
+        if commit:
+            self.recorder.commit()
+        self._done[key] = attempt
+
+    async def take(self, planned: PlannedTrial) -> list[Judged]:
+        """Take one trial, step by step, and record it; what was answered comes back."""
+        trial = self.compile(planned)
+        steps = self._steps(trial)
+        key, attempt = self._start(planned, trial)
+        mind: Any = self.agent.start(self.briefing(planned, trial))
+        if hasattr(mind, "attach"):
+            mind.attach(TrialJournal(self.recorder, key, attempt, self._replies.get(key, [])))
+        if hasattr(mind, "prepare"):
+            mind.prepare([display for step in steps for percept in _percepts(step) for display in percept.displays])
+        log = _TrialLog(self.recorder, key, attempt)
+        judged: list[Judged] = []
+        for step in steps:
+            percept = step.shown_after(judged[-1].verdict if judged else "missed")
+            response = await (mind.step(percept, step.truth) if self.agent.oracle else mind.step(percept))
+            verdict = judged[-1].verdict if judged and step.feedback is not None else None
+            one = log.step(step, percept, response, mind.shown() if hasattr(mind, "shown") else None, verdict)
+            judged += [one] if one is not None else []
+        self._finish(key, attempt)
+        return judged
+
+
+class _TrialLog:
+    """Writes one line a step."""
+
+    def __init__(self, recorder: Recorder, key: str, attempt: int) -> None:
+        self._recorder, self._key, self._attempt = recorder, key, attempt
+        self._asked = 0
+
+    def step(self, step: Step, percept: Percept, response: Response | None, shown: Sequence[Any] | None, feedback: Verdict | None = None) -> Judged | None:
+        if (response is None) != (percept.ask is None):
+            raise SpanLabError(f"the agent {'did not answer a question' if response is None else 'answered without being asked'} in step {step.index + 1}; this is a fault of the agent")
+        event: dict[str, Any] = {
+            "event": "step",
+            "trial": self._key,
+            "attempt": self._attempt,
+            "step": step.index + 1,
+            "phase": percept.phase,
+            "planned_ms": percept.displays[0].ms,
+        }
+        if shown is not None:
+            event["shown"] = [asdict(one) for one in shown]
+        if feedback is not None:
+            event["feedback"] = feedback
+        judged = None
+        if percept.ask is not None and response is not None:
+            self._asked += 1
+            judged = judge(percept.ask, step.truth, response)
+            answered = judged.response
+            event |= {
+                "ask": self._asked,
+                "outcome": answered.outcome,
+                "value": answered.value,
+                "rt_ms": answered.rt_ms,
+                "raw": answered.raw,
+                "notes": dict(answered.notes),
+                "chance": step.truth.chance,
+                "record": dict(step.truth.record),
+                "scores": list(judged.scores),
+            }
+        self._recorder.write(event)
+        return judged
+
+
+def _percepts(step: Step) -> list[Percept]:
+    return list(step.feedback.values()) if step.feedback is not None else [step.percept]

@@ -1,0 +1,211 @@
+"""Beginning a session and coming back to it: the folder and its ``session.json``."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from ..agents.protocol import Agent
+from ..errors import SpanLabError
+from ..paradigms import Paradigm, PlannedTrial, load_paradigm, paradigm_from_data
+from ..paradigms.identity import digest
+from .record import FORMAT_VERSION, read_session
+
+_PACKAGES = ("numpy", "pillow", "psychopy", "torch", "openai")
+
+
+def utc_now() -> str:
+    """The wall clock (UTC, ISO 8601, ms)."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session that is going to run, or to go on.
+
+    ``plan`` holds its ordinary trials; practice is planned round by round while it runs.
+    """
+
+    folder: Path
+    paradigm: Paradigm
+    plan: tuple[PlannedTrial, ...]
+    info: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.info["session"])
+
+    @property
+    def seed(self) -> int:
+        return int(self.info["seed"])
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a session is asked to be.
+
+    Parameters
+    ----------
+    seed : of the session
+    generator : corrected or published
+    participant : identifier of the person, empty for machines
+    design : name of the design, for the record
+    language : of the instructions
+    pilot : whether the data are pilot data
+    practice : whether people get practice first
+    like : the session whose trials these are, when it is so
+    source : the paradigm's name or file, to find it again
+    """
+
+    seed: int = 1
+    generator: str = "corrected"
+    participant: str = ""
+    design: str = ""
+    language: str = "en"
+    pilot: bool = False
+    practice: bool = False
+    like: str = ""
+    source: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def settings_of(agent: Agent) -> dict[str, Any]:
+    """What shaped an agent's answers."""
+    return dict(getattr(agent, "settings", dict)())
+
+
+def begin(data: Path, paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request, now: Callable[[], str] = utc_now) -> Session:
+    """Make the folder of a new session, never one that exists.
+
+    Raises
+    ------
+    SpanLabError
+        when the folder cannot be written, or the paradigm has no instructions in the language.
+    """
+    if request.language not in paradigm.instructions:
+        raise SpanLabError(f"{paradigm.name} has no instructions in '{request.language}'; there are {', '.join(paradigm.instructions)}")
+    if not plan:
+        raise SpanLabError("no trials to run")
+    who = request.participant or agent.name
+    stem = f"{paradigm.name}-{_slug(who)}-s{request.seed}"
+    folder = _new_folder(data, stem)
+    settings = settings_of(agent)
+    info = {
+        "format_version": FORMAT_VERSION,
+        "session": folder.name,
+        "participant": request.participant,
+        "agent_kind": agent.kind,
+        "agent": agent.name,
+        "oracle": agent.oracle,
+        "agent_settings": settings,
+        "agent_settings_hash": digest([agent.kind, agent.name, settings]),
+        "label": settings.get("label", ""),
+        "paradigm": paradigm.name,
+        "paradigm_version": paradigm.version,
+        "paradigm_hash": paradigm.hash,
+        "paradigm_title": paradigm.title,
+        "paradigm_source": request.source or paradigm.name,
+        "human": paradigm.source.human,
+        "generator": request.generator,
+        "seed": request.seed,
+        "design": request.design,
+        "language": request.language,
+        "pilot": request.pilot,
+        "practice": request.practice,
+        "like": request.like,
+        "created": now(),
+        "versions": _versions(),
+        **request.extra,
+        "plan": [asdict(trial) for trial in plan],
+        "paradigm_data": paradigm.data,
+    }
+    write_info(folder, info)
+    return Session(folder, paradigm, tuple(plan), info)
+
+
+def reopen(folder: str | Path) -> Session:
+    """A session as it was begun, to go on with it.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be read, or its paradigm has changed since.
+    """
+    folder = Path(folder)
+    info = read_session(folder)
+    source, name = info["paradigm_source"], info["paradigm"]
+    stored = paradigm_from_data(info["paradigm_data"], name)
+    try:
+        current = load_paradigm(source)
+    except SpanLabError:
+        current = None  # the file is gone or broken: the session carries its own copy
+    if current is not None and current.hash != stored.hash:
+        raise SpanLabError(
+            f"the paradigm {name} ({source}) has changed since {folder} began (hash {stored.hash} then, {current.hash} now), so the session cannot go on: "
+            "its trials would not be the same. Bring the old file back, or start a new session"
+        )
+    plan = tuple(PlannedTrial(**trial) for trial in info["plan"])
+    return Session(folder, stored, plan, info)
+
+
+def same_trials(folder: str | Path) -> Session:
+    """A session whose trials another agent is going to take."""
+    info = read_session(folder)
+    plan = tuple(PlannedTrial(**trial) for trial in info["plan"])
+    return Session(Path(folder), paradigm_from_data(info["paradigm_data"], info["paradigm"]), plan, info)
+
+
+def write_info(folder: Path, info: Mapping[str, Any]) -> None:
+    """Write ``session.json``, whole or not at all."""
+    partial = folder / ".session.json.part"
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            json.dump(info, file, indent=1, ensure_ascii=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(folder / "session.json")
+    except OSError as error:
+        raise SpanLabError(f"cannot write {folder / 'session.json'}: {error.strerror or error}") from None
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60] or "agent"
+
+
+def _new_folder(data: Path, stem: str) -> Path:
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        for name in _names(stem):
+            try:
+                (data / name).mkdir()
+            except FileExistsError:
+                continue
+            return data / name
+    except OSError as error:
+        raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
+    raise SpanLabError(f"{data} is full of sessions called {stem}")
+
+
+def _names(stem: str) -> Iterable[str]:
+    yield stem
+    for n in range(2, 100_000):
+        yield f"{stem}-{n}"
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
+    for package in ("spanlab", *_PACKAGES):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
