@@ -1,7 +1,7 @@
 """Registered components: stimuli, samplers and response kinds.
 
-A component is one small class that declares its parameters once, as pydantic fields with a type, a default and one line of help. Validation, help, JSON Schema and
-documentation follow from that. Third parties add theirs through the entry-point groups ``spanlab.stimuli``, ``spanlab.samplers`` and ``spanlab.responses``.
+A component is one small class that declares its parameters once, as pydantic fields with a type, a default and one line of help. Validation, help, JSON
+Schema and documentation follow from that. Third parties add theirs through the entry-point groups ``spanlab.stimuli``, ``spanlab.samplers`` and ``spanlab.responses``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt
 
@@ -35,8 +35,13 @@ class Component(BaseModel):
     #: the parameter that a bare value stands for: ``{blank: white}``; empty when there is none
     shorthand: ClassVar[str] = ""
 
+    if TYPE_CHECKING:  # pydantic makes it, unseen by type checkers
+
+        def __hash__(self) -> int: ...
+
 
 C = TypeVar("C", bound=Component)
+D = TypeVar("D", bound=Component)
 
 
 def nearest(name: object, names: Iterable[str]) -> str:
@@ -60,13 +65,13 @@ class Registry(Generic[C]):
         self._classes: dict[str, type[C]] = {}
         self._loaded = False
 
-    def register(self, cls: type[C]) -> type[C]:
+    def register(self, cls: type[D]) -> type[D]:
         """Class decorator; the class's ``name`` is its name in YAML."""
         if not cls.name:
             raise ValueError(f"{cls.__name__} declares no name")
         if self._classes.get(cls.name, cls) is not cls:
             raise ValueError(f"two {self.sort} classes are called '{cls.name}'")
-        self._classes[cls.name] = cls
+        self._classes[cls.name] = cast("type[C]", cls)
         return cls
 
     def _load(self) -> None:

@@ -1,6 +1,24 @@
 """What a step looks like: scenes, stimuli and their renderers."""
 
+from . import kinds  # registers the stimuli
 from .scene import BACKGROUND, CANVAS, COLOURS, Arrow, Colour, Ellipse, Image, Line, Polygon, Primitive, Rectangle, Scene, Text
 from .stimulus import STIMULI, Stimulus
 
-__all__ = ["BACKGROUND", "CANVAS", "COLOURS", "STIMULI", "Arrow", "Colour", "Ellipse", "Image", "Line", "Polygon", "Primitive", "Rectangle", "Scene", "Stimulus", "Text"]
+__all__ = [
+    "BACKGROUND",
+    "CANVAS",
+    "COLOURS",
+    "STIMULI",
+    "Arrow",
+    "Colour",
+    "Ellipse",
+    "Image",
+    "Line",
+    "Polygon",
+    "Primitive",
+    "Rectangle",
+    "Scene",
+    "Stimulus",
+    "Text",
+    "kinds",
+]

@@ -6,18 +6,23 @@ from collections.abc import Iterable
 
 from ..components import Component, Registry
 from .scene import BACKGROUND, Colour, Primitive, Scene
+from .tiling import Tiling
 
 
 class Stimulus(Component):
     """What is shown, in the terms of the experiment.
 
-    A stimulus says what is where, in an order that depends on positions alone: two stimuli that look the same *are* equal (validators sort cells), so nothing about
-    presentation order or role can be read off it.
+    A stimulus says what is where, in an order that depends on positions alone: two stimuli that look the same *are* equal (validators sort cells), so nothing
+    about presentation order or role can be read off it.
     """
 
     def primitives(self) -> Iterable[Primitive]:
         """What to draw, in drawing order, in canvas units."""
         raise NotImplementedError
+
+    def tiling(self) -> Tiling | None:
+        """The stimulus as a member of a family of tilings, when it is one; lets many be drawn at once."""
+        return None
 
     def words(self) -> str:
         """What a reader without eyes is told: unambiguous and complete."""
@@ -29,6 +34,19 @@ class Stimulus(Component):
     def scene(self) -> Scene:
         """The stimulus as a scene."""
         return Scene(tuple(self.primitives()), self.background())
+
+
+class Tiled(Stimulus):
+    """A stimulus that is put together from tiles: it gives its tiling, and what to draw follows."""
+
+    def tiling(self) -> Tiling:
+        raise NotImplementedError
+
+    def primitives(self) -> Iterable[Primitive]:
+        return self.tiling().primitives()
+
+    def background(self) -> Colour:
+        return self.tiling().family.background
 
 
 STIMULI: Registry[Stimulus] = Registry("stimulus", "spanlab.stimuli")

@@ -1,0 +1,128 @@
+"""Boxes on a circle, with a marker in one of the nine cells of each: keep track of where every marker is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Annotated, ClassVar, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from ..directions import STEPS, Direction, direction_words
+from ..scene import COLOURS, Arrow, Primitive, Rectangle
+from ..stimulus import STIMULI, Tiled
+from ..tiling import Family, Tiling
+
+# Boxes are 15 units wide, at 48 + 35 cos(2πi/n), 48 + 35 sin(2πi/n) (a single one in the middle); drawing truncates fractions. The last bit of a cosine
+# may differ between mathematical libraries, so the whole numbers are kept: first x, middle x / first y, middle y of each box.
+_PLACES: dict[int, str] = {
+    1: "40,48/40,48",
+    2: "75,83/40,48; 5,13/40,48",
+    3: "75,83/40,48; 23,30/70,78; 22,30/10,17",
+    4: "75,83/40,48; 40,48/75,83; 5,13/40,48; 40,47/5,13",
+    5: "75,83/40,48; 51,58/73,81; 12,19/61,68; 12,19/19,27; 51,58/7,14",
+    6: "75,83/40,48; 58,65/70,78; 23,30/70,78; 5,13/40,48; 22,30/10,17; 58,65/10,17",
+    7: "75,83/40,48; 62,69/67,75; 32,40/74,82; 8,16/55,63; 8,16/25,32; 32,40/6,13; 62,69/13,20",
+    8: "75,83/40,48; 65,72/65,72; 40,48/75,83; 15,23/65,72; 5,13/40,48; 15,23/15,23; 40,47/5,13; 65,72/15,23",
+}
+_DIRECTIONS = tuple(STEPS)
+
+
+def places(count: int) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
+    """((first x, middle x), (first y, middle y)) of each of ``count`` boxes, clockwise from 3 o'clock."""
+
+    def pair(text: str) -> tuple[int, int]:
+        first, middle = text.split(",")
+        return int(first), int(middle)
+
+    return tuple((pair(x), pair(y)) for x, y in (place.split("/") for place in _PLACES[count].split("; ")))
+
+
+def _contents(x: tuple[int, int], y: tuple[int, int]) -> Iterator[tuple[Primitive, ...]]:
+    """What can be in the box at (first, middle) coordinates: nothing, a marker in one of nine cells, an arrow in one of eight directions; last, the red box."""
+    green, red = (Rectangle(x[0], y[0], x[0] + 15, y[0] + 15, COLOURS[colour], COLOURS["white"]) for colour in ("green", "red"))
+    yield (green,)
+    for cell in range(9):
+        left, top = x[0] + 1 + 5 * (cell % 3), y[0] + 1 + 5 * (cell // 3)
+        yield green, Rectangle(left, top, left + 3, top + 3, COLOURS["red"])
+    for steps in STEPS.values():
+        (x0, x1), (y0, y1) = (
+            (first + 3, first + 12) if step > 0 else (first + 12, first + 3) if step < 0 else (middle, middle)
+            for (first, middle), step in zip((x, y), steps, strict=True)
+        )
+        yield green, Arrow(x0, y0, x1, y1, COLOURS["ink"])
+    yield (red,)
+
+
+@lru_cache(maxsize=8)
+def _family(count: int) -> Family:
+    return Family(tuple(tuple(_contents(x, y)) for x, y in places(count)))
+
+
+class BoxArrow(BaseModel):
+    """An arrow in one of the boxes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    box: Annotated[int, Field(ge=0)] = Field(description="the box, from 0, clockwise from 3 o'clock")
+    direction: Direction = Field(description="where it points, such as up or down_left")
+
+
+@STIMULI.register
+class Boxes(Tiled):
+    """Green boxes on a circle; a box may hold a red marker in one of nine cells, or an arrow, or be red itself (the one that is asked about)."""
+
+    name: ClassVar[str] = "boxes"
+
+    count: Annotated[int, Field(ge=1, le=8)] = Field(description="how many boxes")
+    markers: Annotated[tuple[int | None, ...] | None, BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)] = Field(
+        None, description="the marker's cell in each box (0 to 8, row by row), or null for a box without one"
+    )
+    arrow: BoxArrow | None = Field(None, description="an arrow, as {box: 0, direction: up_left}")
+    probed: int | None = Field(None, description="the box that is red")
+
+    @model_validator(mode="after")
+    def _canonical(self) -> Self:
+        if self.markers is not None:
+            if len(self.markers) != self.count:
+                raise ValueError(f"markers must have one cell (or null) for each of the {self.count} boxes; found {len(self.markers)}")
+            outside = next((cell for cell in self.markers if cell is not None and not 0 <= cell < 9), None)
+            if outside is not None:
+                raise ValueError(f"marker cell {outside} is outside the box: cells are 0 to 8, row by row")
+            if all(cell is None for cell in self.markers):
+                object.__setattr__(self, "markers", None)
+        for what, box in (("arrow", self.arrow and self.arrow.box), ("probed", self.probed)):
+            if box is not None and not 0 <= box < self.count:
+                raise ValueError(f"{what} is in box {box}, but boxes are 0 to {self.count - 1}")
+        for box in range(self.count):
+            if (self._marker(box) is not None) + (self._direction(box) is not None) + (self.probed == box) > 1:
+                raise ValueError(f"box {box} can hold a marker or an arrow or be red (probed), only one of these")
+        return self
+
+    def _marker(self, box: int) -> int | None:
+        return None if self.markers is None else self.markers[box]
+
+    def _direction(self, box: int) -> str | None:
+        return self.arrow.direction if self.arrow is not None and self.arrow.box == box else None
+
+    def tiling(self) -> Tiling:
+        states = bytearray(self.count)
+        for box in range(self.count):
+            marker, direction = self._marker(box), self._direction(box)
+            states[box] = 1 + marker if marker is not None else 10 + _DIRECTIONS.index(direction) if direction is not None else 18 if self.probed == box else 0
+        return Tiling(_family(self.count), bytes(states))
+
+    def words(self) -> str:
+        if self.count == 1:
+            lines = ["One box in the middle of the screen: box 1."]
+        else:
+            lines = [f"{self.count} boxes evenly spaced on a circle, numbered 1 to {self.count} clockwise from 3 o'clock."]
+        lines.append("Each box is a 3 x 3 grid of cells, numbered 1 to 9 row by row from its top left.")
+        for box in range(self.count):
+            says = ["red" if self.probed == box else "green"]
+            if (marker := self._marker(box)) is not None:
+                says.append(f"a red marker in cell {marker + 1}")
+            if (direction := self._direction(box)) is not None:
+                says.append(f"an arrow that points {direction_words(direction)}")
+            lines.append(f"Box {box + 1}: {', '.join(says)}")
+        return "\n".join(lines)

@@ -1,0 +1,152 @@
+"""Letters, texts, and grids with a letter in one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from ..parameters import ColourName, rgb
+from ..scene import COLOURS, Line, Primitive, Rectangle, Text
+from ..stimulus import STIMULI, Stimulus
+
+#: What the text has at most for itself on the 96 × 96 canvas.
+_ROOM = 88.0
+
+
+def _drawable(text: str) -> str:
+    from ..fonts import has
+
+    strange = next((character for character in text if character != "\n" and not (character.isprintable() and has(character))), None)
+    if strange is not None:
+        raise ValueError(f"the typeface has no '{strange}' (U+{ord(strange):04X}); it has Latin, Greek and Cyrillic letters")
+    return text
+
+
+@STIMULI.register
+class Letter(Stimulus):
+    """One letter, digit or short string, large in the middle. In words it is just itself, as N-back studies give it to language models."""
+
+    name: ClassVar[str] = "letter"
+    shorthand: ClassVar[str] = "symbol"
+
+    symbol: Annotated[str, Field(min_length=1, max_length=12)] = Field(description="what is shown")
+    colour: ColourName = Field("black", description="its colour")
+    size: Annotated[int, Field(ge=4, le=90)] = Field(48, description="font size in canvas units; strings that are too wide are made smaller")
+
+    @field_validator("symbol")
+    @classmethod
+    def _visible(cls, value: str) -> str:
+        if value != value.strip() or "\n" in value:
+            raise ValueError("a symbol must not begin or end with a space or a line break")
+        return _drawable(value)
+
+    def primitives(self) -> Iterable[Primitive]:
+        from ..fonts import width
+
+        size = min(self.size, _ROOM / width(self.symbol, 1.0))
+        return (Text(47.5, 47.5, self.symbol, rgb(self.colour), size),)
+
+    def words(self) -> str:
+        return self.symbol
+
+
+@STIMULI.register
+class Lines(Stimulus):
+    """Text of one or several lines, centred: instructions and feedback. Long lines are broken; a text that is too long is made smaller."""
+
+    name: ClassVar[str] = "text"
+    shorthand: ClassVar[str] = "text"
+
+    text: Annotated[str, Field(min_length=1, max_length=4000)] = Field(description="the text; line breaks are kept")
+    colour: ColourName = Field("ink", description="its colour")
+    size: Annotated[int, Field(ge=2, le=60)] = Field(6, description="font size in canvas units (the canvas is 96 high)")
+
+    @field_validator("text")
+    @classmethod
+    def _visible(cls, value: str) -> str:
+        tidy = "\n".join(" ".join(line.split()) for line in value.strip().split("\n"))
+        if not tidy:
+            raise ValueError("the text is empty; for an empty screen show blank")
+        return _drawable(tidy)
+
+    def primitives(self) -> Iterable[Primitive]:
+        from ..fonts import width, wrap
+
+        size = float(self.size)
+        while True:
+            lines = wrap(self.text, size, _ROOM)
+            if len(lines) * size * 1.35 <= _ROOM + 2 and all(width(line, size) <= _ROOM for line in lines):
+                break
+            size *= 0.94
+        top = 47.5 - (len(lines) - 1) * size * 1.35 / 2
+        return [Text(47.5, top + number * size * 1.35, line, rgb(self.colour), size) for number, line in enumerate(lines) if line]
+
+    def words(self) -> str:
+        return self.text
+
+
+def _noise(value: Any) -> Any:
+    pairs = value.items() if isinstance(value, Mapping) else value
+    return (
+        tuple(sorted((int(cell) if isinstance(cell, str) and cell.isdigit() else cell, mark) for cell, mark in pairs)) if isinstance(pairs, Iterable) else value
+    )
+
+
+@STIMULI.register
+class LetterGrid(Stimulus):
+    """A grid of empty cells with a letter in one of them, and perhaps noise symbols in others.
+
+    In words it is one line of cells between bars, the form in which a published study of spatial N-back gave grids to language models (Gong, Wan & Wang, 2024).
+    """
+
+    name: ClassVar[str] = "letter_grid"
+
+    grid: Annotated[int, Field(ge=2, le=10)] = Field(3, description="rows and columns")
+    at: int = Field(description="the cell that holds the letter, from 0, row by row")
+    symbol: Annotated[str, Field(min_length=1, max_length=1)] = Field("X", description="the letter")
+    noise: Annotated[tuple[tuple[int, str], ...], BeforeValidator(_noise)] = Field((), description="noise symbols, as cell: symbol")
+    colour: ColourName = Field("black", description="colour of the letter and the noise")
+
+    @field_validator("symbol")
+    @classmethod
+    def _visible(cls, value: str) -> str:
+        if value in " _|`":
+            raise ValueError(f"'{value}' cannot be told from the grid itself")
+        return _drawable(value)
+
+    @model_validator(mode="after")
+    def _inside(self) -> Self:
+        cells = [self.at, *(cell for cell, _ in self.noise)]
+        for cell in cells:
+            if not 0 <= cell < self.grid**2:
+                raise ValueError(f"cell {cell} is outside the {self.grid} x {self.grid} grid: cells are 0 to {self.grid**2 - 1}, row by row")
+        if len(set(cells)) != len(cells):
+            raise ValueError("two symbols share a cell")
+        for _, mark in self.noise:
+            if len(mark) != 1 or mark == self.symbol:
+                raise ValueError(f"a noise symbol must be one character other than '{self.symbol}'; found '{mark}'")
+            self._visible(mark)
+        return self
+
+    def _contents(self) -> dict[int, str]:
+        return {**dict(self.noise), self.at: self.symbol}
+
+    def primitives(self) -> Iterable[Primitive]:
+        cell = 84 // self.grid
+        start = (95 - cell * self.grid) // 2
+        colour = rgb(self.colour)
+        yield Rectangle(start, start, start + cell * self.grid, start + cell * self.grid, fill=COLOURS["white"], outline=COLOURS["black"])
+        for line in range(1, self.grid):
+            at = start + cell * line
+            yield Line(at, start, at, start + cell * self.grid, COLOURS["black"])
+            yield Line(start, at, start + cell * self.grid, at, COLOURS["black"])
+        for index, mark in sorted(self._contents().items()):
+            x, y = (start + cell * part + cell / 2 for part in (index % self.grid, index // self.grid))
+            yield Text(x, y, mark, colour, cell * 0.72)
+
+    def words(self) -> str:
+        contents = self._contents()
+        rows = ["|" + "|".join(contents.get(row * self.grid + column, "_") for column in range(self.grid)) + "|" for row in range(self.grid)]
+        return f"``` {' '.join(rows)} ```"

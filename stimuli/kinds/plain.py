@@ -1,0 +1,64 @@
+"""The plainest displays: nothing, a cross, a tone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from ..parameters import ColourName, colour_words, rgb
+from ..scene import Colour, Line, Primitive
+from ..stimulus import STIMULI, Stimulus
+
+
+@STIMULI.register
+class Blank(Stimulus):
+    """An empty screen."""
+
+    name: ClassVar[str] = "blank"
+    shorthand: ClassVar[str] = "colour"
+
+    colour: ColourName = Field("gray", description="colour of the screen")
+
+    def primitives(self) -> Iterable[Primitive]:
+        return ()
+
+    def background(self) -> Colour:
+        return rgb(self.colour)
+
+    def words(self) -> str:
+        return "An empty screen." if self.colour == "gray" else f"An empty screen, {colour_words(self.colour)} all over."
+
+
+@STIMULI.register
+class Fixation(Stimulus):
+    """A cross to look at, in the middle of the screen."""
+
+    name: ClassVar[str] = "fixation"
+
+    colour: ColourName = Field("black", description="colour of the cross")
+    arm: Annotated[int, Field(ge=1, le=40)] = Field(4, description="length of each arm, in canvas units")
+
+    def primitives(self) -> Iterable[Primitive]:
+        colour = rgb(self.colour)
+        return Line(48 - self.arm, 48, 48 + self.arm, 48, colour), Line(48, 48 - self.arm, 48, 48 + self.arm, colour)
+
+    def words(self) -> str:
+        return f"A {colour_words(self.colour)} fixation cross in the middle of the screen, {2 * self.arm + 1} units wide."
+
+
+@STIMULI.register
+class Tone(Stimulus):
+    """A tone, such as the signal to begin recall; nothing is drawn."""
+
+    name: ClassVar[str] = "tone"
+
+    frequency_hz: Annotated[int, Field(ge=20, le=20000)] = Field(1000, description="pitch, in hertz")
+    ms: Annotated[int, Field(ge=1, le=60000)] = Field(200, description="how long it sounds, in milliseconds")
+
+    def primitives(self) -> Iterable[Primitive]:
+        return ()
+
+    def words(self) -> str:
+        return f"A tone of {self.frequency_hz} Hz sounds for {self.ms} ms; the screen is empty."
