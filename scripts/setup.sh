@@ -15,7 +15,7 @@ packages=(xvfb xauth xdotool libgl1 libgl1-mesa-dri libglx-mesa0 libglu1-mesa li
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
-  elif command -v sudo >/dev/null 2>&1; then sudo "$@"
+  elif command -v sudo >/dev/null 2>&1; then sudo DEBIAN_FRONTEND=noninteractive "$@"
   else return 127
   fi
 }
@@ -28,8 +28,15 @@ apt_install() {
     return 1
   fi
   # the lists of a fresh machine are empty or old; a mirror that cannot be reached matters only if the installation then fails
-  as_root apt-get -qq update >&2 || true
-  as_root apt-get -qq install -y --no-install-recommends "$@" >&2
+  local log
+  log="$(mktemp)"
+  as_root apt-get -qq update >"$log" 2>&1 || true
+  if ! as_root apt-get -qq install -y --no-install-recommends "$@" >>"$log" 2>&1; then
+    tail -n 15 "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
 }
 
 system_libraries() {
