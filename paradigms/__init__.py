@@ -1,13 +1,36 @@
-"""The YAML timelines, and the compiler that turns one into trials."""
+"""The YAML timelines, and the compiler that turns one into trials.
 
-from .compile import compile_trial, fingerprint, percept_bytes, resolve_levels
-from .design import PlannedTrial, plan_dataset, plan_practice, plan_session
-from .identity import trial_seed
-from .network_view import NetworkView
-from .paradigm import Factor, Paradigm, list_paradigms, load_paradigm, paradigm_from_data
-from .responses import RESPONSES, Answer, ItemScore, Region, ResponseKind, Surface
-from .samplers import SAMPLERS, Sampler
-from .trial import Ask, Display, Percept, Step, Trial, Truth, Verdict
+Names are loaded when they are first used, so that listing paradigms needs neither numpy nor the validators.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .compile import compile_trial, fingerprint, percept_bytes, resolve_levels
+    from .design import PlannedTrial, plan_dataset, plan_practice, plan_session, session_design
+    from .identity import trial_seed
+    from .library import list_paradigms
+    from .network_view import NetworkView
+    from .paradigm import Factor, Paradigm, load_paradigm, paradigm_from_data
+    from .responses import RESPONSES, Answer, ItemScore, Region, ResponseKind, Surface
+    from .samplers import SAMPLERS, Sampler
+    from .trial import Ask, Display, Percept, Step, Trial, Truth, Verdict
+
+_HOMES = {
+    "compile": ("compile_trial", "fingerprint", "percept_bytes", "resolve_levels"),
+    "design": ("PlannedTrial", "plan_dataset", "plan_practice", "plan_session", "session_design"),
+    "identity": ("trial_seed",),
+    "library": ("list_paradigms",),
+    "network_view": ("NetworkView",),
+    "paradigm": ("Factor", "Paradigm", "load_paradigm", "paradigm_from_data"),
+    "responses": ("RESPONSES", "Answer", "ItemScore", "Region", "ResponseKind", "Surface"),
+    "samplers": ("SAMPLERS", "Sampler"),
+    "trial": ("Ask", "Display", "Percept", "Step", "Trial", "Truth", "Verdict"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "RESPONSES",
@@ -39,5 +62,14 @@ __all__ = [
     "plan_practice",
     "plan_session",
     "resolve_levels",
+    "session_design",
     "trial_seed",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value

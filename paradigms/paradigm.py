@@ -113,11 +113,6 @@ class Paradigm:
         return level
 
 
-def list_paradigms() -> list[str]:
-    """The names of the paradigms that ship."""
-    return library.names()
-
-
 def load_paradigm(source: str | Path) -> Paradigm:
     """Load a paradigm by its name in the library, or from a YAML file.
 
@@ -141,7 +136,7 @@ def _locate(source: str | Path) -> Path:
     if isinstance(source, str) and not any(mark in text for mark in ("/", "\\", ".")):
         path = library.path(text)
         if path is None:
-            raise SpanLabError(f"there is no paradigm '{text}'{nearest(text, library.names()) or '; see spanlab list'} (a file of your own is given by its path, ending in .yaml)")
+            raise SpanLabError(f"there is no paradigm '{text}'{nearest(text, library.list_paradigms()) or '; see spanlab list'} (a file of your own is given by its path, ending in .yaml)")
         return path
     path = Path(text)
     if path.is_dir() or not path.exists():

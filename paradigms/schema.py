@@ -80,7 +80,7 @@ class Source(_Part):
     benchmark: str | None = Field(None, description="section of the benchmark paper")
     study: str | None = Field(None, description="the human study it follows")
     human: str | None = Field(None, description="published human curve in human_data, by name")
-    notes: str | None = Field(None, description="what is ours, and why")
+    ours: dict[str, str] = Field(default_factory=dict, description="phases whose durations the papers leave open, with where ours come from")
 
 
 class Head(_Part):

@@ -59,7 +59,7 @@ class Runner:
 
     def __init__(self, session: Session, agent: Agent, progress: Progress | None = None, now: Callable[[], str] = utc_now) -> None:
         self.session, self.agent, self.now = session, agent, now
-        self._progress = progress or (lambda done, total: None)
+        self.progress: Progress = progress or (lambda done, total: None)
         self._person = agent.kind in PEOPLE
         events = read_events(session.folder)
         self._done = finished_trials(events)
@@ -138,7 +138,7 @@ class Runner:
 
     def _tell(self) -> None:
         self._count += 1
-        self._progress(self._count, len(self.session.plan))
+        self.progress(self._count, len(self.session.plan))
 
     def _note_apparatus(self) -> None:
         apparatus = getattr(self.agent, "apparatus", None)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from ..yaml_text import read
 
 _HERE = Path(__file__).parent
 
 
-def names() -> list[str]:
+def list_paradigms() -> list[str]:
     """The names of all paradigms."""
     return sorted(path.stem for path in _HERE.glob("*.yaml"))
 
 
 def path(name: str) -> Path | None:
     """The file of a paradigm, or None."""
-    return _HERE / f"{name}.yaml" if name in names() else None
+    return _HERE / f"{name}.yaml" if name in list_paradigms() else None
+
+
+def card(name: str) -> Mapping[str, Any]:
+    """The content of a paradigm's file as it stands, unvalidated: for lists, quickly."""
+    return read(_HERE / f"{name}.yaml").data

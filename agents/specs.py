@@ -1,0 +1,60 @@
+"""Agents by name: ``chance``, ``ideal``, ``capacity:4``, ``network:laptop``, ``chat:MODEL``, ``simulated:capacity``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..components import nearest
+from ..errors import SpanLabError
+from .protocol import Agent
+
+#: what may stand before the colon, with one line of help
+KINDS: dict[str, str] = {
+    "chance": "guesses",
+    "ideal": "oracle: remembers everything",
+    "capacity": "oracle: a limited buffer with decay; capacity:PLACES sets its size",
+    "network": "a trained network: network:laptop ships, network:FILE is a checkpoint of yours",
+    "chat": "a chat model behind an OpenAI-compatible endpoint: chat:MODEL",
+    "simulated": "oracle: presses real keys and clicks in the real window; simulated:OBSERVER",
+}
+
+
+def make_agent(spec: str, seed: int = 0, **options: Any) -> Agent:
+    """The agent that a name stands for. Names split at the first colon only (``chat:org/model:free``).
+
+    Parameters
+    ----------
+    spec : KIND or KIND:DETAIL
+    seed : for agents whose reaction times are random
+    options : passed on to agents at a window (size, speed, ...)
+
+    Raises
+    ------
+    SpanLabError
+        for an unknown name, or when the agent cannot be had (no key, no checkpoint, no display).
+    """
+    kind, _, detail = spec.partition(":")
+    if kind not in KINDS:
+        raise SpanLabError(f"unknown agent '{spec}'{nearest(kind, KINDS) or '; there are ' + ', '.join(KINDS)}")
+    if kind in ("chance", "ideal") and detail:
+        raise SpanLabError(f"the agent '{kind}' takes nothing after a colon; found '{spec}'")
+    if kind == "chance":
+        from .simulated import Chance
+
+        return Chance()
+    if kind in ("ideal", "capacity"):
+        from .observers import make_observer
+        from .simulated import Oracle
+
+        return Oracle(make_observer(spec), spec)
+    if kind == "network":
+        from .network.agent import NetworkAgent
+
+        return NetworkAgent(detail or "laptop")
+    if kind == "chat":
+        from .chat.agent import ChatAgent
+
+        return ChatAgent(detail)
+    from .participant.simulated import SimulatedParticipant
+
+    return SimulatedParticipant(observer=detail or "capacity", seed=seed, **options)

@@ -1,0 +1,374 @@
+"""The command line. The only module that may import everything; each command imports what it needs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import __version__
+from .errors import SpanLabError
+
+if TYPE_CHECKING:
+    from .agents.protocol import Agent
+    from .paradigms import Paradigm, PlannedTrial
+    from .sessions import Request, Session
+
+app = typer.Typer(
+    name="spanlab",
+    help="One working-memory experiment for people and machines: run it in the lab, replay it against models, compare the curves.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+ParadigmArgument = Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file", metavar="PARADIGM")]
+SetOption = Annotated[list[str] | None, typer.Option("--set", help="factor level(s): --set list_length=5 or --set list_length=3,4,5; may be repeated", metavar="NAME=LEVEL")]
+SeedOption = Annotated[int, typer.Option("--seed", help="seed of the session", min=0)]
+DataOption = Annotated[Path, typer.Option("--data", help="folder for sessions", metavar="DIR")]
+DesignOption = Annotated[str | None, typer.Option("--design", help="design in the paradigm's file; 'human' when not given")]
+GeneratorOption = Annotated[str, typer.Option("--generator", help="corrected or published trials")]
+TrialsOption = Annotated[int | None, typer.Option("--trials", help="number of trials, shared out over the factor levels", min=1, max=1_000_000)]
+
+DATA = Path("data")
+
+
+def main() -> None:
+    """Entry point: every foreseen problem is one clear sentence on stderr and a non-zero exit."""
+    try:
+        app(standalone_mode=False)
+    except SpanLabError as error:
+        _stop(str(error), 1)
+    except KeyboardInterrupt:
+        _stop("interrupted", 130)
+    except typer.Abort:
+        _stop("stopped", 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    except Exception as error:
+        # click's own complaints about the command line
+        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+            context = getattr(error, "ctx", None)
+            hint = f" (see {context.command_path} --help)" if context is not None else ""
+            _stop(f"{error.format_message()}{hint}", error.exit_code)  # type: ignore[attr-defined]
+        raise
+
+
+def _stop(message: str, code: int) -> None:
+    print(f"spanlab: {message}" if "\n" not in message else message, file=sys.stderr)
+    sys.exit(code)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"spanlab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="show the version")] = False) -> None: ...
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar that appears when the work takes longer than two seconds."""
+    import time
+
+    began, bar, task = time.monotonic(), None, None
+
+    def tell(done: int, total: int) -> None:
+        nonlocal bar, task
+        if bar is None and time.monotonic() - began > 2:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            bar.start()
+            task = bar.add_task(what, total=total)
+        if bar is not None and task is not None:
+            bar.update(task, completed=done, total=total)
+
+    try:
+        yield tell
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def parse_levels(pairs: list[str] | None) -> dict[str, list[Any]]:
+    """``["list_length=3,4"]`` to ``{"list_length": [3, 4]}``.
+
+    Raises
+    ------
+    SpanLabError
+        when a pair is not NAME=LEVEL, or a name comes twice.
+    """
+    from .paradigms.yaml_text import scalar
+
+    levels: dict[str, list[Any]] = {}
+    for pair in pairs or []:
+        name, equals, values = pair.partition("=")
+        if not equals or not name or not values:
+            raise SpanLabError(f"--set takes NAME=LEVEL, such as list_length=5; found '{pair}'")
+        if name in levels:
+            raise SpanLabError(f"--set names '{name}' twice; give several levels as {name}=3,4")
+        levels[name] = [scalar(value.strip()) for value in values.split(",")]
+    return levels
+
+
+@app.command("list")
+def list_() -> None:
+    """The paradigms that ship, one a line."""
+    from .paradigms.library import card, list_paradigms
+
+    rows = []
+    for name in list_paradigms():
+        data = card(name)
+        factors = "; ".join(f"{factor}: {_range_of(levels)}" for factor, levels in data.get("factors", {}).items())
+        rows.append((name, data["title"], ", ".join(data.get("domains", [])), ", ".join(data.get("functions", [])), factors))
+    header = ("name", "title", "domains", "functions", "factors")
+    widths = [max(len(row[n]) for row in [header, *rows]) for n in range(len(header))]
+    for row in [header, *rows]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _range_of(levels: Any) -> str:
+    values = levels["random"] if isinstance(levels, dict) else levels
+    return ("random " if isinstance(levels, dict) else "") + ", ".join(map(str, values))
+
+
+@app.command()
+def show(
+    paradigm: ParadigmArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="PNG file to write", metavar="FILE")],
+    set_: SetOption = None,
+    seed: Annotated[int, typer.Option("--seed", help="seed of the trial", min=0)] = 1,
+    generator: GeneratorOption = "corrected",
+) -> None:
+    """A picture of one trial's timeline: every display, its phase, its ms, the question and the correct answer."""
+    from .paradigms import compile_trial, load_paradigm
+    from .paradigms.picture import trial_picture
+
+    loaded = load_paradigm(paradigm)
+    levels = parse_levels(set_)
+    for name, values in levels.items():
+        if len(values) > 1:
+            raise SpanLabError(f"one trial has one level of '{name}'; found {len(values)}")
+    chosen = {name: factor.levels[len(factor.levels) // 2] for name, factor in loaded.factors.items() if factor.mode == "crossed"}
+    trial = compile_trial(loaded, {**chosen, **{name: values[0] for name, values in levels.items()}}, seed, generator)  # type: ignore[arg-type]
+    picture = trial_picture(trial, loaded)
+    try:
+        picture.save(output, format="PNG")
+    except OSError as error:
+        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
+    print(output)
+
+
+@app.command()
+def check(files: Annotated[list[Path], typer.Argument(help="paradigm files", metavar="FILE...")]) -> None:
+    """Check paradigm files: every problem with its file, line and key."""
+    from .paradigms.checking import check_paradigm
+
+    problems: list[str] = []
+    for file in files:
+        try:
+            report = check_paradigm(file)
+        except SpanLabError as error:
+            problems.append(str(error))
+        else:
+            print(report)
+    if problems:
+        raise SpanLabError("\n".join(problems))
+
+
+@app.command()
+def run(
+    paradigm: ParadigmArgument,
+    participant: Annotated[str, typer.Option("--participant", help="identifier of the person")] = "",
+    set_: SetOption = None,
+    seed: SeedOption = 1,
+    trials: TrialsOption = None,
+    design: DesignOption = None,
+    data: DataOption = DATA,
+    generator: GeneratorOption = "corrected",
+    language: Annotated[str, typer.Option("--language", help="of the instructions")] = "en",
+    practice: Annotated[bool, typer.Option("--practice/--no-practice", help="begin with practice")] = True,
+    pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
+    windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
+    simulate: Annotated[str | None, typer.Option("--simulate", help="a simulated participant takes it: ideal, capacity or chance")] = None,
+    speed: Annotated[float, typer.Option("--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100)] = 1.0,
+) -> None:
+    """A session with a person at the screen."""
+    from .sessions import Request
+
+    agent = _person(simulate, seed, windowed, speed)
+    if not participant and simulate is None:
+        raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
+    loaded, plan = _plan(paradigm, seed, set_, trials, design)
+    request = Request(
+        seed=seed, generator=generator, participant=participant, design=design or "human", language=language, pilot=pilot, practice=practice, source=paradigm
+    )
+    _run(_begin(data, loaded, agent, plan, request), agent)
+
+
+def _person(simulate: str | None, seed: int, windowed: bool, speed: float) -> Agent:
+    if simulate is not None:
+        from .agents.specs import make_agent
+
+        return make_agent(f"simulated:{simulate}", seed, speed=speed)
+    from .agents.participant.participant import Participant
+
+    return Participant(fullscreen=not windowed)
+
+
+def _plan(paradigm: str, seed: int, set_: list[str] | None, trials: int | None, design: str | None) -> tuple[Paradigm, list[PlannedTrial]]:
+    from .paradigms import load_paradigm, plan_session, session_design
+
+    loaded = load_paradigm(paradigm)
+    return loaded, plan_session(loaded, seed, session_design(loaded, design), parse_levels(set_), trials)
+
+
+def _begin(data: Path, paradigm: Paradigm, agent: Agent, plan: list[PlannedTrial], request: Request) -> Session:
+    from .sessions import begin
+
+    return begin(data, paradigm, agent, plan, request)
+
+
+def _run(session: Session, agent: Agent) -> None:
+    from .sessions import Runner
+
+    runner = Runner(session, agent)
+    try:
+        with progress_bar(f"{session.paradigm.name} · {agent.name}") as tell:
+            runner.progress = tell
+            runner.run()
+    except KeyboardInterrupt:
+        raise SpanLabError(f"interrupted; the finished trials are safe. Go on with: spanlab resume {session.folder}") from None
+    except SpanLabError as error:
+        raise SpanLabError(f"{error}\nThe finished trials are safe. Go on with: spanlab resume {session.folder}") from None
+    print(session.folder)
+
+
+@app.command()
+def replay(
+    paradigm: Annotated[str | None, typer.Argument(help="name in the library, or a YAML file; not needed with --like", metavar="[PARADIGM]")] = None,
+    agent: Annotated[list[str] | None, typer.Option("--agent", help="who takes the trials, such as ideal, network:laptop or chat:MODEL; may be repeated", metavar="SPEC")] = None,
+    trials: TrialsOption = None,
+    seed: SeedOption = 1,
+    set_: SetOption = None,
+    like: Annotated[Path | None, typer.Option("--like", help="exactly the trials of this session", metavar="SESSION")] = None,
+    data: DataOption = DATA,
+    design: DesignOption = None,
+    generator: GeneratorOption = "corrected",
+    pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
+) -> None:
+    """A session with a machine: the same trials, step by step."""
+    from .agents.specs import make_agent
+    from .sessions import Request, same_trials
+
+    if not agent:
+        raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
+    if like is not None:
+        if set_ or trials is not None or design is not None:
+            raise SpanLabError("--like takes exactly the trials of that session: leave out --set, --trials and --design")
+        other = same_trials(like)
+        if paradigm is not None and paradigm != other.info["paradigm_source"] and paradigm != other.paradigm.name:
+            raise SpanLabError(f"{like} is a session of {other.paradigm.name}, not of {paradigm}")
+        loaded, plan = other.paradigm, list(other.plan)
+        request = Request(
+            seed=other.seed, generator=other.info["generator"], design=other.info["design"], pilot=pilot, like=other.name, source=other.info["paradigm_source"]
+        )
+    elif paradigm is None:
+        raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION")
+    else:
+        loaded, plan = _plan(paradigm, seed, set_, trials, design)
+        request = Request(seed=seed, generator=generator, design=design or "human", pilot=pilot, source=paradigm)
+    for spec in agent:
+        taker = make_agent(spec, seed)
+        _run(_begin(data, loaded, taker, plan, request), taker)
+
+
+@app.command()
+def resume(session: Annotated[Path, typer.Argument(help="folder of an unfinished session", metavar="SESSION")]) -> None:
+    """Go on with a session that was interrupted, at the next trial."""
+    from .agents.specs import make_agent
+    from .sessions import reopen
+
+    opened = reopen(session)
+    kind, settings = opened.info["agent_kind"], opened.info["agent_settings"]
+    if kind == "participant":
+        agent = _person(None, opened.seed, not settings.get("fullscreen", True), 1.0)
+    elif kind == "simulated":
+        agent = make_agent(opened.info["agent"], opened.seed, speed=settings.get("speed", 1.0))
+    else:
+        agent = make_agent(opened.info["agent"], opened.seed)
+    _run(opened, agent)
+
+
+@app.command()
+def train(
+    config: Annotated[Path, typer.Argument(help="training configuration (YAML)", metavar="CONFIG")],
+    resume_: Annotated[bool, typer.Option("--resume", help="go on from the last checkpoint")] = False,
+) -> None:
+    """Train a network on paradigms."""
+    from .agents.network.training import train_from_file
+
+    train_from_file(config, resume=resume_)
+
+
+@app.command()
+def compare(
+    data: Annotated[list[Path], typer.Argument(help="sessions, or folders full of sessions", metavar="DATA...")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="folder for the report", metavar="DIR")],
+    practice: Annotated[bool, typer.Option("--practice", help="include practice trials")] = False,
+    pilot: Annotated[bool, typer.Option("--pilot", help="include pilot sessions")] = False,
+) -> None:
+    """Curves of people and machines side by side: report.html, figures and tables."""
+    from .analysis.report import compare as write
+
+    print(write(data, output, include_practice=practice, include_pilot=pilot))
+
+
+@app.command()
+def timetable(csv: Annotated[Path | None, typer.Option("--csv", help="write it to this file", metavar="FILE")] = None) -> None:
+    """How long each phase lasts for people: the time-mapping table, rebuilt from the paradigms."""
+    from .paradigms import list_paradigms, load_paradigm
+    from .paradigms.timetable import timetable as rows_of
+
+    rows = [row for name in list_paradigms() for row in rows_of(load_paradigm(name))]
+    cells = [("task", "phase", "ms", "source"), *((row.task, row.phase, row.ms, row.source) for row in rows)]
+    if csv is None:
+        widths = [max(len(row[n]) for row in cells) for n in range(4)]
+        for row in cells:
+            print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        return
+    import csv as csv_module
+
+    try:
+        with csv.open("w", newline="", encoding="utf-8") as file:
+            csv_module.writer(file).writerows(cells)
+    except OSError as error:
+        raise SpanLabError(f"cannot write {csv}: {error.strerror or error}") from None
+    print(csv)
+
+
+@app.command()
+def demo(
+    me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")] = Path("demo"),
+) -> None:
+    """A few minutes: a participant, a scripted chat server, a network and simulated observers take the same trials; then the report."""
+    from .demo import run_demo
+
+    run_demo(output, me)
+
+
+if __name__ == "__main__":
+    main()

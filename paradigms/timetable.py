@@ -1,0 +1,36 @@
+"""The time-mapping table, rebuilt from the paradigms: how long one step of each phase lasts for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .compile import compile_trial
+from .paradigm import Paradigm
+
+PUBLISHED = "published (WorM, Table A2)"
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """Duration of one phase: ``ms`` is a number, several in sequence (``500 + 2500``), or ``variable`` for self-paced steps."""
+
+    task: str
+    phase: str
+    ms: str
+    source: str
+
+
+def timetable(paradigm: Paradigm) -> list[TableRow]:
+    """The rows of one paradigm, phases in order of first occurrence over all factor combinations."""
+    durations: dict[str, list[str]] = {}
+    for levels in paradigm.combinations():
+        for step in compile_trial(paradigm, levels, seed=0).steps:
+            shown = [display.ms for display in step.percept.displays]
+            text = "variable" if None in shown else " + ".join(f"{ms:g}" for ms in shown if ms is not None)
+            known = durations.setdefault(step.percept.phase, [])
+            if text not in known:
+                known.append(text)
+    return [
+        TableRow(paradigm.name, phase, " or ".join(texts), f"ours: {paradigm.source.ours[phase]}" if phase in paradigm.source.ours else PUBLISHED)
+        for phase, texts in durations.items()
+    ]
