@@ -1,0 +1,55 @@
+"""Starting is quick, and nothing heavy is loaded before it is used."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"torch", "psychopy", "openai", "pandas", "altair", "scipy", "sklearn", "matplotlib", "pyarrow"}
+COMMAND = "import sys; sys.argv = ['spanlab', *{arguments!r}]; from spanlab.cli import main; main()"
+
+
+def loaded(code: str) -> set[str]:
+    """The top-level names of the modules that a fresh Python has loaded after running ``code``."""
+    report = f"import atexit, json, sys; atexit.register(lambda: print('\\n' + json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))); {code}"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"})
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import spanlab",
+        "import spanlab.paradigms",
+        "import spanlab.agents",
+        "import spanlab.sessions.record",
+        COMMAND.format(arguments=["--help"]),
+        COMMAND.format(arguments=["list"]),
+        COMMAND.format(arguments=["replay", "--help"]),
+    ],
+)
+def test_nothing_heavy_is_loaded(code: str) -> None:
+    assert not loaded(code) & HEAVY
+
+
+def test_analysis_needs_no_screen_and_no_models() -> None:
+    assert not loaded("import spanlab.analysis, spanlab.human_data, spanlab.sessions.record") & {"torch", "psychopy", "openai"}
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs the processor time of one child")
+@pytest.mark.parametrize("arguments", [["--help"], ["list"]])
+def test_commands_start_in_under_half_a_second(arguments: list[str]) -> None:
+    """Processor time, which other work on the machine does not lengthen much; on an idle machine it is what a user waits."""
+    times = []
+    for _ in range(5):
+        process = subprocess.Popen([sys.executable, "-c", COMMAND.format(arguments=arguments)], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        times.append(usage.ru_utime + usage.ru_stime)
+    assert min(times) < 0.5
