@@ -1,0 +1,58 @@
+"""A trial is the same in every process, with every numpy, forever."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+PROGRAM = TESTS / "golden_trials.py"
+OLD_NUMPY = "2.0.2"
+
+
+def golden() -> dict[str, dict[str, str]]:
+    return json.loads(PROGRAM.with_suffix(".json").read_text(encoding="utf-8"))
+
+
+def run(python: Path | str, **environment: str) -> dict[str, dict[str, str]]:
+    done = subprocess.run([python, PROGRAM], capture_output=True, text=True, env={**os.environ, **environment})
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "4242"])
+def test_trials_are_the_golden_ones_whatever_the_hash_seed(hash_seed: str) -> None:
+    found = run(sys.executable, PYTHONHASHSEED=hash_seed)
+    expected = golden()
+    assert set(found) == set(expected)
+    for paradigm in expected:
+        changed = {trial for trial in expected[paradigm] if found[paradigm].get(trial) != expected[paradigm][trial]}
+        assert not changed, f"{paradigm}: {len(changed)} of {len(expected[paradigm])} trials changed; if that is meant, raise the paradigm's version"
+
+
+def test_no_two_golden_trials_are_the_same() -> None:
+    for trials in golden().values():
+        assert len(set(trials.values())) == len(trials)
+
+
+@pytest.mark.slow
+def test_trials_are_the_golden_ones_with_another_numpy(tmp_path: Path) -> None:
+    """A second environment, which has only what the compiler needs and an older numpy."""
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    environment = {**os.environ, "HOME": os.environ["REAL_HOME"]}
+    needs = [f"numpy=={OLD_NUMPY}", "pyyaml", "pydantic", "simpleeval", "pillow<12"]
+    pip = subprocess.run([python, "-m", "pip", "install", "--quiet", *needs], capture_output=True, text=True, env=environment)
+    if pip.returncode:
+        pytest.skip(f"packages for the second environment could not be installed: {pip.stderr.splitlines()[-1:]}")
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "spanlab").symlink_to(TESTS.parent, target_is_directory=True)
+    version = subprocess.run([python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True, check=True)
+    assert version.stdout.strip() == OLD_NUMPY
+    assert run(python, PYTHONPATH=str(tmp_path / "path")) == golden()
