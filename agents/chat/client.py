@@ -86,16 +86,16 @@ class Client:
                 extra_headers={header: conversation} if header else None,
                 **self._settings.sampling(),
             )
-            completion: Any = raw.parse()
-            retries = raw.retries_taken
+            outcome = self._read(raw.parse(), (self._clock() - started) * 1000, raw.retries_taken)
+            del raw
         except (openai.OpenAIError, ValueError) as error:  # ValueError: neither JSON nor UTF-8
-            fault = explain(error, self._endpoint, self._model, self._settings.timeout_s, self._settings.max_retries)
-        else:
-            return self._read(completion, (self._clock() - started) * 1000, retries)
-        raise fault  # outside the except block, so that nothing of the request (whose headers hold the key) hangs on it
+            outcome = explain(error, self._endpoint, self._model, self._settings.timeout_s, self._settings.max_retries)
+        if isinstance(outcome, EndpointError):
+            raise outcome  # outside the except block, so that nothing of the request (whose headers hold the key) hangs on it
+        return outcome
 
-    def _read(self, completion: Any, latency_ms: float, retries: int) -> Reply:
-        """What came back with status 200 as a reply. The client does not validate it."""
+    def _read(self, completion: Any, latency_ms: float, retries: int) -> Reply | EndpointError:
+        """What came back with status 200: a reply, or what is wrong with it. The openai client does not validate it."""
         try:
             choice, usage = completion.choices[0], completion.usage
             return Reply(
@@ -113,8 +113,8 @@ class Client:
             error = getattr(completion, "error", None)
         if isinstance(error, dict) and error.get("message"):
             said = self._endpoint.redact(str(error["message"]))
-            raise EndpointError(f"{self._endpoint.public} reported an error instead of a reply ({said}); try again later", permanent=False)
-        raise explain(ValueError(), self._endpoint, self._model, self._settings.timeout_s, self._settings.max_retries)
+            return EndpointError(f"{self._endpoint.public} reported an error instead of a reply ({said}); try again later", permanent=False)
+        return explain(ValueError(), self._endpoint, self._model, self._settings.timeout_s, self._settings.max_retries)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""

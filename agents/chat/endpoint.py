@@ -19,7 +19,7 @@ from ...errors import SpanLabError
 OPENAI_URL = "https://api.openai.com/v1"
 URL_VARIABLE = "OPENAI_BASE_URL"
 _NO_KEY = "none"
-_LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|pk|key|Bearer)[-_ ][^\s'\",;]{6,}", re.IGNORECASE)
+_LOOKS_LIKE_A_KEY = re.compile(r"\b(?:[sp]k-|Bearer\s+)[^\s'\",;]{6,}", re.IGNORECASE)
 
 
 class EndpointError(SpanLabError):
@@ -112,7 +112,7 @@ class Endpoint:
 
     def check(self) -> None:
         """Raise an :class:`EndpointError` for all that can be known to be wrong before the first request."""
-        self.key()
+        _ = self.public, self.key()
         if importlib.util.find_spec("openai") is None:
             raise EndpointError("chat models need the openai package: pip install 'spanlab[chat]'")
 

@@ -1,0 +1,94 @@
+"""Servers on this machine for the tests of chat agents: the real one once per test process, a recording proxy before it, and a stub for what it cannot do."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+
+def real_cache() -> Path:
+    """The cache of the user who runs the tests (the tests have a home of their own), so that the server is installed once and not per run."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("REAL_HOME", Path.home())) / ".cache") / "spanlab"
+
+
+@dataclass
+class Request:
+    """A request as it arrived."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+
+Answer = tuple[int, str, bytes]  # status, content type, body
+
+
+@dataclass
+class Tap:
+    """What a proxy or stub has heard."""
+
+    base_url: str
+    requests: list[Request] = field(default_factory=list)
+
+
+@contextmanager
+def listening(answer: Callable[[Request], Answer]) -> Iterator[Tap]:
+    """A server that keeps every request and answers with ``answer``."""
+    tap = Tap("")
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            raw = self.rfile.read(int(self.headers["content-length"]))
+            request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, json.loads(raw))
+            tap.requests.append(request)
+            try:
+                status, kind, body = answer(request)
+                self.send_response(status)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+            except OSError:
+                pass  # the client did not wait
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    tap.base_url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    try:
+        yield tap
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
+def recording(root: str) -> Iterator[Tap]:
+    """A proxy before the server at ``root`` that keeps what goes through."""
+
+    def forward(request: Request) -> Answer:
+        passed = {name: value for name, value in request.headers.items() if name.startswith("x-") or name == "content-type"}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(root + request.path, json.dumps(request.body).encode(), passed)) as reply:
+                return reply.status, reply.headers["content-type"], reply.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers["content-type"], error.read()
+
+    with listening(forward) as tap:
+        yield tap

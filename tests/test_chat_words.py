@@ -1,0 +1,97 @@
+"""The words suffice, nothing but words goes out, and equal percepts make equal messages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from chat_trials import briefing, converse
+from words_solver import solve
+
+from spanlab.agents.chat import ChatSettings
+from spanlab.agents.chat.conversation import Conversation
+from spanlab.paradigms import Truth, compile_trial, load_paradigm
+
+PARADIGMS = ("vsr", "sfr", "smu")
+TRIALS = 50
+
+
+def _combinations() -> list[tuple[str, dict[str, int]]]:
+    return [(name, levels) for name in PARADIGMS for levels in load_paradigm(name).combinations()]
+
+
+@pytest.mark.parametrize(("name", "levels"), _combinations(), ids=str)
+def test_a_reader_of_the_words_scores_100_percent(name: str, levels: dict[str, int]) -> None:
+    paradigm = load_paradigm(name)
+    for seed in range(TRIALS):
+        trial = compile_trial(paradigm, levels, seed=seed, generator="corrected")
+        for step, _, value in converse(trial, paradigm, solve):
+            assert step.percept.ask is not None
+            assert value is not None
+            assert step.truth.answer is not None
+            scores = step.percept.ask.kind.score(value, step.truth.answer)
+            assert all(score.correct for score in scores), (name, levels, seed)
+
+
+@pytest.mark.parametrize("name", PARADIGMS)
+def test_nothing_but_instructions_legend_words_and_questions_is_sent(name: str) -> None:
+    paradigm = load_paradigm(name)
+    levels = paradigm.combinations()[1]
+    trial = compile_trial(paradigm, levels, seed=7, generator="corrected")
+    brief = briefing(trial, paradigm)
+    last = list(converse(trial, paradigm, solve))[-1][1]
+    kinds = list(brief.asks)
+    words = [step.percept.for_machine.stimulus.words() for step in trial.steps if step.percept.model_step]
+    questions = [step.percept.ask.kind.question() for step in trial.steps if step.percept.ask is not None]
+    allowed = {ChatSettings().preamble, brief.instructions.strip(), *(kind.legend("words") for kind in kinds), *words, *questions}
+    for message in last:
+        assert set(message) == {"role", "content"}
+        if message["role"] == "assistant":
+            continue
+        left = "\n" + message["content"]
+        for part in sorted(allowed, key=len, reverse=True):
+            left = left.replace(part, "")
+        assert left.strip() == "", left
+    sent = "\n\n".join(message["content"] for message in last if message["role"] == "user").split("\n\n")
+    assert sent.count(questions[0]) == sum(question == questions[0] for question in questions), "asked exactly when the timeline asks"
+    assert [message["role"] for message in last[1::2]] == ["user"] * len(last[1::2]), "roles alternate"
+
+
+@pytest.mark.parametrize("name", PARADIGMS)
+def test_messages_depend_on_the_percepts_alone(name: str) -> None:
+    paradigm = load_paradigm(name)
+    trial = compile_trial(paradigm, paradigm.combinations()[-1], seed=3, generator="corrected")
+    lie = tuple(replace(step, truth=Truth()) for step in trial.steps)
+    other = replace(trial, steps=lie, seed=99, trial_id="other", levels={}, set_size=None, list_length=None)
+    first = [messages for _, messages, _ in converse(trial, paradigm, lambda _: "1")]
+    second = [messages for _, messages, _ in converse(other, paradigm, lambda _: "1")]
+    assert first == second
+
+
+def test_instructions_as_user_open_the_first_user_message() -> None:
+    paradigm = load_paradigm("sfr")
+    trial = compile_trial(paradigm, {"list_length": 2}, seed=1, generator="corrected")
+    settings = ChatSettings(instructions_as="user", preamble="")
+    messages = next(messages for _, messages, _ in converse(trial, paradigm, solve, settings))
+    assert [message["role"] for message in messages] == ["user"]
+    assert messages[0]["content"].startswith(briefing(trial, paradigm).instructions.strip())
+
+
+def test_the_tone_that_only_people_get_is_not_sent() -> None:
+    paradigm = load_paradigm("sfr")
+    trial = compile_trial(paradigm, {"list_length": 3}, seed=1, generator="corrected")
+    assert any(not step.percept.model_step for step in trial.steps)
+    messages = next(messages for _, messages, _ in converse(trial, paradigm, solve))
+    assert "tone" not in " ".join(message["content"] for message in messages[1:])
+
+
+def test_an_empty_reply_joins_the_next_question_to_the_last_message() -> None:
+    paradigm = load_paradigm("sfr")
+    trial = compile_trial(paradigm, {"list_length": 1}, seed=1, generator="corrected")
+    conversation = Conversation(briefing(trial, paradigm), ChatSettings())
+    kind = briefing(trial, paradigm).asks[0]
+    conversation.ask(kind)
+    conversation.hear("")
+    conversation.ask_again(kind)
+    assert [message["role"] for message in conversation.messages] == ["system", "user"]
+    assert conversation.messages[1]["content"].endswith(f"{kind.question()}\n\nThat could not be read as an answer. {kind.question()}")
