@@ -15,7 +15,7 @@ from .errors import SpanLabError
 
 if TYPE_CHECKING:
     from .agents.protocol import Agent
-    from .paradigms import Paradigm, PlannedTrial
+    from .paradigms import Generator, Paradigm, PlannedTrial
     from .sessions import Request, Session
 
 app = typer.Typer(
@@ -28,7 +28,9 @@ app = typer.Typer(
 )
 
 ParadigmArgument = Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file", metavar="PARADIGM")]
-SetOption = Annotated[list[str] | None, typer.Option("--set", help="factor level(s): --set list_length=5 or --set list_length=3,4,5; may be repeated", metavar="NAME=LEVEL")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", help="factor level(s): --set list_length=5 or --set list_length=3,4,5; may be repeated", metavar="NAME=LEVEL")
+]
 SeedOption = Annotated[int, typer.Option("--seed", help="seed of the session", min=0)]
 DataOption = Annotated[Path, typer.Option("--data", help="folder for sessions", metavar="DIR")]
 DesignOption = Annotated[str | None, typer.Option("--design", help="design in the paradigm's file; 'human' when not given")]
@@ -162,7 +164,7 @@ def show(
         if len(values) > 1:
             raise SpanLabError(f"one trial has one level of '{name}'; found {len(values)}")
     chosen = {name: factor.levels[len(factor.levels) // 2] for name, factor in loaded.factors.items() if factor.mode == "crossed"}
-    trial = compile_trial(loaded, {**chosen, **{name: values[0] for name, values in levels.items()}}, seed, generator)  # type: ignore[arg-type]
+    trial = compile_trial(loaded, {**chosen, **{name: values[0] for name, values in levels.items()}}, seed, _generator(generator))
     picture = trial_picture(trial, loaded)
     try:
         picture.save(output, format="PNG")
@@ -213,7 +215,14 @@ def run(
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
     loaded, plan = _plan(paradigm, seed, set_, trials, design)
     request = Request(
-        seed=seed, generator=generator, participant=participant, design=design or "human", language=language, pilot=pilot, practice=practice, source=paradigm
+        seed=seed,
+        generator=_generator(generator),
+        participant=participant,
+        design=design or "human",
+        language=language,
+        pilot=pilot,
+        practice=practice,
+        source=paradigm,
     )
     _run(_begin(data, loaded, agent, plan, request), agent)
 
@@ -233,6 +242,15 @@ def _plan(paradigm: str, seed: int, set_: list[str] | None, trials: int | None, 
 
     loaded = load_paradigm(paradigm)
     return loaded, plan_session(loaded, seed, session_design(loaded, design), parse_levels(set_), trials)
+
+
+def _generator(name: str) -> Generator:
+    from .paradigms.paradigm import GENERATORS
+
+    for generator in GENERATORS:
+        if name == generator:
+            return generator
+    raise SpanLabError(f"the generator is {' or '.join(GENERATORS)}; found '{name}'")
 
 
 def _begin(data: Path, paradigm: Paradigm, agent: Agent, plan: list[PlannedTrial], request: Request) -> Session:
@@ -259,7 +277,9 @@ def _run(session: Session, agent: Agent) -> None:
 @app.command()
 def replay(
     paradigm: Annotated[str | None, typer.Argument(help="name in the library, or a YAML file; not needed with --like", metavar="[PARADIGM]")] = None,
-    agent: Annotated[list[str] | None, typer.Option("--agent", help="who takes the trials, such as ideal, network:laptop or chat:MODEL; may be repeated", metavar="SPEC")] = None,
+    agent: Annotated[
+        list[str] | None, typer.Option("--agent", help="who takes the trials, such as ideal, network:laptop or chat:MODEL; may be repeated", metavar="SPEC")
+    ] = None,
     trials: TrialsOption = None,
     seed: SeedOption = 1,
     set_: SetOption = None,
@@ -289,7 +309,7 @@ def replay(
         raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION")
     else:
         loaded, plan = _plan(paradigm, seed, set_, trials, design)
-        request = Request(seed=seed, generator=generator, design=design or "human", pilot=pilot, source=paradigm)
+        request = Request(seed=seed, generator=_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
     for spec in agent:
         taker = make_agent(spec, seed)
         _run(_begin(data, loaded, taker, plan, request), taker)

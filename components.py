@@ -1,7 +1,8 @@
 """Registered components: stimuli, samplers and response kinds.
 
 A component is one small class that declares its parameters once, as pydantic fields with a type, a default and one line of help. Validation, help, JSON
-Schema and documentation follow from that. Third parties add theirs through the entry-point groups ``spanlab.stimuli``, ``spanlab.samplers`` and ``spanlab.responses``.
+Schema and documentation follow from that. Third parties add theirs through the entry-point groups ``spanlab.stimuli``, ``spanlab.samplers`` and
+``spanlab.responses``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt
 
@@ -34,10 +35,6 @@ class Component(BaseModel):
     name: ClassVar[str] = ""
     #: the parameter that a bare value stands for: ``{blank: white}``; empty when there is none
     shorthand: ClassVar[str] = ""
-
-    if TYPE_CHECKING:  # pydantic makes it, unseen by type checkers
-
-        def __hash__(self) -> int: ...
 
 
 C = TypeVar("C", bound=Component)

@@ -66,9 +66,9 @@ class _Guesser:
 class LimitedCapacity:
     """A buffer of few places, with displacement, rehearsal of the first item and decay.
 
-    Items enter one after another. When the buffer is full, a new item takes the place of one that is there: each is equally likely to go, but the first of the list is
-    ``primacy`` times as likely to stay (recency and primacy). Every question that is asked lets each remembered item go with probability ``decay``. What is not
-    remembered is guessed.
+    Items enter one after another. When the buffer is full, a new item takes the place of one that is there: each is equally likely to go, but the first of
+    the list is ``primacy`` times as likely to stay (recency and primacy). Every question that is asked lets each remembered item go with probability
+    ``decay``. What is not remembered is guessed.
 
     Parameters
     ----------
@@ -123,7 +123,8 @@ class _Buffer:
         return set(buffer)
 
     def _recall(self, percept: Percept, presented: tuple[int, ...]) -> tuple[int, ...]:
-        assert percept.ask is not None and self._kept is not None
+        assert percept.ask is not None
+        assert self._kept is not None
         # The freshest first, then guesses for the rest.
         known = [presented[item - 1] for item in sorted(self._kept, reverse=True)]
         guesses: list[int] = []
@@ -147,6 +148,19 @@ def make_observer(name: str) -> Observer:
         return Ideal()
     if kind == "chance" and not detail:
         return Guessing()
-    if kind == "capacity" and (not detail or detail.isdigit()):
-        return LimitedCapacity(places=int(detail)) if detail else LimitedCapacity()
+    if kind == "capacity":
+        return capacity_observer(detail)
     raise SpanLabError(f"unknown observer '{name}'; there are ideal, chance, capacity and capacity:PLACES (such as capacity:4)")
+
+
+def capacity_observer(detail: str) -> LimitedCapacity:
+    """The limited observer with so many places; the default when nothing is said.
+
+    Raises
+    ------
+    SpanLabError
+        when that is not a number of places.
+    """
+    if detail and not (detail.isdecimal() and len(detail) <= 3):
+        raise SpanLabError(f"capacity:PLACES takes a number of places, such as capacity:4; found '{detail}'")
+    return LimitedCapacity(places=int(detail)) if detail else LimitedCapacity()

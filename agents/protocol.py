@@ -101,9 +101,11 @@ class Agent(Protocol):
 
     kind: ClassVar[str]
     oracle: ClassVar[bool]
-    name: str
 
-    def start(self, briefing: Briefing) -> Mind: ...
+    @property
+    def name(self) -> str: ...
+
+    def start(self, briefing: Briefing) -> Mind | OracleMind: ...
 
 
 class OracleMind(Protocol):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..paradigms import Percept, Truth
-from .observers import Observer
+from .observers import Ideal, LimitedCapacity, Observer
 from .protocol import Briefing, Response
 
 
@@ -36,13 +36,13 @@ class ChanceMind:
 
 
 class Oracle:
-    """An observer that is handed the truth (``ideal``, ``capacity``), and says so in every record."""
+    """An observer that is handed the truth, and says so in every record."""
 
+    kind: ClassVar[str]
     oracle: ClassVar[bool] = True
 
     def __init__(self, observer: Observer, name: str) -> None:
         self.observer = observer
-        self.kind = observer.name
         self.name = name
 
     def start(self, briefing: Briefing) -> OracleMind:
@@ -50,6 +50,24 @@ class Oracle:
 
     def settings(self) -> dict[str, Any]:
         return {"observer": self.observer.name, **self.observer.settings()}
+
+
+class IdealAgent(Oracle):
+    """Remembers everything."""
+
+    kind: ClassVar[str] = "ideal"
+
+    def __init__(self) -> None:
+        super().__init__(Ideal(), "ideal")
+
+
+class CapacityAgent(Oracle):
+    """Remembers what a limited buffer keeps."""
+
+    kind: ClassVar[str] = "capacity"
+
+    def __init__(self, observer: LimitedCapacity | None = None, name: str = "capacity") -> None:
+        super().__init__(observer or LimitedCapacity(), name)
 
 
 class OracleMind:

@@ -42,11 +42,15 @@ def make_agent(spec: str, seed: int = 0, **options: Any) -> Agent:
         from .simulated import Chance
 
         return Chance()
-    if kind in ("ideal", "capacity"):
-        from .observers import make_observer
-        from .simulated import Oracle
+    if kind == "ideal":
+        from .simulated import IdealAgent
 
-        return Oracle(make_observer(spec), spec)
+        return IdealAgent()
+    if kind == "capacity":
+        from .observers import capacity_observer
+        from .simulated import CapacityAgent
+
+        return CapacityAgent(capacity_observer(detail), spec)
     if kind == "network":
         from .network.agent import NetworkAgent
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .identity import trial_seed
     from .library import list_paradigms
     from .network_view import NetworkView
-    from .paradigm import Factor, Paradigm, load_paradigm, paradigm_from_data
+    from .paradigm import Factor, Generator, Paradigm, load_paradigm, paradigm_from_data
     from .responses import RESPONSES, Answer, ItemScore, Region, ResponseKind, Surface
     from .samplers import SAMPLERS, Sampler
     from .trial import Ask, Display, Percept, Step, Trial, Truth, Verdict
@@ -25,7 +25,7 @@ _HOMES = {
     "identity": ("trial_seed",),
     "library": ("list_paradigms",),
     "network_view": ("NetworkView",),
-    "paradigm": ("Factor", "Paradigm", "load_paradigm", "paradigm_from_data"),
+    "paradigm": ("Factor", "Generator", "Paradigm", "load_paradigm", "paradigm_from_data"),
     "responses": ("RESPONSES", "Answer", "ItemScore", "Region", "ResponseKind", "Surface"),
     "samplers": ("SAMPLERS", "Sampler"),
     "trial": ("Ask", "Display", "Percept", "Step", "Trial", "Truth", "Verdict"),
@@ -39,6 +39,7 @@ __all__ = [
     "Ask",
     "Display",
     "Factor",
+    "Generator",
     "ItemScore",
     "NetworkView",
     "Paradigm",

@@ -107,9 +107,7 @@ def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1) -> list[Planne
     random = stream(paradigm.name, seed, f"practice:{round_}")
     start = (round_ - 1) * practice.trials
     chosen = [combinations[int(random.randint(len(combinations)))] for _ in range(practice.trials)]
-    return [
-        PlannedTrial(round_, start + n + 1, combination, trial_seed("practice", seed, start + n), practice=True) for n, combination in enumerate(chosen)
-    ]
+    return [PlannedTrial(round_, start + n + 1, combination, trial_seed("practice", seed, start + n), practice=True) for n, combination in enumerate(chosen)]
 
 
 def plan_dataset(paradigm: Paradigm, seed: int, split: Split, count: int, restrict: Mapping[str, Any] | None = None, start: int = 0) -> Iterator[PlannedTrial]:

@@ -1,7 +1,8 @@
 """Expressions in YAML: strings that begin with ``=``, evaluated by simpleeval, never by Python's own ``eval``.
 
-An expression may use numbers, strings, lists, comparisons, arithmetic, indexing, ``and``/``or``/``not``, ``a if b else c``, list comprehensions, the fields of drawn
-values (``item.symbol``) and the functions below. It cannot reach Python objects: attributes are looked up in mappings only, and there are no methods.
+An expression may use numbers, strings, lists, comparisons, arithmetic, indexing, ``and``/``or``/``not``, ``a if b else c``, list comprehensions, the fields
+of drawn values (``item.symbol``) and the functions below. It cannot reach Python objects: attributes are looked up in mappings only, and there are no
+methods.
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ _BARE_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def _kind(value: Any) -> str:
-    return {list: "a list", tuple: "a list", str: "text", int: "a number", float: "a number", bool: "true or false", type(None): "empty"}.get(type(value), "a value")
+    return {list: "a list", tuple: "a list", str: "text", int: "a number", float: "a number", bool: "true or false", type(None): "empty"}.get(
+        type(value), "a value"
+    )
 
 
 def is_expression(value: Any) -> bool:
@@ -144,11 +147,11 @@ class Expression:
             raise ExpressionError(f"'={self.text}': {str(error) or type(error).__name__}") from None
 
 
-_ALLOWED = (
-    ast.Expression, ast.Constant, ast.Name, ast.Load, ast.Store, ast.Attribute, ast.Subscript, ast.Slice, ast.List, ast.Tuple, ast.ListComp, ast.comprehension, ast.IfExp,
-    ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow,
-    ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.Call, ast.Dict,
-)  # fmt: skip
+_SYNTAX = """
+    Expression Constant Name Load Store Attribute Subscript Slice List Tuple Dict ListComp comprehension IfExp Call
+    BoolOp And Or UnaryOp Not USub UAdd BinOp Add Sub Mult Div FloorDiv Mod Pow Compare Eq NotEq Lt LtE Gt GtE In NotIn Is IsNot
+"""
+_ALLOWED = tuple(getattr(ast, name) for name in _SYNTAX.split())
 
 
 def _refuse_unknown_syntax(tree: ast.AST, text: str) -> None:

@@ -1,8 +1,8 @@
 """Who is who: hashes of paradigms and trials, seeds, and the random streams that come from them.
 
-A trial is named by (paradigm, version, generator, factor levels, seed). Its randomness comes from one stream per named draw; a stream depends on the paradigm's name,
-the seed and the draw's name, so that adding a draw leaves the others alone. Streams are numpy's ``RandomState`` over MT19937, seeded through its array seeding: numpy's
-compatibility policy (NEP 19) freezes them for all versions.
+A trial is named by (paradigm, version, generator, factor levels, seed). Its randomness comes from one stream per named draw; a stream depends on the
+paradigm's name, the seed and the draw's name, so that adding a draw leaves the others alone. Streams are numpy's ``RandomState`` over MT19937, seeded through
+its array seeding: numpy's compatibility policy (NEP 19) freezes them for all versions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def trial_id(paradigm: str, version: int, generator: str, levels: Mapping[str, A
 def stream(paradigm: str, seed: int, name: str) -> np.random.RandomState:
     """The random stream of one named draw of one trial."""
     words = np.frombuffer(hashlib.sha256(f"{paradigm}|{seed}|{name}".encode()).digest(), dtype="<u4")
-    return np.random.RandomState(words)  # noqa: NPY002 - frozen by numpy's policy, which Generator is not
+    return np.random.RandomState(words)
 
 
 def trial_seed(purpose: SeedStream, master: int, index: int) -> int:

@@ -50,8 +50,8 @@ class Draw:
 class Paradigm:
     """A paradigm, validated.
 
-    ``hash`` covers the whole file (after ``extends``), so that a session knows whether its paradigm changed. ``data`` is the plain content of the file, from which
-    the paradigm can be rebuilt (:func:`paradigm_from_data`).
+    ``hash`` covers the whole file (after ``extends``), so that a session knows whether its paradigm changed. ``data`` is the plain content of the file, from
+    which the paradigm can be rebuilt (:func:`paradigm_from_data`).
     """
 
     name: str
@@ -136,7 +136,8 @@ def _locate(source: str | Path) -> Path:
     if isinstance(source, str) and not any(mark in text for mark in ("/", "\\", ".")):
         path = library.path(text)
         if path is None:
-            raise SpanLabError(f"there is no paradigm '{text}'{nearest(text, library.list_paradigms()) or '; see spanlab list'} (a file of your own is given by its path, ending in .yaml)")
+            hint = nearest(text, library.list_paradigms()) or "; see spanlab list"
+            raise SpanLabError(f"there is no paradigm '{text}'{hint} (a file of your own is given by its path, ending in .yaml)")
         return path
     path = Path(text)
     if path.is_dir() or not path.exists():
@@ -205,7 +206,8 @@ def build_paradigm(document: Document) -> Paradigm:
     head, found = validated(Head, data)
     for path, message in found:
         reader.report(path, message)
-    raw_factors = data.get("factors") if isinstance(data.get("factors"), dict) else {}
+    factors = data.get("factors")
+    raw_factors: dict[Any, Any] = factors if isinstance(factors, dict) else {}
     known = set(raw_factors) | {"generator"}
     for name in raw_factors:
         _check_name(reader, ("factors", name), name, set())
@@ -224,7 +226,9 @@ def build_paradigm(document: Document) -> Paradigm:
         title=head.title,
         hash=digest(data),
         data=data,
-        factors={name: Factor(tuple(value), "crossed") if isinstance(value, list) else Factor(tuple(value.random), "random") for name, value in head.factors.items()},
+        factors={
+            name: Factor(tuple(value), "crossed") if isinstance(value, list) else Factor(tuple(value.random), "random") for name, value in head.factors.items()
+        },
         draws=draws,
         timeline=timeline,
         instructions=head.instructions,

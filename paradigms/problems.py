@@ -50,10 +50,10 @@ def sentences(error: ValidationError, fields: Iterable[str]) -> Iterator[tuple[Y
         if kind in _KINDS:
             told.setdefault(path, []).append(f"expected {_KINDS[kind]}")
         elif kind == "value_error":
-            told.setdefault(path, []).append(str(item["ctx"]["error"]))
+            told.setdefault(path, []).append(str(item.get("ctx", {}).get("error")))
             values[path] = _SILENT
         elif kind == "literal_error":
-            told.setdefault(path, []).append(f"expected {item['ctx']['expected']}")
+            told.setdefault(path, []).append(f"expected {item.get('ctx', {}).get('expected')}")
         else:
             told.setdefault(path, []).append(item["msg"][0].lower() + item["msg"][1:])
     for path, messages in told.items():

@@ -45,20 +45,20 @@ class Practice(_Part):
 
     trials: Annotated[int, Field(ge=1, le=1000)] = Field(description="trials in one round")
     factors: dict[str, Scalar] = Field(default_factory=dict, description="factor levels of practice trials; others follow the design")
-    feedback: bool = Field(True, description="whether people learn after each trial how they did")
-    pass_: Annotated[float, Field(ge=0, le=1)] | None = Field(None, alias="pass", description="share of correct answers that ends practice")
-    at_most: Annotated[int, Field(ge=1, le=100)] = Field(1, description="rounds, when the criterion is not reached")
+    feedback: bool = Field(default=True, description="whether people learn after each trial how they did")
+    pass_: Annotated[float, Field(ge=0, le=1)] | None = Field(default=None, alias="pass", description="share of correct answers that ends practice")
+    at_most: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="rounds, when the criterion is not reached")
 
 
 class SessionDesign(_Part):
     """Which trials a session has."""
 
-    repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(1, description="trials of each combination of factor levels, in each block")
-    blocks: Annotated[int, Field(ge=1, le=1000)] = Field(1, description="how many times the whole set comes")
-    order: Literal["shuffled", "fixed"] = Field("shuffled", description="order of trials within a block")
+    repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(default=1, description="trials of each combination of factor levels, in each block")
+    blocks: Annotated[int, Field(ge=1, le=1000)] = Field(default=1, description="how many times the whole set comes")
+    order: Literal["shuffled", "fixed"] = Field(default="shuffled", description="order of trials within a block")
     blocked_by: list[str] = Field(default_factory=list, description="factors that stay the same within a block; blocks come in shuffled order")
-    max_run: Annotated[int, Field(ge=1)] | None = Field(None, description="at most so many trials with the same levels in a row")
-    interval: Milliseconds | Uniform | None = Field(None, description="ms between trials, for people; default 1000")
+    max_run: Annotated[int, Field(ge=1)] | None = Field(default=None, description="at most so many trials with the same levels in a row")
+    interval: Milliseconds | Uniform | None = Field(default=None, description="ms between trials, for people; default 1000")
     factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, when not all")
     hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out")
 
@@ -67,8 +67,8 @@ class DatasetDesign(_Part):
     """How many trials a data set has, shared out evenly over the combinations of factor levels."""
 
     train: Annotated[int, Field(ge=0, le=10**9)] = Field(description="training trials")
-    validation: Annotated[int, Field(ge=0, le=10**9)] = Field(0, description="validation trials")
-    test: Annotated[int, Field(ge=0, le=10**9)] = Field(0, description="test trials")
+    validation: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="validation trials")
+    test: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="test trials")
     per: str | list[str] = Field(default_factory=list, description="factors over which trials are shared out evenly")
     factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, when not all")
     hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out of training")
@@ -77,9 +77,9 @@ class DatasetDesign(_Part):
 class Source(_Part):
     """Where the paradigm comes from."""
 
-    benchmark: str | None = Field(None, description="section of the benchmark paper")
-    study: str | None = Field(None, description="the human study it follows")
-    human: str | None = Field(None, description="published human curve in human_data, by name")
+    benchmark: str | None = Field(default=None, description="section of the benchmark paper")
+    study: str | None = Field(default=None, description="the human study it follows")
+    human: str | None = Field(default=None, description="published human curve in human_data, by name")
     ours: dict[str, str] = Field(default_factory=dict, description="phases whose durations the papers leave open, with where ours come from")
 
 
@@ -89,18 +89,18 @@ class Head(_Part):
     paradigm: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")] = Field(description="short name: small letters, digits, underscores")
     version: Annotated[int, Field(ge=1)] = Field(description="raised whenever trials change")
     title: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="full title")
-    source: Source = Field(default_factory=Source, description="where it comes from")
+    source: Source = Field(default_factory=lambda: Source(), description="where it comes from")
     domains: list[str] = Field(default_factory=list, description="visual, spatial, verbal, temporal")
     functions: list[str] = Field(default_factory=list, description="storage, integration, supervision, updating ...")
     characteristics: list[str] = Field(default_factory=list, description="memory characteristics that it measures")
     factors: dict[str, Levels | RandomFactor] = Field(default_factory=dict, description="factors and their levels")
     draw: dict[str, Any] = Field(default_factory=dict, description="what is drawn once per trial: a sampler, or an expression")
     timeline: Annotated[list[Any], Field(min_length=1)] = Field(description="the steps")
-    set_size: int | str | None = Field(None, description="number of items held in mind, usually an expression")
-    list_length: int | str | None = Field(None, description="number of items presented, usually an expression; the factor of that name when not given")
-    network: NetworkView | None = Field(None, description="what a network sees")
+    set_size: int | str | None = Field(default=None, description="number of items held in mind, usually an expression")
+    list_length: int | str | None = Field(default=None, description="number of items presented, usually an expression; the factor of that name when not given")
+    network: NetworkView | None = Field(default=None, description="what a network sees")
     instructions: dict[str, str] = Field(description="neutral instructions by language; how to answer is added for each kind of agent")
-    practice: Practice | None = Field(None, description="practice trials")
+    practice: Practice | None = Field(default=None, description="practice trials")
     designs: dict[str, SessionDesign | DatasetDesign] = Field(default_factory=dict, description="named designs; 'human' is the default")
 
     @model_validator(mode="after")

@@ -114,7 +114,9 @@ class AskPart:
         if "answer" not in beside:
             reader.report(path, "'answer' is missing: the correct answer, for scoring (agents never see it)")
         self.templates = {
-            key: reader.template(beside[key], (*path, key), known) for key in ("answer", "window_ms", "no_answer_means", "chance") if beside.get(key) is not None
+            key: reader.template(beside[key], (*path, key), known)
+            for key in ("answer", "window_ms", "no_answer_means", "chance")
+            if beside.get(key) is not None
         }
         self.self_paced = "window_ms" in beside and beside["window_ms"] in (None, "none")
 
@@ -152,10 +154,14 @@ class StepPart:
         self.reader, self.path = reader, path
         self.phase = value.get("phase", "")
         if not isinstance(self.phase, str) or not self.phase.isidentifier():
-            reader.report((*path, "phase") if "phase" in value else path, f"expected 'phase' with one word such as present or probe; found {show(value.get('phase'))}")
+            reader.report(
+                (*path, "phase") if "phase" in value else path, f"expected 'phase' with one word such as present or probe; found {show(value.get('phase'))}"
+            )
         self.model_step = value.get("model_steps", 1) != 0
         if value.get("model_steps", 1) not in (0, 1) or isinstance(value.get("model_steps"), bool):
-            reader.report((*path, "model_steps"), f"expected 0 (people only) or 1; found {show(value['model_steps'])}. A step that lasts longer is written with 'repeat'")
+            reader.report(
+                (*path, "model_steps"), f"expected 0 (people only) or 1; found {show(value['model_steps'])}. A step that lasts longer is written with 'repeat'"
+            )
         self.displays: list[DisplayPart] = []
         self.feedback: dict[Verdict, list[DisplayPart]] | None = None
         self.ask: AskPart | None = None
@@ -226,8 +232,9 @@ class StepPart:
         if self.feedback is not None:
             if not asked_before:
                 raise ParadigmError([self.reader.document.problem((*self.path, "feedback"), "there is no answer before this step to give feedback on")])
-            percepts = {
-                verdict: Percept(self.phase, tuple(part.build(env, streams) for part in parts), None, self.model_step) for verdict, parts in self.feedback.items()
+            percepts: dict[Verdict, Percept] = {
+                verdict: Percept(self.phase, tuple(part.build(env, streams) for part in parts), None, self.model_step)
+                for verdict, parts in self.feedback.items()
             }
             return Step(index, percepts["missed"], Truth(record=record, levels=levels), percepts)
         displays = tuple(part.build(env, streams) for part in self.displays)

@@ -167,7 +167,7 @@ def _read_for(reader: Reader, value: Any, path: YamlPath, known: frozenset[str])
 
 def _condition(reader: Reader, value: Any, path: YamlPath) -> Any:
     if not is_expression(value) and not isinstance(value, bool):
-        reader.report(path, f"expected an expression such as \"=distractors > 0\"; found {show(value)}")
+        reader.report(path, f'expected an expression such as "=distractors > 0"; found {show(value)}')
     return value
 
 

@@ -1,7 +1,7 @@
 """Reading a YAML file into plain values that remember their lines.
 
-Only the scalars of the YAML 1.2 core schema are recognised (``no`` is a word, ``012`` is a string). Duplicate keys, tags, merge keys, aliases that explode, deep nesting
-and very large files are refused, each with its line.
+Only the scalars of the YAML 1.2 core schema are recognised (``no`` is a word, ``012`` is a string). Duplicate keys, tags, merge keys, aliases that explode,
+deep nesting and very large files are refused, each with its line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,19 @@ MAX_VALUES = 50_000
 _LOADER = getattr(yaml, "CLoader", yaml.Loader)
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_WORDS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False, "null": None, "Null": None, "NULL": None, "~": None, "": None}
+_WORDS = {
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+    "null": None,
+    "Null": None,
+    "NULL": None,
+    "~": None,
+    "": None,
+}
 
 
 @dataclass(frozen=True, slots=True)

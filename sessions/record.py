@@ -34,8 +34,8 @@ ColumnType = Literal["string", "integer", "number", "boolean", "json"]
 class Column:
     """One column of the response table.
 
-    ``measured`` columns hold what the machine or the person happened to take (times, frames, latency); all others are the same in every run of the same session.
-    Columns of type ``json`` hold a scalar of any type as JSON text (answers may be numbers or words).
+    ``measured`` columns hold what the machine or the person happened to take (times, frames, latency); all others are the same in every run of the same
+    session. Columns of type ``json`` hold a scalar of any type as JSON text (answers may be numbers or words).
     """
 
     name: str
@@ -89,7 +89,19 @@ COLUMNS: tuple[Column, ...] = (
 
 #: factors and recorded values that are columns by themselves
 _OWN = {"set_size", "list_length", "retention_steps", "serial_position", "output_position"}
-_SESSION_COLUMNS = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "oracle", "paradigm", "paradigm_version", "paradigm_hash", "generator", "pilot")
+_SESSION_COLUMNS = (
+    "session",
+    "participant",
+    "agent_kind",
+    "agent",
+    "agent_settings_hash",
+    "oracle",
+    "paradigm",
+    "paradigm_version",
+    "paradigm_hash",
+    "generator",
+    "pilot",
+)
 
 
 def read_session(folder: str | Path) -> dict[str, Any]:
@@ -124,7 +136,11 @@ def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
     """
     found: list[Path] = []
     for path in map(Path, paths):
-        inside = [path] if (path / "session.json").exists() else sorted({file.parent for pattern in ("*/session.json", "*/*/session.json") for file in path.glob(pattern)})
+        inside = (
+            [path]
+            if (path / "session.json").exists()
+            else sorted({file.parent for pattern in ("*/session.json", "*/*/session.json") for file in path.glob(pattern)})
+        )
         if not inside:
             raise SpanLabError(f"{path}: there is no session here (a session is a folder with a session.json)")
         found += [folder for folder in inside if folder not in found]
@@ -235,7 +251,8 @@ def response_table(rows: Sequence[Mapping[str, Any]]) -> pyarrow.Table:
     extra = sorted({name for row in rows for name in row} - {column.name for column in COLUMNS})
     columns = [*COLUMNS, *(Column(name, "json", "") for name in extra)]
     arrays = [
-        pyarrow.array([_json_cell(row.get(column.name)) if column.type == "json" else row.get(column.name) for row in rows], types[column.type]) for column in columns
+        pyarrow.array([_json_cell(row.get(column.name)) if column.type == "json" else row.get(column.name) for row in rows], types[column.type])
+        for column in columns
     ]
     return pyarrow.table(arrays, names=[column.name for column in columns])
 

@@ -73,7 +73,7 @@ class Recorder:
         if self._failure is not None:
             error = self._failure
             raise SpanLabError(
-                f"cannot write {self.path}: {error.strerror or error}. The finished trials are safe; make room and go on with: spanlab resume {self.path.parent}"
+                f"cannot write {self.path}: {error.strerror or error}. The finished trials are safe; make room, then: spanlab resume {self.path.parent}"
             )
 
     def close(self) -> None:

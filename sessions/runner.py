@@ -78,7 +78,7 @@ class Runner:
         info, settings = self.session.info, settings_of(self.agent)
         if digest([self.agent.kind, self.agent.name, settings]) != info["agent_settings_hash"]:
             raise SpanLabError(
-                f"{self.session.folder} was begun by {info['agent']} with other settings, so it cannot go on with {self.agent.name}: start a new session, or use the same settings"
+                f"{self.session.folder} was begun by {info['agent']} with other settings, so it cannot go on with {self.agent.name}: begin a new one"
             )
 
     def run(self) -> None:
@@ -250,7 +250,9 @@ class _TrialLog:
 
     def step(self, step: Step, percept: Percept, response: Response | None, shown: Sequence[Any] | None, feedback: Verdict | None = None) -> Judged | None:
         if (response is None) != (percept.ask is None):
-            raise SpanLabError(f"the agent {'did not answer a question' if response is None else 'answered without being asked'} in step {step.index + 1}; this is a fault of the agent")
+            raise SpanLabError(
+                f"the agent {'did not answer' if response is None else 'answered unasked'} in step {step.index + 1}; this is a fault of the agent"
+            )
         event: dict[str, Any] = {
             "event": "step",
             "trial": self._key,

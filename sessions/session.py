@@ -13,9 +13,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..agents.protocol import Agent
+from ..agents.protocol import PEOPLE, Agent
 from ..errors import SpanLabError
-from ..paradigms import Paradigm, PlannedTrial, load_paradigm, paradigm_from_data
+from ..paradigms import Generator, Paradigm, PlannedTrial, compile_trial, load_paradigm, paradigm_from_data
 from ..paradigms.identity import digest
 from .record import FORMAT_VERSION, read_session
 
@@ -66,7 +66,7 @@ class Request:
     """
 
     seed: int = 1
-    generator: str = "corrected"
+    generator: Generator = "corrected"
     participant: str = ""
     design: str = ""
     language: str = "en"
@@ -94,6 +94,7 @@ def begin(data: Path, paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTr
         raise SpanLabError(f"{paradigm.name} has no instructions in '{request.language}'; there are {', '.join(paradigm.instructions)}")
     if not plan:
         raise SpanLabError("no trials to run")
+    _try_out(paradigm, agent, plan, request)
     who = request.participant or agent.name
     stem = f"{paradigm.name}-{_slug(who)}-s{request.seed}"
     folder = _new_folder(data, stem)
@@ -129,6 +130,15 @@ def begin(data: Path, paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTr
     }
     write_info(folder, info)
     return Session(folder, paradigm, tuple(plan), info)
+
+
+def _try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> None:
+    """Compile before anybody sits down, so that a fault in the file does not show up in the session: every trial for people, one of each kind for machines."""
+    seen: list[Mapping[str, Any]] = []
+    for planned in plan:
+        if agent.kind in PEOPLE or planned.levels not in seen:
+            seen.append(planned.levels)
+            compile_trial(paradigm, planned.levels, planned.seed, request.generator)
 
 
 def reopen(folder: str | Path) -> Session:

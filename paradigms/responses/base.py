@@ -87,12 +87,9 @@ class ResponseKind(Component):
     def from_logits(self, logits: np.ndarray, offset: int = 0, all_classes: bool = False) -> Answer | None:
         """The answer that a network's outputs (its whole head) stand for.
 
-        ``offset`` is the first class that belongs to this question. With ``all_classes`` the whole head is read out, and a class that belongs to no allowed answer
-        gives None (an invalid answer)."""
-        raise NotImplementedError
-
-    def target(self, answer: Answer) -> int | tuple[int, ...]:
-        """The class (or classes, for a multi-hot head) that a network is trained towards, before the offset."""
+        ``offset`` is the first class that belongs to this question. With ``all_classes`` the whole head is read out, and a class that belongs to no
+        allowed answer gives None (an invalid answer).
+        """
         raise NotImplementedError
 
     def guess(self, random: np.random.RandomState) -> Answer:

@@ -54,7 +54,13 @@ class Cells(ResponseKind):
         x0, y0, x1, y1 = self.within
         width, height = (x1 - x0) / self.grid, (y1 - y0) / self.grid
         regions = tuple(
-            Region(cell, x0 + width * (cell % self.grid), y0 + height * (cell // self.grid), x0 + width * (cell % self.grid + 1), y0 + height * (cell // self.grid + 1))
+            Region(
+                cell,
+                x0 + width * (cell % self.grid),
+                y0 + height * (cell // self.grid),
+                x0 + width * (cell % self.grid + 1),
+                y0 + height * (cell // self.grid + 1),
+            )
             for cell in range(self.grid**2)
         )
         return Surface(regions=regions, several=True, take=self.take)

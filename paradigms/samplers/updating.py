@@ -11,12 +11,13 @@ from ...stimuli.directions import STEPS
 from ...stimuli.kinds.boxes import places
 from .base import SAMPLERS, Sampler
 
+
 @SAMPLERS.register
 class MarkerWalk(Sampler):
     """A marker in each box, moved one cell at a time; boxes take turns clockwise (WorM, spatial memory updating).
 
-    Gives ``start`` (cell of each box), ``updates`` (each with ``box`` and ``direction``) and ``final`` (cell of each box). Start cells are uniform; each direction is
-    uniform among those that stay inside the box.
+    Gives ``start`` (cell of each box), ``updates`` (each with ``box`` and ``direction``) and ``final`` (cell of each box). Start cells are uniform; each
+    direction is uniform among those that stay inside the box.
     """
 
     name: ClassVar[str] = "marker_walk"

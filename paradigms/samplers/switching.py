@@ -1,0 +1,46 @@
+"""Task switching: cues and probes in one sequence."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from .base import SAMPLERS, Sampler
+
+_TASKS = ("up_down", "left_right")
+
+
+@SAMPLERS.register
+class TaskSequence(Sampler):
+    """A sequence of cues and probes for two tasks (WorM, spatial task switching).
+
+    Each entry has ``task``, ``cue`` (true for a cue), ``marker`` (cell of the 2 × 2 boxes, row by row) and ``answer`` (0 = top or left, 1 = bottom or right); of cues
+    the last two are null. The sequence begins with a cue; before every later probe the task switches with the given probability, with a cue, as long as there
+    is room for the cue and its probe.
+    """
+
+    name: ClassVar[str] = "task_sequence"
+    length: Annotated[int, Field(ge=2, le=1000)] = Field(20, description="cues and probes together")
+    switch: Annotated[float, Field(ge=0, le=1)] = Field(0.2, description="probability of a switch before a probe")
+
+    def draw(self, random: np.random.RandomState) -> list[dict[str, Any]]:
+        task = _TASKS[int(random.randint(2))]
+        sequence = [self._cue(task), self._probe(task, random)]
+        while len(sequence) < self.length:
+            if random.random_sample() < self.switch and len(sequence) < self.length - 1:
+                task = _TASKS[1 - _TASKS.index(task)]
+                sequence.append(self._cue(task))
+            sequence.append(self._probe(task, random))
+        return sequence
+
+    @staticmethod
+    def _cue(task: str) -> dict[str, Any]:
+        return {"task": task, "cue": True, "marker": None, "answer": None}
+
+    @staticmethod
+    def _probe(task: str, random: np.random.RandomState) -> dict[str, Any]:
+        answer, other = int(random.randint(2)), int(random.randint(2))
+        marker = 2 * answer + other if task == "up_down" else answer + 2 * other
+        return {"task": task, "cue": False, "marker": marker, "answer": answer}
