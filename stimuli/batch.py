@@ -55,7 +55,7 @@ def frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
         else:
             result[numbers] = table.look_up(np.frombuffer(b"".join(states), np.uint8).reshape(len(states), -1))
     for number in single:
-        result[number] = _drawn(distinct[number])
+        result[number] = _drawn(distinct[number])  # pyright: ignore[reportArgumentType] (frozen pydantic models are hashable)
     return result if len(distinct) == len(stimuli) else result[order]
 
 

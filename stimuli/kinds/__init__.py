@@ -1,5 +1,5 @@
 """The stimuli, one family a file. Importing this package registers them all."""
 
-from . import arrays, boxes, lettering, matrix, plain, span, squares, switching
+from . import arrays, bars, boxes, figure, lettering, matrix, plain, span, squares, switching
 
-__all__ = ["arrays", "boxes", "lettering", "matrix", "plain", "span", "squares", "switching"]
+__all__ = ["arrays", "bars", "boxes", "figure", "lettering", "matrix", "plain", "span", "squares", "switching"]

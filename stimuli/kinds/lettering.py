@@ -7,12 +7,14 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from ..parameters import ColourName, rgb
+from ..parameters import ColourName, colour_words, rgb
 from ..scene import COLOURS, Line, Primitive, Rectangle, Text
 from ..stimulus import STIMULI, Stimulus
 
 #: What the text has at most for itself on the 96 × 96 canvas.
 _ROOM = 88.0
+#: The smallest legible font size, in canvas units.
+_SMALLEST = 1.5
 
 
 def _drawable(text: str) -> str:
@@ -22,6 +24,11 @@ def _drawable(text: str) -> str:
     if strange is not None:
         raise ValueError(f"the typeface has no '{strange}' (U+{ord(strange):04X}); it has Latin, Greek and Cyrillic letters")
     return text
+
+
+def _in_colour(colour: str, usual: str) -> str:
+    """What is said of an unusual colour."""
+    return "" if colour == usual else f" (in {colour_words(colour)})"
 
 
 @STIMULI.register
@@ -49,7 +56,7 @@ class Letter(Stimulus):
         return (Text(47.5, 47.5, self.symbol, rgb(self.colour), size),)
 
     def words(self) -> str:
-        return self.symbol
+        return self.symbol + _in_colour(self.colour, "black")
 
 
 @STIMULI.register
@@ -71,27 +78,39 @@ class Lines(Stimulus):
             raise ValueError("the text is empty; for an empty screen show blank")
         return _drawable(tidy)
 
-    def primitives(self) -> Iterable[Primitive]:
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self._set()[1] < _SMALLEST:
+            raise ValueError(f"a text of {len(self.text)} characters is too long for one screen")
+        return self
+
+    def _set(self) -> tuple[list[str], float]:
+        """The text in lines, and the size at which it fits the screen."""
         from ..fonts import width, wrap
 
         size = float(self.size)
         while True:
             lines = wrap(self.text, size, _ROOM)
-            if len(lines) * size * 1.35 <= _ROOM + 2 and all(width(line, size) <= _ROOM for line in lines):
-                break
+            if size < _SMALLEST or (len(lines) * size * 1.35 <= _ROOM + 2 and all(width(line, size) <= _ROOM for line in lines)):
+                return lines, size
             size *= 0.94
+
+    def primitives(self) -> Iterable[Primitive]:
+        lines, size = self._set()
         top = 47.5 - (len(lines) - 1) * size * 1.35 / 2
         return [Text(47.5, top + number * size * 1.35, line, rgb(self.colour), size) for number, line in enumerate(lines) if line]
 
     def words(self) -> str:
-        return self.text
+        return self.text + _in_colour(self.colour, "ink")
 
 
 def _noise(value: Any) -> Any:
-    pairs = value.items() if isinstance(value, Mapping) else value
-    return (
-        tuple(sorted((int(cell) if isinstance(cell, str) and cell.isdigit() else cell, mark) for cell, mark in pairs)) if isinstance(pairs, Iterable) else value
-    )
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    if not isinstance(pairs, (list, tuple)):
+        return value
+    if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 and type(pair[0]) is int and isinstance(pair[1], str) for pair in pairs):
+        raise ValueError("noise is given as cell: symbol, such as {0: '%', 5: '#'}")
+    return tuple(sorted(tuple(pair) for pair in pairs))
 
 
 @STIMULI.register
@@ -149,4 +168,4 @@ class LetterGrid(Stimulus):
     def words(self) -> str:
         contents = self._contents()
         rows = ["|" + "|".join(contents.get(row * self.grid + column, "_") for column in range(self.grid)) + "|" for row in range(self.grid)]
-        return f"``` {' '.join(rows)} ```"
+        return f"``` {' '.join(rows)} ```{_in_colour(self.colour, 'black')}"

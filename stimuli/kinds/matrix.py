@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Annotated, ClassVar, Self
 
@@ -11,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from ...components import Ints
 from ..parameters import ColourName, check_cells, colour_words, rgb, rows_of
 from ..scene import CANVAS, COLOURS, Colour, Line, Primitive, Rectangle
-from ..stimulus import STIMULI, Stimulus, Tiled
+from ..stimulus import STIMULI, Tiled
 from ..tiling import Family, Tiling
 
 Grid = Annotated[int, Field(ge=2, le=16)]
@@ -87,7 +86,7 @@ class Matrix(Tiled):
 
 
 @STIMULI.register
-class SideBySide(Stimulus):
+class SideBySide(Tiled):
     """Two grids, left and right of a line: which of them was there before?"""
 
     name: ClassVar[str] = "side_by_side"
@@ -119,9 +118,6 @@ class SideBySide(Stimulus):
             states[count + cell] = 1
         line = (Line(46, 20, 46, 76, COLOURS["black"]),)
         return Tiling(grid_family(self.grid, self.colour, 36 // self.grid, ((4, 28), (52, 28)), 1, line), bytes(states))
-
-    def primitives(self) -> Iterable[Primitive]:
-        return self.tiling().primitives()
 
     def words(self) -> str:
         legend = f"Two {self.grid} x {self.grid} grids side by side, each row by row from the top (# = {colour_words(self.colour)}, . = white)."

@@ -44,7 +44,7 @@ class SwitchBoxes(Stimulus):
     def words(self) -> str:
         says = "Four white boxes, two rows of two, as row,column from 1,1 (top left) to 2,2 (bottom right)."
         if self.cue == "up_down":
-            return f"{says} A cue: one bar above and one bar below the boxes (up or down?)."
+            return f"{says} A cue: one bar above and one bar below the boxes."
         if self.cue == "left_right":
-            return f"{says} A cue: one bar to the left and one bar to the right of the boxes (left or right?)."
+            return f"{says} A cue: one bar to the left and one bar to the right of the boxes."
         return says if self.marker is None else f"{says} A red marker in box {row_column(self.marker, 2)}."

@@ -1,0 +1,110 @@
+"""Arrays of bars that differ in colour, orientation, length and gap: change detection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from ..parameters import ColourName, colour_words, rgb
+from ..scene import COLOURS, Line, Primitive
+from ..stimulus import STIMULI, Stimulus
+
+
+def _ends(value: Any) -> Any:
+    return tuple(float(v) for v in value) if isinstance(value, (list, tuple)) and all(type(v) in (int, float) for v in value) else value
+
+
+Ends = Annotated[tuple[float, float, float, float], BeforeValidator(_ends)]
+
+
+class Bar(BaseModel):
+    """One horizontal or vertical bar, three units thick, perhaps with a black gap."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    at: Ends = Field(description="its ends, as [x0, y0, x1, y1] on the 96 x 96 canvas; fractions are truncated")
+    colour: ColourName = Field("red", description="its colour")
+    gap: Ends | None = Field(None, description="the ends of its black gap, or null for a whole bar")
+
+    @field_validator("at", "gap")
+    @classmethod
+    def _straight(cls, value: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        if value is None:
+            return None
+        x0, y0, x1, y1 = (float(int(v)) for v in value)
+        if (x0 != x1) + (y0 != y1) != 1:
+            raise ValueError(f"bars are horizontal or vertical; found ends {list(value)}")
+        if not all(0 <= v <= 95 for v in (x0, y0, x1, y1)):
+            raise ValueError(f"the bar lies outside the 96 x 96 canvas; found ends {list(value)}")
+        return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+
+    @model_validator(mode="after")
+    def _gap_inside(self) -> Self:
+        if self.gap is not None and not (self.at[0] <= self.gap[0] and self.gap[2] <= self.at[2] and self.at[1] <= self.gap[1] and self.gap[3] <= self.at[3]):
+            raise ValueError("the gap must lie on the bar")
+        return self
+
+    @property
+    def horizontal(self) -> bool:
+        return self.at[1] == self.at[3]
+
+    def overlaps(self, other: Bar) -> bool:
+        """Whether two bars share a pixel; then it is visible which is on top."""
+        boxes = [
+            (bar.at[0] - (not bar.horizontal), bar.at[1] - bar.horizontal, bar.at[2] + (not bar.horizontal), bar.at[3] + bar.horizontal)
+            for bar in (self, other)
+        ]
+        (a0, b0, a1, b1), (c0, d0, c1, d1) = boxes
+        return a0 <= c1 and c0 <= a1 and b0 <= d1 and d0 <= b1
+
+
+def _by_place(bars: Sequence[Bar]) -> tuple[Bar, ...]:
+    """Bars from top to bottom and left to right, except that a bar stays above those that it was put on."""
+    waiting = list(bars)
+    ordered: list[Bar] = []
+    while waiting:
+        free = [bar for number, bar in enumerate(waiting) if not any(bar.overlaps(lower) for lower in waiting[:number])]
+        ordered.append(min(free, key=lambda bar: (bar.at[1], bar.at[0], bar.at)))
+        waiting.remove(ordered[-1])
+    return tuple(ordered)
+
+
+@STIMULI.register
+class Bars(Stimulus):
+    """Bars of different colour, orientation, length and gap."""
+
+    name: ClassVar[str] = "bars"
+    shorthand: ClassVar[str] = "bars"
+
+    bars: Annotated[tuple[Bar, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)] = Field(
+        description="the bars, each as {at: [x0, y0, x1, y1], colour: red, gap: [x0, y0, x1, y1] or null}"
+    )
+
+    @model_validator(mode="after")
+    def _canonical(self) -> Self:
+        if len({bar.at for bar in self.bars}) < len(self.bars):
+            raise ValueError("two bars lie in the same place")
+        object.__setattr__(self, "bars", _by_place(self.bars))
+        return self
+
+    def primitives(self) -> Iterable[Primitive]:
+        for bar in self.bars:
+            yield Line(*bar.at, rgb(bar.colour), 3)
+            if bar.gap is not None:
+                yield Line(*bar.gap, COLOURS["black"], 3)
+
+    def words(self) -> str:
+        many = "1 bar" if len(self.bars) == 1 else f"{len(self.bars)} bars"
+        lines = [f"{many} on a canvas of 96 x 96 units (x to the right, y down, from the top left). Where two overlap, the later one is on top."]
+        for number, bar in enumerate(self.bars, start=1):
+            x0, y0, x1, y1 = (int(v) for v in bar.at)
+            says = [colour_words(bar.colour), "horizontal" if bar.horizontal else "vertical", f"from x={x0}, y={y0} to x={x1}, y={y1}"]
+            if bar.gap is None:
+                says.append("no gap")
+            else:
+                gx0, gy0, gx1, gy1 = (int(v) for v in bar.gap)
+                says.append(f"with a black gap from {f'x={gx0} to x={gx1}' if bar.horizontal else f'y={gy0} to y={gy1}'}")
+            lines.append(f"Bar {number}: {', '.join(says)}")
+        return "\n".join(lines)
