@@ -54,16 +54,17 @@ def accuracy(
         _omitted=items["outcome"].eq("omitted"),
         _invalid=items["outcome"].eq("invalid"),
     )
-    trials = items.groupby([*keys, "_unit_person", "unit_trial"], sort=True, dropna=False)["correct"].mean().reset_index()
+    trials = items.groupby([*keys, "_unit_person", "unit_trial"], sort=True, dropna=False)[["correct", "chance"]].mean().reset_index()
     shared = items.groupby(keys, sort=True, dropna=False).agg(
-        oracle=("oracle", "max"), n_items=("correct", "size"), n_omitted=("_omitted", "sum"), n_invalid=("_invalid", "sum"), chance=("chance", "mean"), _people=("_people", "first")
+        oracle=("oracle", "max"), n_items=("correct", "size"), n_omitted=("_omitted", "sum"), n_invalid=("_invalid", "sum"), _people=("_people", "first")
     ) if len(items) else None  # fmt: skip
     rows = []
     if shared is not None:
         cells = trials.groupby(keys, sort=True, dropna=False)
         for key, cell in cells:
             common = shared.loc[key if len(keys) > 1 else key[0]]
-            rows.append(dict(zip(keys, key, strict=True)) | _estimated(cell, "correct", common["_people"] > 1, level, resamples, seed) | common.drop("_people").to_dict())
+            rows.append(dict(zip(keys, key, strict=True)) | _estimated(cell, "correct", common["_people"] > 1, level, resamples, seed) | common.drop("_people").to_dict()
+                        | {"chance": cell.groupby("_unit_person")["chance"].mean().mean()})  # fmt: skip
     return _frame(rows, who, by)
 
 

@@ -33,17 +33,15 @@ def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None) -
     }  # fmt: skip
 
 
-#: Vega-Lite configurations: ``print`` for files, ``light`` and ``dark`` for the page.
-THEMES: dict[str, dict[str, Any]] = {
-    "print": _theme("#1b1b1b", "#4a4a4a", "#b9b9b9", "#ececec", "#ffffff"),
-    "light": _theme("#1d1f24", "#555b66", "#c3c7cf", "#eceef1", None),
-    "dark": _theme("#eceef2", "#a9b0bc", "#4a515d", "#2a2f37", None),
-}
+def print_theme(agents: Sequence[Look]) -> dict[str, Any]:
+    """The Vega-Lite configuration of files: dark on white."""
+    return _theme("#1b1b1b", "#4a4a4a", "#b9b9b9", "#ececec", "#ffffff") | {"range": {"category": [look.light for look in agents]}}
 
 
-def theme(name: str, agents: Sequence[Look]) -> dict[str, Any]:
-    """The Vega-Lite configuration ``print``, ``light`` or ``dark`` with the colours of these agents."""
-    return THEMES[name] | {"range": {"category": [look.dark if name == "dark" else look.light for look in agents]}}
+def page_theme(agents: Sequence[Look]) -> dict[str, Any]:
+    """The Vega-Lite configuration of a page: every colour is a CSS variable (``--ink``, ``--soft``, ``--faint``, ``--grid``, ``--agent-0`` ...)."""
+    variables = _theme("var(--ink)", "var(--soft)", "var(--faint)", "var(--grid)", None)
+    return variables | {"range": {"category": [f"var(--agent-{number})" for number in range(len(agents))]}}
 
 
 def serial_position_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", columns: int = 4) -> Any:
@@ -52,7 +50,7 @@ def serial_position_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title:
     Parameters
     ----------
     curve : a curve table over ``list_length`` and ``serial_position`` (published points may be among its rows)
-    agents : how each of its agents looks, in drawing order
+    agents : how each agent looks, in drawing order; those that are not in the curve are left out of figure and legend, but keep their colours
     columns : panels in a row
 
     Returns
@@ -64,7 +62,7 @@ def serial_position_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title:
     rows = _points(curve, "serial_position", agents, panel="list_length")
     panels = [_panel(length) for length in sorted(curve["list_length"].unique())]
     facet = alt.Facet("panel:N", header=alt.Header(title=None, labelAnchor="start"), sort=panels)
-    facets = _layers(agents, "serial position").facet(facet=facet, columns=max(1, min(columns, len(panels))), data=alt.InlineData(values=rows))
+    facets = _layers(agents, curve, "serial_position", "serial position").facet(facet=facet, columns=max(1, min(columns, len(panels))), data=alt.InlineData(values=rows))
     return facets.resolve_scale(x="independent").properties(title=_title(title, subtitle), spacing={"row": 18, "column": 16})
 
 
@@ -81,7 +79,7 @@ def set_size_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, s
     """
     import altair as alt
 
-    chart = _layers(agents, x_title, width=440, height=250)
+    chart = _layers(agents, curve, "set_size", x_title, width=440, height=250)
     return chart.properties(data=alt.InlineData(values=_points(curve, "set_size", agents)), title=_title(title, subtitle))
 
 
@@ -100,7 +98,7 @@ def _number(value: Any) -> float | None:
 
 
 def _percent(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.0f} %"
+    return "" if value is None else f"{100 * value:.0f}%"
 
 
 def _points(curve: pd.DataFrame, over: str, agents: Sequence[Look], panel: str | None = None) -> list[dict[str, Any]]:
@@ -142,7 +140,7 @@ def _points(curve: pd.DataFrame, over: str, agents: Sequence[Look], panel: str |
     return rows
 
 
-def _layers(agents: Sequence[Look], x_title: str, *, width: int = _PANEL[0], height: int = _PANEL[1]) -> Any:
+def _layers(agents: Sequence[Look], curve: pd.DataFrame, over: str, x_title: str, *, width: int = _PANEL[0], height: int = _PANEL[1]) -> Any:
     """The layers that all figures share: chance, intervals, lines, points. The parameter ``hidden`` lists agents that are switched off, ``intervals`` shows the bars."""
     import altair as alt
 
@@ -150,13 +148,13 @@ def _layers(agents: Sequence[Look], x_title: str, *, width: int = _PANEL[0], hei
     hidden = alt.param(name="hidden", value=[])
     intervals = alt.param(name="intervals", value=True)
     domain = alt.Scale(domain=labels)
-    legend = alt.Legend(orient="bottom", columns=3, title=None, symbolOpacity=1, values=labels[::-1])
+    legend = alt.Legend(orient="bottom", columns=3, title=None, symbolOpacity=1, values=[label for label in labels[::-1] if label in set(curve["agent"])])
     colour = alt.Color("agent:N", scale=domain, legend=legend)
 
     def each(values: Sequence[Any]) -> alt.Scale:
         return alt.Scale(type="ordinal", domain=labels, range=list(values))
 
-    x = alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, nice=False, padding=6), axis=alt.Axis(grid=False, tickMinStep=1, format="d"))
+    x = alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, nice=False, padding=6), axis=alt.Axis(grid=False, values=[int(one) for one in sorted(curve[over].dropna().unique())], format="d", labelOverlap="parity"))
     y = alt.Y("mean:Q", title="correct", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=5))
     order = alt.Order("at:Q")
     tooltip = [
@@ -181,6 +179,17 @@ def _layers(agents: Sequence[Look], x_title: str, *, width: int = _PANEL[0], hei
         x=x, y=y, color=colour, stroke=alt.Stroke("agent:N", scale=domain, legend=None), fillOpacity=fill, shape=shapes, size=sizes, tooltip=tooltip
     )
     return alt.layer(guess, spread, lines, points).properties(width=width, height=height).add_params(hidden, intervals)
+
+
+def for_page(spec: dict[str, Any]) -> dict[str, Any]:
+    """A declaration without title and legend, for a page that has both as text of its own."""
+
+    def stripped(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {key: None if key == "legend" else stripped(value) for key, value in part.items()}
+        return [stripped(one) for one in part] if isinstance(part, list) else part
+
+    return {key: value if key == "data" else stripped(value) for key, value in spec.items() if key != "title"}
 
 
 def declaration(chart: Any) -> dict[str, Any]:
@@ -214,7 +223,7 @@ def save(chart: Any, stem: Path, agents: Sequence[Look]) -> list[Path]:
     """
     import vl_convert as vlc
 
-    spec, version, config = declaration(chart), vegalite_version(), theme("print", agents)
+    spec, version, config = declaration(chart), vegalite_version(), print_theme(agents)
     stem.parent.mkdir(parents=True, exist_ok=True)
     svg, pdf = stem.with_suffix(".svg"), stem.with_suffix(".pdf")
     svg.write_text(vlc.vegalite_to_svg(spec, vl_version=version, config=config), encoding="utf-8")

@@ -1,0 +1,191 @@
+"""Read sessions for a comparison: their response tables, what each was, and everything that could not be read, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SpanLabError
+from ..sessions.record import find_sessions, read_events, read_responses, read_session
+from .table import plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How precisely displays with a planned duration were shown.
+
+    Parameters
+    ----------
+    displays : displays with a planned duration
+    planned_ms, shown_ms : mean durations
+    worst_ms : largest deviation of one display from its plan, with its sign
+    off_by_a_frame : displays that were shown for another number of frames than planned
+    frames, dropped : frames shown in all, and frames that came late
+    """
+
+    displays: int
+    planned_ms: float
+    shown_ms: float
+    worst_ms: float
+    off_by_a_frame: int
+    frames: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class SessionFacts:
+    """What a session was.
+
+    Parameters
+    ----------
+    folder, name : where it is and what it is called
+    kind, agent, participant, paradigm : as recorded
+    label : what figures must say of this agent, such as ``scripted server, not a model``; often empty
+    oracle, pilot : as recorded
+    title, instructions : of the paradigm, as told to people and models; empty when the record does not tell
+    human : the published human data that belong to the paradigm (a name in ``human_data``); empty when there are none
+    trials : trials (practice not counted) in the response table
+    planned : trials planned, None when unknown
+    started : wall-clock time of its first trial (UTC), or empty
+    finished : whether the final table had been written
+    timing : of its window, None where nothing was shown in one
+    """
+
+    folder: Path
+    name: str
+    kind: str
+    agent: str
+    participant: str
+    paradigm: str
+    label: str
+    oracle: bool
+    pilot: bool
+    title: str
+    instructions: str
+    human: str
+    trials: int
+    planned: int | None
+    started: str
+    finished: bool
+    timing: Timing | None
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """All sessions of a comparison: one response table (``session`` made unique), facts per session in the same naming, and problems in plain sentences."""
+
+    responses: pd.DataFrame
+    sessions: tuple[SessionFacts, ...]
+    problems: tuple[str, ...]
+
+
+def gather(paths: Iterable[str | Path]) -> Gathered:
+    """Read session folders, or data folders full of them.
+
+    What cannot be read is named in ``problems`` and left out. Unfinished sessions give their finished trials.
+
+    Raises
+    ------
+    SpanLabError
+        when nothing at all could be read.
+    """
+    import pandas as pd
+
+    folders, problems = _folders(paths)
+    names: set[str] = set()
+    tables, sessions = [], []
+    for folder in folders:
+        try:
+            session, table = read_session(folder), read_responses(folder)
+        except SpanLabError as error:
+            problems.append(f"Left out: {error}")
+            continue
+        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:  # a damaged file must not hide the other sessions
+            problems.append(f"Left out: {folder} is damaged and cannot be read ({type(error).__name__}: {error})")
+            continue
+        name = str(session.get("session") or folder.name)
+        if name in names:
+            name = next(candidate for number in range(2, len(folders) + 2) if (candidate := f"{name} ({number})") not in names)
+        names.add(name)
+        try:
+            timing = _timing(read_events(folder))
+        except SpanLabError as error:
+            timing = None
+            problems.append(f"Timing unknown: {error}")
+        facts = _facts(folder, name, session, table, timing)
+        if not facts.finished:
+            of = f" of {facts.planned}" if facts.planned else ""
+            problems.append(f"Session {name} ({facts.agent}, {facts.paradigm}) is unfinished: its {plural(facts.trials, 'finished trial')}{of} are used.")
+        sessions.append(facts)
+        tables.append(table.assign(session=name))
+    if not sessions:
+        raise SpanLabError("no session could be read" + (":\n" + "\n".join(problems) if problems else "; give session folders or data folders"))
+    filled = [table for table in tables if len(table)]
+    responses = pd.concat([table.dropna(axis="columns", how="all") for table in filled], ignore_index=True) if filled else tables[0]
+    for column in tables[0].columns:
+        if column not in responses.columns:
+            responses[column] = None
+    return Gathered(responses, tuple(sessions), tuple(problems))
+
+
+def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
+    found: dict[Path, Path] = {}
+    problems: list[str] = []
+    for path in paths:
+        try:
+            for folder in find_sessions([path]):
+                found.setdefault(folder.resolve(), folder)
+        except SpanLabError as error:
+            problems.append(str(error))
+    return list(found.values()), problems
+
+
+def _facts(folder: Path, name: str, session: Mapping[str, Any], table: pd.DataFrame, timing: Timing | None) -> SessionFacts:
+    """Facts from ``session.json`` and the table; whatever the record does not tell stays empty."""
+    plan, data = session.get("plan"), session.get("paradigm_data")
+    told = data.get("instructions") if isinstance(data, Mapping) else None
+    instructions = str(told.get(session.get("language"), "")) if isinstance(told, Mapping) else ""
+    real = table[~table["practice"].fillna(False).astype(bool)] if "practice" in table.columns else table
+    started = table["started_at"].dropna() if "started_at" in table.columns else []
+    return SessionFacts(
+        folder=folder,
+        name=name,
+        kind=str(session.get("agent_kind") or ""),
+        agent=str(session.get("agent") or ""),
+        participant=str(session.get("participant") or ""),
+        paradigm=str(session.get("paradigm") or ""),
+        label=str(session.get("label") or ""),
+        oracle=bool(session.get("oracle")),
+        pilot=bool(session.get("pilot")),
+        title=str(session.get("paradigm_title") or ""),
+        instructions=" ".join(instructions.split()),
+        human=str(session.get("human") or ""),
+        trials=int(real["trial"].nunique()) if "trial" in real.columns else 0,
+        planned=len(plan) if isinstance(plan, list) else None,
+        started=str(min(started)) if len(started) else "",
+        finished=(folder / "responses.parquet").exists(),
+        timing=timing,
+    )
+
+
+def _timing(events: Iterable[Mapping[str, Any]]) -> Timing | None:
+    shown = [one for event in events if event.get("event") == "step" for one in event.get("shown") or ()]
+    frames, dropped = (sum(int(one.get(name) or 0) for one in shown) for name in ("shown_frames", "dropped_frames"))
+    timed = [one for one in shown if one.get("planned_ms") is not None and one.get("shown_ms") is not None and one.get("shown_frames")]
+    if not timed:
+        return None
+    count = len(timed)
+    return Timing(
+        displays=count,
+        planned_ms=sum(one["planned_ms"] for one in timed) / count,
+        shown_ms=sum(one["shown_ms"] for one in timed) / count,
+        worst_ms=max((one["shown_ms"] - one["planned_ms"] for one in timed), key=abs),
+        off_by_a_frame=sum(one.get("planned_frames") is not None and one["shown_frames"] != one["planned_frames"] for one in timed),
+        frames=frames,
+        dropped=dropped,
+    )

@@ -1,0 +1,48 @@
+"""Published human curves in the shape of curve tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..human_data import published
+from .curves import CURVE_COLUMNS
+from .look import PUBLISHED
+from .table import WHO
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def published_curve(paradigm: str, by: Sequence[str]) -> pd.DataFrame:
+    """Published accuracies of people over ``by``, as a curve table.
+
+    ``agent`` is the study (``Avons 1998 (people)``), ``agent_kind`` is ``published``; nothing is known of n, s.e.m., interval or chance, so these are empty. Points that
+    were printed in finer cells are averaged, and ``note`` says so.
+
+    Returns
+    -------
+    pandas.DataFrame
+        empty when there are no digitised numbers for the paradigm, or none over ``by``.
+    """
+    import pandas as pd
+
+    columns = [*WHO, *by, *(name for name in CURVE_COLUMNS if name not in WHO)]
+    points = published(paradigm)
+    points = points.dropna(subset=list(by)) if set(by) <= set(points.columns) else points.iloc[0:0]
+    rows = []
+    for key, cell in points.groupby(["study", *by], sort=True):
+        note = "group mean, digitised from a printed figure"
+        if len(cell) > 1:
+            note += f"; average of {len(cell)} printed points"
+        rows.append({"paradigm": paradigm, "agent_kind": PUBLISHED, "agent": f"{key[0]} (people)", "oracle": False, "unit": "", "mean": cell["accuracy"].mean(), "interval": "none", "note": note}
+                    | dict(zip(by, key[1:], strict=True)))  # fmt: skip
+    table = pd.DataFrame(rows, columns=columns)
+    whole = {name: "Int64" for name in (*by, "n_units", "n_trials", "n_items", "n_omitted", "n_invalid") if name in columns}
+    numbers = dict.fromkeys(("mean", "sem", "low", "high", "chance"), "float64")
+    return table.astype(whole | numbers)
+
+
+def sources(paradigm: str) -> list[tuple[str, str]]:
+    """Study and reference of every published curve of a paradigm."""
+    return list(published(paradigm)[["study", "source"]].drop_duplicates().itertuples(index=False, name=None))

@@ -1,0 +1,164 @@
+"""What a comparison says in plain sentences: headline numbers, and everything that makes it less than like for like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .gather import SessionFacts, Timing
+from .names import listed, same_trials
+from .resampling import FEW
+from .table import Scored, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What each kind of answerer is, in two or three words.
+KINDS = {
+    "participant": "person",
+    "simulated": "simulated, knows the answers",
+    "chat": "chat model",
+    "scripted": "scripted server, not a model",
+    "network": "trained network",
+    "chance": "random guesses",
+    "ideal": "simulated, knows the answers",
+    "capacity": "simulated, knows the answers",
+    "recorded": "replay of a recorded session",
+    "published": "published group means",
+}
+_ORACLES = ("ideal", "capacity", "simulated")
+_YARDSTICKS = ("ideal", "capacity", "chance")
+_ORDER = ("participant", "network", "chat", "scripted", "recorded", "simulated", "capacity", "ideal", "chance")
+
+#: What a blind but clever guesser reaches, where that is more than the chance line.
+CLEVER_GUESSING = {
+    "vsr": "The chance line is a blind choice among nine positions. Only as many positions as the list is long show a pattern: choosing among those alone gives 1/L (50% at two items).",
+    "sfr": "The chance line is a blind choice among 100 cells. Knowing which 30 cells held a square, but not which of them turned red, gives L/30 instead of L/100.",
+    "smu": "The chance line is a blind choice among nine cells. Markers end up in the centre more often than elsewhere: always choosing the centre gives about 22%.",
+}
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark on how far a comparison carries; ``warning`` when it limits what may be concluded."""
+
+    text: str
+    warning: bool = False
+
+
+def percent(value: float | None) -> str:
+    """``62%``; a dash where there is no number."""
+    return "–" if value is None or value != value else f"{100 * value:.0f}%"
+
+
+def between(low: float, high: float) -> str:
+    """``50–74%``; empty where there is no interval."""
+    return "" if low != low or high != high else f"{100 * low:.0f}–{100 * high:.0f}%"
+
+
+def ranked(table: pd.DataFrame) -> pd.DataFrame:
+    """A curve table with people first, then models, then simulated observers, then guessing."""
+    place = table["agent_kind"].map(lambda kind: _ORDER.index(kind) if kind in _ORDER else len(_ORDER))
+    return table.assign(_place=place).sort_values(["_place", "agent"], kind="stable").drop(columns="_place")
+
+
+def headline(overall: pd.DataFrame, by_set_size: pd.DataFrame) -> list[str]:
+    """A sentence for each person, model or stand-in of one paradigm, and one for all yardsticks (simulated observers, guessing) together."""
+    sentences, yardsticks = [], []
+    for row in ranked(overall).to_dict("records"):
+        interval = between(row["low"], row["high"])
+        if row["agent_kind"] in _YARDSTICKS:
+            yardsticks.append(f"{row['agent']} {percent(row['mean'])}")
+            continue
+        text = f"{row['agent']} got {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
+        chance = row["chance"]
+        if chance == chance and interval and not row["oracle"]:
+            text += ", above chance" if row["low"] > chance else ", below chance" if row["high"] < chance else ", not told apart from chance"
+        sentences.append(text + _fall(by_set_size[by_set_size["agent"] == row["agent"]]) + ".")
+    chance = overall["chance"].mean()
+    if chance == chance:
+        yardsticks.append(f"blind choice {percent(chance)}")
+    if yardsticks:
+        sentences.append(f"For comparison: {', '.join(yardsticks)}.")
+    return sentences
+
+
+def _fall(curve: pd.DataFrame) -> str:
+    """How accuracy went from the smallest to the largest set size."""
+    curve = curve.dropna(subset=["mean"]).sort_values("set_size")
+    if len(curve) < 2:
+        return ""
+    first, last = curve.iloc[0], curve.iloc[-1]
+    if abs(first["mean"] - last["mean"]) < 0.005:
+        return f"; the same at {first['set_size']} and at {last['set_size']} items" if first["mean"] < 1 else ""
+    return f"; {percent(first['mean'])} at {plural(first['set_size'], 'item')}, {percent(last['mean'])} at {last['set_size']}"
+
+
+def like_for_like(scored: Scored, paradigm: str, overall: pd.DataFrame, cells: pd.DataFrame, sessions: Sequence[SessionFacts], has_published: bool) -> list[Note]:
+    """Everything that limits the comparison within one paradigm, warnings first.
+
+    Parameters
+    ----------
+    scored : all items (agents named by ``names.name_agents``)
+    overall, cells : curve tables of this paradigm: overall, and by its finest cells
+    """
+    items = scored.items[scored.items["paradigm"] == paradigm]
+    notes: list[Note] = []
+    same, sentence = same_trials(items)
+    if same is False or same is None:
+        notes.append(Note(sentence, warning=True))
+    for column, word in (("paradigm_hash", "versions of the paradigm file"), ("generator", "trial generators")):
+        found = sorted(set(items[column]) - {""})
+        if len(found) > 1:
+            named = listed(found) if column == "generator" else listed([one[:8] for one in found])
+            notes.append(Note(f"The sessions used {len(found)} different {word} ({named}).", warning=True))
+    oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | overall["agent_kind"].isin(_ORACLES), "agent"])
+    if oracles:
+        notes.append(Note(f"{listed(oracles)} {'is' if len(oracles) == 1 else 'are'} simulated: handed the correct answers, to serve as a yardstick. No result about people or models."))
+    scripted = sorted(overall.loc[overall["agent_kind"] == "scripted", "agent"])
+    if scripted:
+        notes.append(Note(f"{listed(scripted)} comes from a scripted server. It shows that the chain works, not what a model can do.", warning=True))
+    for facts in sessions:
+        if facts.paradigm == paradigm and facts.pilot and facts.name in set(items["session"]):
+            notes.append(Note(f"Session {facts.name} is a pilot.", warning=True))
+    few = cells[(cells["n_units"] < FEW) & (cells["agent_kind"] != "published")]
+    if len(few):
+        everybody = sorted(few["agent"].unique())
+        answering = cells.loc[cells["agent_kind"] != "published", "agent"].nunique()
+        who = "Some cells" if len(everybody) == answering else f"Some cells of {listed(everybody)}"
+        notes.append(Note(f"{who} hold only {_span(few)}: read single points with care.", warning=True))
+    unplaced = int(items["serial_position"].isna().sum())
+    if 0 < unplaced < len(items):
+        notes.append(Note(f"{plural(unplaced, 'item')} without a serial position: in no serial-position curve.", warning=True))
+    if len(items) and items["chance"].isna().all():
+        notes.append(Note("The record tells no chance level, so no chance line is drawn.", warning=True))
+    averaged = [name.removeprefix("factor_") for name in items.columns if name.startswith("factor_") and items[name].astype(str)[items[name].notna()].nunique() > 1]
+    if averaged:
+        notes.append(Note(f"Averaged over {listed(averaged)}."))
+    if has_published:
+        notes.append(Note("Published people saw other trials under other conditions; their points are group means read off printed figures, without a spread."))
+    else:
+        notes.append(Note("No digitised human data are published for this paradigm, so no human curve from print is drawn."))
+    if paradigm in CLEVER_GUESSING:
+        notes.append(Note(CLEVER_GUESSING[paradigm]))
+    return sorted(notes, key=lambda note: not note.warning)
+
+
+def _span(cells: pd.DataFrame) -> str:
+    low, high = int(cells["n_units"].min()), int(cells["n_units"].max())
+    unit = "participant" if (cells["unit"] == "participant").all() else "trial"
+    return plural(high, unit) if low == high else f"{low} to {plural(high, unit)}"
+
+
+def timing_sentence(agent: str, timings: Sequence[Timing]) -> str:
+    """Planned against shown, in one line, for the window sessions of one agent."""
+    displays = sum(one.displays for one in timings)
+    planned = sum(one.planned_ms * one.displays for one in timings) / displays
+    shown = sum(one.shown_ms * one.displays for one in timings) / displays
+    worst = max((one.worst_ms for one in timings), key=abs)
+    off, frames, dropped = (sum(getattr(one, name) for one in timings) for name in ("off_by_a_frame", "frames", "dropped"))
+    return (
+        f"{agent}: {displays:,} timed displays, planned {planned:,.1f} ms and shown {shown:,.1f} ms on average; largest deviation {worst:+.1f} ms; "
+        f"{'every display' if not off else f'all but {off:,}'} had exactly the planned number of frames; {dropped:,} of {frames:,} frames came late."
+    )
