@@ -1,0 +1,107 @@
+"""The keyboard: Psychtoolbox's queue, which stamps every press when it happens, or loudly something worse.
+
+Two things in PsychoPy's ``Keyboard`` are worked around. Its back end falls back in silence, so it is asked which one it is and whether it listens to any
+device. And its ``getKeys`` forgets presses that were released before the poll, so the responses are read from the device itself, and each press is taken
+once, when it is first seen.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Literal
+
+from .answering import Press
+
+Backend = Literal["ptb", "event"]
+
+
+class Keyboard:
+    """The keys of the participant. Needs an open window.
+
+    Parameters
+    ----------
+    wanted : ``ptb``, or ``event`` to do without Psychtoolbox
+    say : told, in a sentence, when the precise back end cannot be had
+    """
+
+    def __init__(self, wanted: Backend, say: Callable[[str], None]) -> None:
+        self.devices = 0
+        self.backend: Backend = "event"
+        self._device: Any = None
+        self._seen: deque[tuple[int, float]] = deque(maxlen=500)
+        self._cleared = 0.0
+        if wanted == "ptb":
+            problem = self._open_ptb()
+            if problem:
+                say(
+                    f"The keyboard is read through PsychoPy's event module, because {problem}: reaction times of keys are precise to one frame only, "
+                    "not to a millisecond. Installing psychtoolbox mends this; the session records which one was used."
+                )
+        if self.backend == "event":
+            from psychopy import event
+
+            self._event: Any = event
+
+    def _open_ptb(self) -> str:
+        """Open Psychtoolbox's queue; return what is wrong, or nothing."""
+        from psychopy.hardware import keyboard
+
+        if not keyboard.havePTB:
+            return "psychtoolbox cannot be loaded"
+        try:
+            opened = keyboard.Keyboard(backend="ptb")
+        except Exception as error:  # PsychHID raises bare exceptions of several sorts
+            return f"psychtoolbox found no usable keyboard ({error})"
+        if opened.getBackend() != "ptb":
+            return f"PsychoPy chose its back end '{opened.getBackend()}'"
+        device: Any = opened.device
+        self.devices = len(device._buffers)
+        if not self.devices:
+            return "psychtoolbox sees no keyboard"
+        self._device = device
+        self.backend = "ptb"
+        return ""
+
+    @property
+    def precision_ms(self) -> float | None:
+        """How precise the times of presses are: about a millisecond, or None where it is a frame."""
+        return 1.0 if self.backend == "ptb" else None
+
+    def poll(self) -> list[Press]:
+        """Every press since the last poll, however short, in the order of their times."""
+        if self.backend == "event":
+            return self._poll_event()
+        from psychopy import logging
+
+        zero = logging.defaultClock.getLastResetTime()
+        self._device.dispatchMessages()
+        found, presses = list(self._device.responses), []
+        self._device.responses.clear()
+        for response in found:  # the same object comes again when the key is released
+            mark = (response.code, response.tDown)
+            if mark in self._seen:
+                continue
+            self._seen.append(mark)
+            if response.tDown + zero >= self._cleared:
+                presses.append(Press("key", response.tDown + zero, key=response.name))
+        return sorted(presses, key=lambda press: press.time)
+
+    def _poll_event(self) -> list[Press]:
+        from psychopy import core
+
+        keys = self._event.getKeys(timeStamped=core.monotonicClock) or []
+        zero = core.monotonicClock.getLastResetTime()
+        return [Press("key", time + zero, key=key) for key, time in keys]
+
+    def clear(self) -> None:
+        """Forget every press until now."""
+        from psychopy import clock
+
+        self.poll()
+        self._cleared = clock.getTime()
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._device is not None:
+            self._device.stop()

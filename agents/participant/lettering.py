@@ -1,0 +1,111 @@
+"""Words on the lab's screen: drawn by Pillow at the size at which they are shown, uploaded once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from PIL import Image, ImageDraw
+
+from ...stimuli.fonts import Weight, font, wrap
+from ...stimuli.scene import BACKGROUND, Colour
+
+#: Colours of everything around the canvas; none is a colour of the stimuli.
+TEXT: Colour = (38, 42, 48)
+MUTED: Colour = (92, 97, 104)
+ACCENT: Colour = (38, 99, 176)
+ACCENT_STRONG: Colour = (24, 74, 140)
+PALE: Colour = (196, 199, 203)
+FAINT: Colour = (150, 154, 160)
+
+Align = Literal["left", "centre"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some text of one kind.
+
+    Parameters
+    ----------
+    size : height of the font in pixels
+    after : space below, in pixels
+    """
+
+    text: str
+    size: int
+    colour: Colour = TEXT
+    weight: Weight = "regular"
+    after: int = 0
+
+
+def line_height(size: int) -> int:
+    """Distance of two lines."""
+    return round(size * 1.45)
+
+
+def set_text(blocks: tuple[Block, ...], room: int, align: Align = "centre", background: Colour = BACKGROUND) -> Image.Image:
+    """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even width and height."""
+    lines = [(line, block) for block in blocks for line in wrap(block.text, block.size, room, block.weight)]
+    widths = [font(block.size, block.weight).getlength(line) for line, block in lines]
+    last_of = {id(block): number for number, (_, block) in enumerate(lines)}
+    height = sum(line_height(block.size) + (block.after if last_of[id(block)] == number else 0) for number, (_, block) in enumerate(lines))
+    width = max([*widths, 1])
+    image = Image.new("RGB", (_even(width + 2), _even(height)), background)
+    draw = ImageDraw.Draw(image)
+    top = 0
+    for number, ((line, block), wide) in enumerate(zip(lines, widths, strict=True)):
+        left = 0 if align == "left" else (image.width - wide) / 2
+        draw.text((round(left), top + line_height(block.size) / 2), line, block.colour, font(block.size, block.weight), anchor="lm")
+        top += line_height(block.size) + (block.after if last_of[id(block)] == number else 0)
+    return image
+
+
+@lru_cache(maxsize=64)
+def pill(text: str, size: int, fill: Colour, ink: Colour, edge: Colour) -> Image.Image:
+    """A button: text on a box with round ends, smooth, on the background of the window."""
+    width, height = _even(font(size, "semibold").getlength(text) + 2.4 * size), _even(2.1 * size)
+    fine = 4
+    large = Image.new("RGB", (width * fine, height * fine), BACKGROUND)
+    ImageDraw.Draw(large).rounded_rectangle((0, 0, width * fine - 1, height * fine - 1), height * fine / 2.6, fill, edge, round(fine * max(1.0, size / 14)))
+    image = large.reduce(fine)
+    ImageDraw.Draw(image).text((width / 2, height / 2), text, ink, font(size, "semibold"), anchor="mm")
+    return image
+
+
+def _even(length: float) -> int:
+    return 2 * max(1, -int(-length // 2))
+
+
+class Pictures:
+    """Pictures in a window at whole pixels, uploaded once and kept.
+
+    Parameters
+    ----------
+    win : the PsychoPy window
+    """
+
+    def __init__(self, win: Any) -> None:
+        self._win = win
+        self._kept: dict[Any, Any] = {}
+
+    def put(self, key: Any, make: Any) -> Any:
+        """The picture called ``key``; ``make()`` draws it when it is not there yet."""
+        if key not in self._kept:
+            self._kept[key] = self.once(make())
+        return self._kept[key]
+
+    def once(self, image: Image.Image) -> Any:
+        """A picture that is not kept."""
+        from psychopy import visual
+
+        stimulus = visual.ImageStim(self._win, image=image, units="pix", size=image.size, interpolate=False, autoLog=False)
+        stimulus.draw()  # drivers may put the upload off until the first use
+        self._win.clearBuffer()
+        return stimulus
+
+    @staticmethod
+    def draw(stimulus: Any, x: float, y: float) -> None:
+        """Draw with the middle at (x, y), in pixels from the middle of the window."""
+        stimulus.setPos((round(x), round(y)), log=False)
+        stimulus.draw()

@@ -1,0 +1,202 @@
+"""The person at the window, as an agent."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ...errors import SpanLabError
+from ...paradigms import Display, Percept
+from ..protocol import Briefing, Response, Shown
+from . import pages
+from .display import Screen
+from .keyboard import Backend
+from .pages import Page
+from .player import TOO_SOON, Player
+from .room import Room
+from .surface import ACKNOWLEDGE
+
+
+def _to_stderr(sentence: str) -> None:
+    print(f"spanlab: {sentence}", file=sys.stderr)
+
+
+class Participant:
+    """A person at a PsychoPy window. Nothing is opened, and PsychoPy is not imported, before :meth:`open` (or the first trial or page).
+
+    PsychoPy has to run in the main thread of the process.
+
+    Parameters
+    ----------
+    fullscreen : cover the screen; otherwise a window of ``size_px``
+    screen : number of the screen, from 0
+    size_deg : width and height of the canvas, in degrees of visual angle
+    width_cm : visible width of the screen, measured; when not given, 53.1 cm are assumed, and that is said and recorded
+    distance_cm : from the eyes to the screen
+    size_px : width and height of the window where it is not full screen
+    paced_hz : rate at which flips are paced by the clock where they do not wait for the screen
+    keyboard : ``ptb`` (Psychtoolbox, precise to about a millisecond) or ``event`` (PsychoPy's event module, precise to one frame)
+    guard_ms : how long before a refresh the next frame is drawn
+    name : how the agent is called in the record
+    say : told, in a sentence, what is not as a lab would want it; printed to stderr when not given
+    """
+
+    kind: ClassVar[str] = "participant"
+    oracle: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        fullscreen: bool = True,
+        screen: int = 0,
+        size_deg: float = 10.0,
+        width_cm: float | None = None,
+        distance_cm: float = 57.0,
+        size_px: tuple[int, int] = (1024, 768),
+        paced_hz: float = 60.0,
+        keyboard: Backend = "ptb",
+        guard_ms: float = 3.0,
+        name: str = "participant",
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        if size_deg <= 0 or distance_cm <= 0 or paced_hz <= 0 or (width_cm is not None and width_cm <= 0):
+            raise SpanLabError("the size of the canvas, the width of the screen, the distance and the rate must be above 0")
+        self.name = name
+        self._screen = Screen(fullscreen, screen, size_px, width_cm, distance_cm, paced_hz)
+        self._size_deg = size_deg
+        self._keyboard: Backend = keyboard
+        self._guard_ms = guard_ms
+        self._say = say or _to_stderr
+        self._room: Room | None = None
+        self._language = "en"
+        self._apparatus: dict[str, Any] = {}
+        #: everything that was said about the apparatus
+        self.said: list[str] = []
+
+    # -- the room --------------------------------------------------------------------------------------------------------------------------------
+
+    def open(self) -> Room:
+        """Open the window, when it is not open yet.
+
+        Raises
+        ------
+        SpanLabError
+            when there is no display, PsychoPy is not installed, or the canvas does not fit.
+        """
+        if self._room is None:
+            self._room = Room(self._screen, self._size_deg, self._keyboard, self._tell)
+        return self._room
+
+    def _tell(self, sentence: str) -> None:
+        self.said.append(sentence)
+        self._say(sentence)
+
+    def synchronise(self, now_ms: float) -> None:
+        """Let the clock of :class:`Shown` and of onsets read ``now_ms`` now: the time since the start of the session. Without this it starts when the window
+        opens."""
+        self.open().synchronise(now_ms)
+
+    def close(self) -> None:
+        """Close the window."""
+        if self._room is not None:
+            self._apparatus = self.apparatus()
+            self._room.close()
+            self._room = None
+
+    # -- trials ----------------------------------------------------------------------------------------------------------------------------------
+
+    def start(self, briefing: Briefing) -> ParticipantMind:
+        self._language = briefing.language
+        return ParticipantMind(Player(self.open(), briefing.language, briefing.asks, self._guard_ms))
+
+    # -- what is recorded ------------------------------------------------------------------------------------------------------------------------
+
+    def settings(self) -> dict[str, Any]:
+        """What was declared: the same in every run. What was found when the window opened is in :meth:`apparatus`."""
+        return {
+            "fullscreen": self._screen.fullscreen,
+            "screen": self._screen.screen,
+            "window_px": None if self._screen.fullscreen else list(self._screen.size_px),
+            "canvas_deg": self._size_deg,
+            "screen_width_cm": self._screen.width_cm,
+            "distance_cm": self._screen.distance_cm,
+            "paced_hz": self._screen.paced_hz,
+            "keyboard": self._keyboard,
+            "guard_ms": self._guard_ms,
+            "acknowledge_ms": ACKNOWLEDGE * 1000,
+            "go_on_not_before_ms": TOO_SOON * 1000,
+        }
+
+    def apparatus(self) -> dict[str, Any]:
+        """What was found and measured: screen, refresh rate and how frames are timed, keyboard back end, versions, and every warning. Empty before the window
+        is open."""
+        if self._room is None:
+            return self._apparatus
+        return {**self._room.apparatus(), "canvas_deg": self._size_deg, "said": list(self.said)}
+
+    # -- pages -----------------------------------------------------------------------------------------------------------------------------------
+
+    def page(self, title: str, text: str, footer: str = "") -> None:
+        """Show a text until the participant goes on (space bar or click); it is spread over several pages when it is long.
+
+        Parameters
+        ----------
+        text : paragraphs, separated by empty lines; a line that begins with ``# `` is a heading
+        footer : how to go on; the usual sentence when empty
+
+        Raises
+        ------
+        Abandoned
+            when the participant presses Escape and leaves.
+        """
+        pages.show(self.open(), Page(text, title, footer), self._language)
+
+    def rest(self, ms: float) -> None:
+        """An empty screen for some time, such as between two trials.
+
+        Raises
+        ------
+        Abandoned
+            when the participant presses Escape and leaves.
+        """
+        pages.show(self.open(), Page(""), self._language, seconds=ms / 1000.0)
+
+
+class ParticipantMind:
+    """One trial of the person at the window."""
+
+    def __init__(self, player: Player) -> None:
+        self.player = player
+
+    async def step(self, percept: Percept) -> Response | None:
+        """Show a step and take the answer.
+
+        Raises
+        ------
+        Abandoned
+            when the participant presses Escape and leaves.
+        """
+        return self.player.play(percept)
+
+    def prepare(self, displays: Sequence[Display]) -> None:
+        """Upload every display that may come."""
+        self.player.prepare(displays)
+
+    def coming(self, display: Display | None) -> None:
+        """Announce the first display of the step after the next one, where it does not depend on the answer (see :meth:`Player.coming`)."""
+        self.player.coming(display)
+
+    def shown(self) -> list[Shown]:
+        """How each display of the last step was shown; displays that an answer cut off are not in it. The end of the last display is the planned one until it
+        has been replaced; the list is then completed in place (at the latest by :meth:`finish`)."""
+        return self.player.shown
+
+    def notes(self) -> dict[str, Any]:
+        """What else happened in the last step, fit for JSON: presses without effect, late presses, pauses, jumps of the clock. Completed in place like
+        :meth:`shown`."""
+        return self.player.notes
+
+    def finish(self) -> None:
+        """The trial is over: clears the screen."""
+        self.player.finish()

@@ -1,0 +1,317 @@
+"""Plays the steps of one trial at the window: every display for its frames, every press to the step in which it happened."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...paradigms import Display, Percept, ResponseKind
+from ..protocol import Response, Shown
+from .answering import AnswerSheet, Press
+from .pages import pause
+from .room import OnScreen, Room
+from .surface import ACKNOWLEDGE
+
+#: Seconds within which nobody goes on to the next display on purpose: a second click of a double click is not taken for it.
+TOO_SOON = 0.2
+
+
+@dataclass(slots=True)
+class _Step:
+    """The account of one step. ``notes`` and ``shown`` are completed until the next step has begun (late presses, the end of the last display)."""
+
+    percept: Percept
+    onset: float
+    sheet: AnswerSheet | None
+    shown: list[Shown]
+    notes: dict[str, Any] = field(default_factory=dict)
+    number: int = 0
+    gone_on: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether the step ends without waiting for its displays."""
+        return self.sheet is not None and self.sheet.complete and self.percept.ask is not None and self.percept.ask.ends == "on_answer"
+
+    @property
+    def waits(self) -> bool:
+        """Whether a press could still matter."""
+        if self.sheet is None or self.percept.ask is None:
+            return False
+        return not self.sheet.complete or self.percept.ask.counts == "last" or self.sheet.surface.several
+
+
+class Player:
+    """One trial at the window.
+
+    Parameters
+    ----------
+    room : the open window
+    language : of the window's own words
+    kinds : the response kinds of the trial
+    guard_ms : how long before a refresh the next frame is drawn
+    """
+
+    def __init__(self, room: Room, language: str, kinds: Sequence[ResponseKind], guard_ms: float) -> None:
+        self.room = room
+        self.language = language
+        self._guard = guard_ms / 1000.0
+        self._asked = 0
+        self._step: _Step | None = None
+        self._earlier: _Step | None = None
+        self._coming: Display | None = None
+        self._begun: OnScreen | None = None
+        room.surface.prepare(kinds, language)
+
+    def prepare(self, displays: Sequence[Display]) -> None:
+        """Upload every display that may come. Collects garbage too, so that it is not done between frames."""
+        self.room.renderer.prepare(display.stimulus for display in displays)
+        gc.collect()
+
+    def coming(self, display: Display | None) -> None:
+        """Announce the first display of the step after the one that is played next, where it does not depend on the answer. The change is then made on the very
+        frame on which it is due, before the step returns; otherwise the last ``guard_ms`` of a step do not wait for answers (a press in them is recorded as
+        late)."""
+        self._coming = display
+
+    @property
+    def shown(self) -> list[Shown]:
+        """What was shown in the last step. The end of its last display is the planned one until that display has been replaced; the list is then completed in
+        place."""
+        return self._step.shown if self._step is not None else []
+
+    @property
+    def onset(self) -> float:
+        """When the last step came on, in seconds on PsychoPy's clock."""
+        return self._step.onset if self._step is not None else 0.0
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What happened besides in the last step, fit for JSON; completed in place until the next step has begun."""
+        return self._step.notes if self._step is not None else {}
+
+    # -- one step --------------------------------------------------------------------------------------------------------------------------------
+
+    def play(self, percept: Percept) -> Response | None:
+        """Take one step; a Response exactly when there is a question.
+
+        Raises
+        ------
+        Abandoned
+            when the participant leaves.
+        """
+        gc.disable()
+        try:
+            step = self._begin(percept)
+            for index, display in enumerate(percept.displays):
+                if index:
+                    self._change(step, index)
+                self._hold(step, display, last=index == len(percept.displays) - 1)
+                if step.over:
+                    break
+            self._acknowledge(step)
+            self._end(step)
+        finally:
+            gc.enable()
+        return self._response(step)
+
+    def _begin(self, percept: Percept) -> _Step:
+        earlier, shown = self._step, []
+        self._asked += percept.ask is not None
+        first = percept.displays[0]
+        if self._begun is not None:
+            on, self._begun = self._begun, None
+            if on.display != first:
+                raise ValueError("another display was announced than the one that came")
+            on.sink, on.index = shown, 0
+        else:
+            self.room.collect()
+            on = self._account(first, shown, 0)
+            self.room.replace(on, lambda: self._draw_first(percept))
+        sheet = AnswerSheet(percept.ask, on.onset) if percept.ask is not None else None
+        self._step = step = _Step(percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked)
+        jump = self.room.clock_jump()
+        if abs(jump) > 5:
+            step.notes["clock_jump_ms"] = round(jump, 1)
+        self._earlier = earlier
+        self.room.pointer(sheet is not None and bool(sheet.surface.regions))
+        if sheet is not None:
+            self.room.tell("answer", on.onset)
+        elif first.ms is None:
+            self.room.tell("go on", on.onset)
+        return step
+
+    def _account(self, display: Display, sink: list[Shown], index: int) -> OnScreen:
+        planned = None if display.ms is None else self.room.window.grid.frames(display.ms)
+        return OnScreen(display, planned, 0.0, 0.0, sink, index)
+
+    def _change(self, step: _Step, index: int) -> None:
+        """From one display of the step to the next."""
+        display = step.percept.displays[index]
+        step.gone_on = False
+        at = self.room.replace(self._account(display, step.shown, index), lambda: self._draw(step, display, first=True))
+        if step.sheet is None and display.ms is None:
+            self.room.tell("go on", at)
+
+    def _hold(self, step: _Step, display: Display, last: bool) -> None:
+        """Keep a display on the screen until the refresh at which it is to be replaced."""
+        room, on = self.room, self.room.on
+        assert on is not None
+        refreshes = on.planned_frames
+        window = step.percept.ask.window_ms if step.percept.ask is not None else None
+        if last and step.sheet is not None:
+            if window is None:
+                refreshes = None if refreshes is None or step.percept.ask is None or step.percept.ask.ends == "on_answer" else refreshes
+            else:
+                before = sum(shown.shown_frames for shown in step.shown[: on.index])
+                refreshes = max(refreshes or 0, room.window.grid.frames(window) - before)
+        while not (step.over or step.gone_on):
+            final = refreshes is not None and on.refreshes + 1 >= refreshes
+            if final and not step.waits:
+                return
+            room.guard(self._guard)
+            self._attend(step)
+            if final or step.over or step.gone_on:
+                return
+            room.again(lambda: self._draw(step, display))
+
+    def _acknowledge(self, step: _Step) -> None:
+        """Let a self-paced answer be seen for a moment before the step ends. Nothing that has a published or declared time is lengthened."""
+        if step.over and step.percept.ask is not None and step.percept.ask.window_ms is None and self.room.on is not None:
+            display = self.room.on.display
+            for _ in range(self.room.window.grid.frames(ACKNOWLEDGE * 1000)):
+                self.room.again(lambda: self._draw(step, display))
+                self.room.guard(self._guard)
+                self._attend(step)
+
+    def _end(self, step: _Step) -> None:
+        on = self.room.on
+        assert on is not None
+        if self._coming is not None:
+            display, self._coming = self._coming, None
+            self._begun = self._account(display, [], 0)
+            at = self.room.replace(self._begun, lambda: self._draw_display(display))
+            self.room.collect()
+            self._attend(step, until=at)
+        else:
+            # Not known yet what comes: account for it until the next refresh, and correct this when the change has been made.
+            grid = self.room.window.grid
+            on.put(grid.due, on.refreshes + 1)
+
+    def finish(self) -> None:
+        """The trial is over: clear the screen, close the account of the last display, and tidy up."""
+        self.room.collect()
+        at = self.room.replace(None, lambda: None)
+        if self._step is not None:
+            self.room.collect()
+            self._earlier = self._step
+            for press in self.room.take():
+                if press.time < at:
+                    self._belongs_earlier(press)
+        self._step = None
+        gc.enable()
+        gc.collect()
+
+    # -- presses ---------------------------------------------------------------------------------------------------------------------------------
+
+    def _attend(self, step: _Step, until: float = float("inf")) -> None:
+        """Let presses have their effect: on this step, or on the one before where they happened before this one came on."""
+        for press in self.room.take():
+            if press.time >= until:
+                self.room.queue.append(press)
+            elif press.time < step.onset:
+                self._belongs_earlier(press)
+            elif press.device == "key" and press.key == "escape":
+                self._pause(step)
+            elif step.sheet is not None:
+                effect = step.sheet.take(press)
+                if effect == "late":
+                    step.notes.update(step.sheet.notes())
+            else:
+                step.notes.setdefault("presses", []).append({**press.record(step.onset), "does": self._go_on(step, press)})
+
+    def _go_on(self, step: _Step, press: Press) -> str:
+        on = self.room.on
+        if on is None or on.display.ms is not None or not (press.device == "click" or press.key == "space"):
+            return "nothing"
+        if press.time - on.onset < TOO_SOON:
+            return "too soon"
+        step.gone_on = True
+        return "go on"
+
+    def _belongs_earlier(self, press: Press) -> None:
+        earlier = self._earlier
+        if earlier is None:
+            if self._step is not None:
+                self._step.notes.setdefault("before_trial", []).append(press.record(self._step.onset))
+            return
+        ask = earlier.percept.ask
+        if ask is None:
+            earlier.notes.setdefault("presses", []).append({**press.record(earlier.onset), "does": "nothing"})
+        elif ask.late == "record":
+            earlier.notes.setdefault("late", []).append(press.record(earlier.onset))
+
+    def _pause(self, step: _Step) -> None:
+        """Escape: ask whether to leave; otherwise show the display again as if the pause had not been."""
+        room, began = self.room, self.room.window.now()
+        on, room.on = room.on, None
+        pause(room, self.language)  # raises Abandoned
+        room.on = on
+        assert on is not None
+        display = on.display
+        room.flip(lambda: self._draw(step, display))
+        room.forget()
+        away = room.window.now() - began
+        on.away += away
+        room.pointer(step.sheet is not None and bool(step.sheet.surface.regions))
+        step.notes.setdefault("paused", []).append({"at_ms": round((began - step.onset) * 1000, 1), "for_ms": round(away * 1000, 1)})
+        if step.sheet is not None:
+            step.sheet.paused += away
+            room.tell("answer", room.window.now())
+        elif display.ms is None:
+            room.tell("go on", room.window.now())
+
+    # -- drawing ---------------------------------------------------------------------------------------------------------------------------------
+
+    def _draw_display(self, display: Display) -> None:
+        self.room.renderer.draw(display.stimulus)
+        self.room.renderer.play_on_flip(display.stimulus)
+
+    def _draw_first(self, percept: Percept) -> None:
+        """The first frame of a step, whose account has not begun yet."""
+        self._draw_display(percept.displays[0])
+        if percept.ask is not None:
+            self.room.surface.draw(AnswerSheet(percept.ask, 0.0), self._asked, self.room.mouse.at, 0.0)
+        elif percept.displays[0].ms is None:
+            self.room.surface.draw_hint()
+
+    def _draw(self, step: _Step, display: Display, first: bool = False) -> None:
+        if first:
+            self._draw_display(display)
+        else:
+            self.room.renderer.draw(display.stimulus)
+        if step.sheet is not None:
+            self.room.surface.draw(step.sheet, step.number, self.room.mouse.at, self.room.window.now())
+        elif display.ms is None:
+            self.room.surface.draw_hint()
+
+    # -- the answer ------------------------------------------------------------------------------------------------------------------------------
+
+    def _response(self, step: _Step) -> Response | None:
+        sheet = step.sheet
+        if sheet is None or step.percept.ask is None:
+            return None
+        step.notes.update(sheet.notes())
+        raw = {"presses": sheet.presses}
+        value = sheet.answer()
+        if value is None:
+            return Response(None, None, raw, "omitted", step.notes)
+        if not step.percept.ask.kind.allows(value):
+            return Response(None, None, {**raw, "value": value}, "invalid", step.notes)
+        # after a pause the time since the onset is no reaction time
+        timed = sheet.answered_at is not None and not sheet.paused
+        rt = round((sheet.answered_at - sheet.onset) * 1000.0, 3) if timed and sheet.answered_at is not None else None
+        return Response(value, rt, raw, "answered", step.notes)

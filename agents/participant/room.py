@@ -1,0 +1,210 @@
+"""The lab room: the open window with everything in it, shared by all trials and pages of a session."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ...errors import SpanLabError
+from ...paradigms import Display
+from ...stimuli.window import WindowRenderer
+from ..protocol import Shown
+from .answering import Press
+from .display import LabWindow, Screen
+from .keyboard import Backend, Keyboard
+from .lettering import Pictures
+from .mouse import Mouse
+from .surface import SurfaceView
+
+
+class Attendant(Protocol):
+    """Somebody who is told when the window waits for something: the simulated participant."""
+
+    def waits(self, for_what: str, onset: float) -> None:
+        """``for_what`` is ``answer``, ``go on`` (a self-paced display) or ``page``; ``onset`` is in seconds on PsychoPy's clock."""
+        ...
+
+
+@dataclass(slots=True)
+class OnScreen:
+    """The display that is on the screen now.
+
+    ``refreshes`` counts from its onset to the last flip; ``away`` is the time (s) for which a pause page covered it. What became of it is written to
+    ``sink[index]``.
+    """
+
+    display: Display
+    planned_frames: int | None
+    onset: float
+    onset_ms: float
+    sink: list[Shown]
+    index: int
+    refreshes: int = 0
+    dropped: int = 0
+    away: float = 0.0
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def put(self, end: float, refreshes: int) -> None:
+        """Write what is known: shown until ``end`` (s), for so many refreshes."""
+        shown = Shown(
+            planned_ms=self.display.ms,
+            onset_ms=round(self.onset_ms, 3),
+            shown_ms=round((end - self.onset - self.away) * 1000.0, 3),
+            planned_frames=self.planned_frames,
+            shown_frames=refreshes,
+            dropped_frames=self.dropped,
+        )
+        self.sink[self.index : self.index + 1] = [shown]
+
+
+class Room:
+    """The open window, its renderer, keyboard and mouse, and the session's clock.
+
+    Parameters
+    ----------
+    screen : where the window is and how large
+    size_deg : width and height of the canvas, in degrees of visual angle
+    keyboard : the back end that is wanted
+    say : told, in a sentence, what is not as a lab would want it
+
+    Raises
+    ------
+    SpanLabError
+        when no window can be opened, or the canvas does not fit into it
+    """
+
+    def __init__(self, screen: Screen, size_deg: float, keyboard: Backend, say: Callable[[str], None]) -> None:
+        self.window = LabWindow(screen, say)
+        try:
+            self.canvas_px = self._fit(size_deg)
+        except SpanLabError:
+            self.window.close()
+            raise
+        self.letter_px = max(14, round(self.window.pixels(0.5)))
+        self.pictures = Pictures(self.window.win)
+        self.renderer = WindowRenderer(self.window.win, self.canvas_px, say)
+        self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px)
+        self.keyboard = Keyboard(keyboard, say)
+        self.mouse = Mouse(self.window.win, self.surface.to_canvas)
+        self.attendant: Attendant | None = None
+        self.on: OnScreen | None = None
+        self.queue: list[Press] = []
+        self._say = say
+        self._zero = self.window.now()
+        self._beside = self.window.now() - time.monotonic()
+        self.flip(lambda: None)
+        gc.collect()
+        gc.freeze()  # what PsychoPy has loaded is not looked through again at every collection
+
+    def _fit(self, size_deg: float) -> int:
+        canvas = self.window.pixels(size_deg)
+        width, height = self.window.size
+        largest = min(width, height * 0.72)  # the legend and the done button need room below
+        if canvas > largest:
+            fits = size_deg * largest / canvas
+            raise SpanLabError(
+                f"a canvas of {size_deg:g} degrees takes {canvas} pixels here, but the window of {width} x {height} pixels has room for {int(largest)}; "
+                f"choose at most {math_floor(fits)} degrees, a larger window, or check the given width of the screen and the distance"
+            )
+        return canvas
+
+    # -- the session's clock -------------------------------------------------------------------------------------------------------------------
+
+    def ms(self, at: float) -> float:
+        """Seconds on PsychoPy's clock as ms from the start of the session."""
+        return (at - self._zero) * 1000.0
+
+    def synchronise(self, now_ms: float) -> None:
+        """Let the session's clock read ``now_ms`` now."""
+        self._zero = self.window.now() - now_ms / 1000.0
+
+    def clock_jump(self) -> float:
+        """By how many ms PsychoPy's clock has moved against the monotonic clock of the system since the last call (the former follows corrections of the wall
+        clock on Linux)."""
+        beside = self.window.now() - time.monotonic()
+        jump, self._beside = beside - self._beside, beside
+        if abs(jump) > 0.005:
+            self._say(f"The computer's clock was set while the session ran: it jumped by {jump * 1000:.0f} ms. The step is marked in the record.")
+        return jump * 1000.0
+
+    # -- the screen ------------------------------------------------------------------------------------------------------------------------------
+
+    def flip(self, draw: Callable[[], object]) -> tuple[float, int]:
+        """Draw and flip; returns the time and the refreshes since the last flip."""
+        draw()
+        return self.window.flip()
+
+    def guard(self, seconds: float) -> None:
+        """Wait until shortly before the next refresh, looking after keyboard and mouse all the while."""
+        self.window.wait(seconds, self.collect)
+
+    def replace(self, what: OnScreen | None, draw: Callable[[], object]) -> float:
+        """Put something else on the screen and close the account of what was there; returns the time of the change."""
+        at, passed = self.flip(draw)
+        if self.on is not None:
+            self.on.dropped += passed - 1
+            self.on.put(at, self.on.refreshes + passed)
+        self.on = what
+        if what is not None:
+            what.onset, what.onset_ms = at, self.ms(at)
+        return at
+
+    def again(self, draw: Callable[[], object]) -> None:
+        """Show the same display for one more refresh."""
+        _, passed = self.flip(draw)
+        if self.on is not None:
+            self.on.refreshes += passed
+            self.on.dropped += passed - 1
+
+    # -- input -----------------------------------------------------------------------------------------------------------------------------------
+
+    def collect(self) -> None:
+        """Read keyboard and mouse into :attr:`queue`, ordered by time."""
+        fresh = self.keyboard.poll() + self.mouse.poll(self.surface.on_done)
+        if fresh:
+            self.queue = sorted(self.queue + fresh, key=lambda press: press.time)
+
+    def take(self) -> list[Press]:
+        """Everything that was pressed and not yet taken."""
+        taken, self.queue = self.queue, []
+        return taken
+
+    def forget(self) -> None:
+        """Forget every press until now."""
+        self.keyboard.clear()
+        self.mouse.clear()
+        self.queue = []
+
+    def pointer(self, visible: bool) -> None:
+        """Show or hide the mouse pointer."""
+        if bool(self.window.win.mouseVisible) != visible:
+            self.window.win.mouseVisible = visible
+
+    def tell(self, for_what: str, onset: float) -> None:
+        """Tell the attendant that the window waits."""
+        if self.attendant is not None:
+            self.attendant.waits(for_what, onset)
+
+    def apparatus(self) -> dict[str, Any]:
+        """What was found, fit for JSON."""
+        return {
+            **self.window.apparatus(),
+            "canvas_px": self.canvas_px,
+            "keyboard": self.keyboard.backend,
+            "keyboard_precision_ms": self.keyboard.precision_ms,
+            "key_names": "by place on a US keyboard" if self.keyboard.backend == "ptb" else "by symbol",
+            "tones": self.renderer.tones,
+        }
+
+    def close(self) -> None:
+        """Close keyboard and window."""
+        self.keyboard.close()
+        self.window.close()
+
+
+def math_floor(value: float) -> str:
+    """Rounded down to one decimal."""
+    return f"{int(value * 10) / 10:g}"

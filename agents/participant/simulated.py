@@ -1,0 +1,240 @@
+"""The simulated participant: an oracle that sits at the real window and presses real keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import SpanLabError
+from ...paradigms import Ask, Display, Percept, Surface, Truth
+from ..observers import Observer, make_observer
+from ..protocol import Briefing, Response, Shown
+from .answering import CONFIRM_KEYS
+from .hands import Hands, Touch
+from .keyboard import Backend
+from .pages import LEAST
+from .participant import Participant
+from .player import TOO_SOON, Player
+from .room import Room
+
+#: Reaction times are ex-Gaussian: (mean and standard deviation of the Gaussian part, mean of the exponential part), in ms.
+ANSWER_MS = (650.0, 90.0, 180.0)
+#: From one mark to the next, when several make the answer.
+NEXT_MARK_MS = (330.0, 50.0, 90.0)
+#: To a display that is self-paced without a question, and to a page.
+GO_ON_MS = (700.0, 100.0, 200.0)
+#: No answer comes earlier than this, whatever the speed.
+FASTEST_MS = 60.0
+#: An answer to a question with a window comes at least so long before it closes.
+BEFORE_CLOSE_MS = 60.0
+
+
+class SimulatedParticipant(Participant):
+    """An observer decides what is answered, given the truth; a hand then answers in the window, at a simulated reaction time, by keys and by the mouse in
+    turn. All of it goes through the window that people use. A declared oracle.
+
+    Parameters
+    ----------
+    observer : ``ideal``, ``capacity``, ``capacity:4``, ``chance``, or an observer of one's own
+    seed : of reaction times and of the choice between keys and mouse
+    speed : how many times faster than the declared reaction times; displays keep their times
+    others : as for :class:`Participant`
+    """
+
+    kind: ClassVar[str] = "simulated"
+    oracle: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        observer: str | Observer = "capacity",
+        *,
+        seed: int = 1,
+        speed: float = 1.0,
+        fullscreen: bool = True,
+        screen: int = 0,
+        size_deg: float = 10.0,
+        width_cm: float | None = 34.0,
+        distance_cm: float = 57.0,
+        size_px: tuple[int, int] = (1024, 768),
+        paced_hz: float = 60.0,
+        keyboard: Backend = "ptb",
+        guard_ms: float = 3.0,
+        name: str = "",
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        if speed <= 0:
+            raise SpanLabError("the speed of a simulated participant must be above 0; 1 is a normal speed, 4 is four times as fast")
+        self.observer = make_observer(observer) if isinstance(observer, str) else observer
+        super().__init__(
+            fullscreen=fullscreen,
+            screen=screen,
+            size_deg=size_deg,
+            width_cm=width_cm,
+            distance_cm=distance_cm,
+            size_px=size_px,
+            paced_hz=paced_hz,
+            keyboard=keyboard,
+            guard_ms=guard_ms,
+            name=name or f"simulated:{self.observer.name}",
+            say=say,
+        )
+        self._seed = seed
+        self._speed = speed
+        self._hands: Hands | None = None
+        self._random = np.random.RandomState(seed % 2**32)
+        self.plan: Callable[[float], None] | None = None
+
+    def open(self) -> Room:
+        """Open the window and sit down in front of it."""
+        room = super().open()
+        if self._hands is None:
+            self._hands = Hands(room.window.now, room.window.size, room.window.corner)
+            room.attendant = self
+        return room
+
+    @property
+    def hands(self) -> Hands:
+        self.open()
+        assert self._hands is not None
+        return self._hands
+
+    def start(self, briefing: Briefing) -> SimulatedMind:  # type: ignore[override]
+        self._language = briefing.language
+        self._random = np.random.RandomState([briefing.seed % 2**32, self._seed % 2**32])
+        player = Player(self.open(), briefing.language, briefing.asks, self._guard_ms)
+        return SimulatedMind(self, player, briefing.seed)
+
+    def close(self) -> None:
+        if self._hands is not None:
+            self._hands.close()
+            self._hands = None
+        super().close()
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            **super().settings(),
+            "observer": self.observer.name,
+            **{f"observer_{name}": value for name, value in self.observer.settings().items()},
+            "seed": self._seed,
+            "speed": self._speed,
+            "reaction_times": {
+                "distribution": "ex-Gaussian (mean and standard deviation of the Gaussian part, mean of the exponential part), divided by speed",
+                "answer_ms": list(ANSWER_MS),
+                "next_mark_ms": list(NEXT_MARK_MS),
+                "go_on_ms": list(GO_ON_MS),
+                "fastest_ms": FASTEST_MS,
+            },
+        }
+
+    # -- what the hands do -----------------------------------------------------------------------------------------------------------------------
+
+    def waits(self, for_what: str, onset: float) -> None:
+        """The window waits: answer, go on or turn the page."""
+        self.hands.cancel()
+        if for_what == "answer":
+            if self.plan is not None:
+                self.plan(onset)
+            return
+        least = (LEAST if for_what == "page" else TOO_SOON) + 0.05
+        after = max(least, self.seconds(GO_ON_MS))
+        self.hands.at(onset + after, Touch("space", hold=0.05) if self._random.randint(2) or for_what == "page" else Touch(x=0, y=0, hold=0.05))
+
+    def seconds(self, distribution: tuple[float, float, float]) -> float:
+        """One ex-Gaussian time, in seconds."""
+        mean, deviation, tail = distribution
+        ms = (self._random.normal(mean, deviation) + self._random.exponential(tail)) / self._speed
+        return max(FASTEST_MS, ms) / 1000.0
+
+    def answer_plan(self, ask: Ask, value: Any) -> Callable[[float], None]:
+        """What to do from the onset of a question on, so that the answer is ``value``."""
+        surface = ask.kind.surface()
+        delay = self.seconds(ANSWER_MS)
+        touches: list[tuple[float, Touch]] = []
+        for number, part in enumerate(value if isinstance(value, tuple) else (value,)):
+            delay += self.seconds(NEXT_MARK_MS) if number else 0.0
+            touches.append((delay, self._touch(surface, part)))
+        if surface.several:
+            delay += self.seconds(NEXT_MARK_MS)
+            touches.append((delay, self._confirm()))
+        if ask.window_ms is not None and delay > (ask.window_ms - BEFORE_CLOSE_MS) / 1000.0:
+            squeeze = max(0.0, ask.window_ms - BEFORE_CLOSE_MS) / 1000.0 / delay
+            touches = [(when * squeeze, touch) for when, touch in touches]
+
+        def carry_out(onset: float) -> None:
+            for when, touch in touches:
+                self.hands.at(onset + when, touch)
+
+        return carry_out
+
+    def _touch(self, surface: Surface, value: int | str) -> Touch:
+        keys = [key for key, stands_for in surface.keys if stands_for == value]
+        region = next((region for region in surface.regions if region.value == value), None)
+        hold = 0.05 / max(1.0, self._speed)
+        if region is not None and (not keys or self._random.randint(2)):
+            x, y = self.open().surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
+            return Touch(x=x, y=y, hold=hold)
+        if not keys:
+            raise SpanLabError(f"there is no key and no place to click for the answer {value!r}; the response kind has to declare one")
+        return Touch(keys[int(self._random.randint(len(keys)))], hold=hold)
+
+    def _confirm(self) -> Touch:
+        hold = 0.05 / max(1.0, self._speed)
+        if self._random.randint(2):
+            return Touch(CONFIRM_KEYS[0], hold=hold)
+        x, y = self.open().surface.done_middle()
+        return Touch(x=x, y=y, hold=hold)
+
+
+class SimulatedMind:
+    """One trial of the simulated participant."""
+
+    def __init__(self, agent: SimulatedParticipant, player: Player, seed: int) -> None:
+        self._agent = agent
+        self.player = player
+        self._memory = agent.observer.fresh(seed)
+        self._guess = np.random.RandomState([seed % 2**32, 1])
+
+    async def step(self, percept: Percept, truth: Truth) -> Response | None:
+        """Take one step at the window; the truth decides what is answered.
+
+        Raises
+        ------
+        SpanLabError
+            when keys can no longer be pressed.
+        """
+        value = self._memory.choose(percept, truth)
+        agent, ask = self._agent, percept.ask
+        if ask is not None and value is None and ask.window_ms is None:
+            value = ask.kind.guess(self._guess)  # the window waits until there is an answer
+        agent.plan = agent.answer_plan(ask, value) if ask is not None and value is not None else None
+        before = len(agent.hands.done)
+        response = self.player.play(percept)
+        agent.hands.cancel()
+        if response is not None and response.value != value:
+            self.player.notes["intended"] = value
+        self.player.notes["injected_ms"] = [
+            round((when - self.player.onset) * 1000.0, 3) for _, when in agent.hands.done_since(before) if when >= self.player.onset
+        ]
+        return response
+
+    def prepare(self, displays: Sequence[Display]) -> None:
+        """Upload every display that may come."""
+        self.player.prepare(displays)
+
+    def coming(self, display: Display | None) -> None:
+        """As for :class:`ParticipantMind`."""
+        self.player.coming(display)
+
+    def shown(self) -> list[Shown]:
+        """As for :class:`ParticipantMind`."""
+        return self.player.shown
+
+    def notes(self) -> dict[str, Any]:
+        """As for :class:`ParticipantMind`; ``injected_ms`` is when the hands acted, from the onset of the step."""
+        return self.player.notes
+
+    def finish(self) -> None:
+        """The trial is over."""
+        self.player.finish()
