@@ -2,6 +2,6 @@
 
 from .agent import ChatAgent
 from .endpoint import Endpoint, EndpointError
-from .settings import ChatSettings
+from .settings import ChatSettings, Patience
 
-__all__ = ["ChatAgent", "ChatSettings", "Endpoint", "EndpointError"]
+__all__ = ["ChatAgent", "ChatSettings", "Endpoint", "EndpointError", "Patience"]

@@ -15,7 +15,7 @@ from ..protocol import Briefing, Journal, Response
 from .client import Client, Reply
 from .conversation import Conversation
 from .endpoint import Endpoint
-from .settings import ChatSettings
+from .settings import ChatSettings, Patience
 
 
 class ChatAgent:
@@ -28,6 +28,7 @@ class ChatAgent:
     model : the name by which the server knows it; may contain colons
     settings : the protocol; the defaults when not given
     endpoint : where it is served; from the environment when not given
+    patience : time limits, repeats and trials at once
     clock : seconds from any origin, for latencies
 
     Raises
@@ -40,7 +41,12 @@ class ChatAgent:
     oracle: ClassVar[bool] = False
 
     def __init__(
-        self, model: str, settings: ChatSettings | None = None, endpoint: Endpoint | None = None, clock: Callable[[], float] = time.perf_counter
+        self,
+        model: str,
+        settings: ChatSettings | None = None,
+        endpoint: Endpoint | None = None,
+        patience: Patience | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         if not model.strip():
             raise SpanLabError("which chat model? Name it after the colon, such as chat:gpt-4o-mini")
@@ -48,19 +54,21 @@ class ChatAgent:
         self._model = model
         self._settings = settings or ChatSettings()
         self._endpoint = endpoint or Endpoint()
-        self._client = Client(self._endpoint, model, self._settings, clock)
+        self._patience = patience or Patience()
+        self.concurrency = self._patience.concurrency
+        self._client = Client(self._endpoint, model, self._settings, self._patience, clock)
 
     def start(self, briefing: Briefing) -> ChatMind:
         """A fresh mind, and with it a fresh conversation."""
         return ChatMind(Conversation(briefing, self._settings), self._client, self._model, self._settings)
 
     def settings(self) -> dict[str, Any]:
-        """Model, endpoint (without secrets) and protocol; ``label`` is what figures must say of this agent.
+        """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is what figures must say of this agent."""
+        return {"model": self._model, "endpoint": self._endpoint.identity, **self._settings.model_dump()}
 
-        ``hash`` covers all that shapes the answers: everything but how long and how often to wait for the server.
-        """
-        every = {"model": self._model, "endpoint": self._endpoint.identity, **self._settings.model_dump()}
-        return {**every, "hash": digest({key: value for key, value in every.items() if key not in ("timeout_s", "max_retries")})}
+    def apparatus(self) -> dict[str, Any]:
+        """Where the model was served and how the server was treated."""
+        return {"endpoint": self._endpoint.public, **self._patience.model_dump()}
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""

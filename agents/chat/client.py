@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from .endpoint import Endpoint, EndpointError, explain
-from .settings import ChatSettings
+from .settings import ChatSettings, Patience
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -43,15 +43,16 @@ class Client:
 
     Parameters
     ----------
-    endpoint, model, settings : where, which and how
+    endpoint, model, settings, patience : where, which and how
     clock : seconds from any origin, for the latency
     """
 
-    def __init__(self, endpoint: Endpoint, model: str, settings: ChatSettings, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, endpoint: Endpoint, model: str, settings: ChatSettings, patience: Patience, clock: Callable[[], float] = time.perf_counter) -> None:
         endpoint.check()
         self._endpoint = endpoint
         self._model = model
         self._settings = settings
+        self._patience = patience
         self._clock = clock
         # connections belong to the event loop that opened them
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI] = WeakKeyDictionary()
@@ -62,7 +63,7 @@ class Client:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             self._clients[loop] = openai.AsyncOpenAI(
-                api_key=self._endpoint.key(), base_url=self._endpoint.url, timeout=self._settings.timeout_s, max_retries=self._settings.max_retries
+                api_key=self._endpoint.key(), base_url=self._endpoint.url, timeout=self._patience.timeout_s, max_retries=self._patience.max_retries
             )
         return self._clients[loop]
 
@@ -89,7 +90,7 @@ class Client:
             outcome = self._read(raw.parse(), (self._clock() - started) * 1000, raw.retries_taken)
             del raw
         except (openai.OpenAIError, ValueError) as error:  # ValueError: neither JSON nor UTF-8
-            outcome = explain(error, self._endpoint, self._model, self._settings.timeout_s, self._settings.max_retries)
+            outcome = explain(error, self._endpoint, self._model, self._patience)
         if isinstance(outcome, EndpointError):
             raise outcome  # outside the except block, so that nothing of the request (whose headers hold the key) hangs on it
         return outcome
@@ -114,7 +115,7 @@ class Client:
         if isinstance(error, dict) and error.get("message"):
             said = self._endpoint.redact(str(error["message"]))
             return EndpointError(f"{self._endpoint.public} reported an error instead of a reply ({said}); try again later", permanent=False)
-        return explain(ValueError(), self._endpoint, self._model, self._settings.timeout_s, self._settings.max_retries)
+        return explain(ValueError(), self._endpoint, self._model, self._patience)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from ...errors import SpanLabError
+from .settings import Patience
 
 OPENAI_URL = "https://api.openai.com/v1"
 URL_VARIABLE = "OPENAI_BASE_URL"
@@ -133,14 +134,16 @@ def _said(error: Any, endpoint: Endpoint) -> str:
     return f" ({text})" if text else ""
 
 
-def explain(error: Exception, endpoint: Endpoint, model: str, timeout_s: float, max_retries: int) -> EndpointError:
+def explain(error: Exception, endpoint: Endpoint, model: str, patience: Patience) -> EndpointError:
     """An exception of the openai client as one sentence."""
     import openai
 
     where = endpoint.public
-    tries = f"in {max_retries + 1} tries" if max_retries else "at the first try"
+    tries = f"in {patience.max_retries + 1} tries" if patience.max_retries else "at the first try"
     if isinstance(error, openai.APITimeoutError):
-        return EndpointError(f"{where} gave no reply within {timeout_s:g} s ({tries}); try again later, or raise the setting timeout_s", permanent=False)
+        return EndpointError(
+            f"{where} gave no reply within {patience.timeout_s:g} s ({tries}); try again later, or raise the setting timeout_s", permanent=False
+        )
     if isinstance(error, openai.APIConnectionError):
         cause = endpoint.redact(str(error.__cause__ or error))
         return EndpointError(f"no connection to {where} {tries} ({cause}); is the server running, and is {URL_VARIABLE} right?", permanent=False)

@@ -22,7 +22,7 @@ from typing import Any
 from ...errors import SpanLabError
 from .agent import ChatAgent
 from .endpoint import Endpoint
-from .settings import ChatSettings
+from .settings import ChatSettings, Patience
 
 #: What figures and tables must say of answers from such a server.
 LABEL = "scripted server, not a model"
@@ -131,10 +131,10 @@ class ScriptedServer:
         """The server as an endpoint; no key is ever sent to it."""
         return Endpoint(self.base_url, key_variable=None)
 
-    def agent(self, settings: ChatSettings | None = None, model: str = MODEL) -> ChatAgent:
+    def agent(self, settings: ChatSettings | None = None, model: str = MODEL, patience: Patience | None = None) -> ChatAgent:
         """A chat agent that talks to this server, labelled as what it is."""
         labelled = (settings or ChatSettings()).model_copy(update={"label": LABEL})
-        return ChatAgent(model, labelled, self.endpoint)
+        return ChatAgent(model, labelled, self.endpoint, patience)
 
     def __enter__(self) -> ScriptedServer:
         import yaml

@@ -11,6 +11,16 @@ from ...components import nearest
 from ...errors import SpanLabError
 
 
+class Patience(BaseModel):
+    """How the server is treated. None of it shapes the answers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    timeout_s: float = Field(default=120, gt=0, description="seconds to wait for one reply")
+    max_retries: int = Field(default=4, ge=0, le=100, description="how often one request is repeated after a transient fault (429, 5xx, lost connection)")
+    concurrency: int = Field(default=8, ge=1, le=1000, description="how many trials may be under way at once")
+
+
 class ChatSettings(BaseModel):
     """How a trial is put to a chat model and how its replies are read.
 
@@ -33,10 +43,8 @@ class ChatSettings(BaseModel):
     history: Literal["full"] = Field(default="full", description="which part of a reply the model sees again: all of it")
     reask: int = Field(default=1, ge=0, le=100, description="how often the question is put again after a reply that cannot be read as an answer")
     reask_text: str = Field(default="That could not be read as an answer.", min_length=1, description="what is said before the question is put again")
-    timeout_s: float = Field(default=120, gt=0, description="seconds to wait for one reply")
-    max_retries: int = Field(default=4, ge=0, le=100, description="how often one request is repeated after a transient fault (429, 5xx, lost connection)")
     conversation_header: str | None = Field(default=None, description="name of a request header that tells a server with a memory which conversation it is in")
-    label: str | None = Field(default=None, description="what figures and tables must say of this agent, such as 'scripted server, not a model'")
+    label: str = Field(default="", description="what figures and tables must say of this agent, such as 'scripted server, not a model'")
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> ChatSettings:
