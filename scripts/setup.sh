@@ -13,25 +13,19 @@ fail() { say "$*"; exit 1; }
 packages=(xvfb xauth xdotool libgl1 libgl1-mesa-dri libglx-mesa0 libglu1-mesa libegl1 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1
   libxcb-image0 libxcb-render-util0 libxcb-xkb1 libxkbcommon-x11-0 libdbus-1-3)
 
-as_root() {
-  if [ "$(id -u)" = 0 ]; then "$@"
-  elif command -v sudo >/dev/null 2>&1; then sudo DEBIAN_FRONTEND=noninteractive "$@"
-  else return 127
-  fi
+may_be_root() { # root already, or sudo without a password, or somebody there to type it
+  [ "$(id -u)" = 0 ] || { [ -x "$(command -v sudo)" ] && { sudo -n true 2>/dev/null || [ -t 0 ]; }; }
 }
 
 apt_install() {
+  may_be_root || return 1
   say "installing with apt: $*"
-  export DEBIAN_FRONTEND=noninteractive
-  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null 2>&1; then
-    say "neither root nor sudo here; as root, run: apt-get install -y --no-install-recommends $*"
-    return 1
-  fi
-  # the lists of a fresh machine are empty or old; a mirror that cannot be reached matters only if the installation then fails
-  local log
+  local log root=()
+  [ "$(id -u)" = 0 ] || root=(sudo)
   log="$(mktemp)"
-  as_root apt-get -qq update >"$log" 2>&1 || true
-  if ! as_root apt-get -qq install -y --no-install-recommends "$@" >>"$log" 2>&1; then
+  # the lists of a fresh machine are empty or old; a mirror that cannot be reached matters only if the installation then fails
+  if ! "${root[@]}" bash -c 'export DEBIAN_FRONTEND=noninteractive
+    apt-get -qq update; apt-get -qq install -y --no-install-recommends "$@"' apt "$@" >"$log" 2>&1; then
     tail -n 15 "$log" >&2
     rm -f "$log"
     return 1
@@ -54,7 +48,7 @@ system_libraries() {
   if [ -n "${DISPLAY:-}" ]; then
     say "going on without ${missing[*]}, because there is a display; tests that open windows need them"
   else
-    fail "there is no display, and these packages could not be installed: ${missing[*]}"
+    fail "there is no display, and the packages that make up for it are not there; as root, run: apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
   fi
 }
 
@@ -77,8 +71,8 @@ find_python() {
   # Debian and Ubuntu ship Python without the module that makes virtual environments
   for candidate in "${candidates[@]}"; do
     if suits "$candidate" && command -v apt-get >/dev/null 2>&1; then
-      apt_install "python$("$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv" || continue
-      if has_venv "$candidate"; then echo "$candidate"; return 0; fi
+      apt_install "python$("$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv" && has_venv "$candidate" && echo "$candidate" && return 0
+      break
     fi
   done
   return 1
