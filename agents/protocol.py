@@ -87,7 +87,10 @@ class Agent(Protocol):
     Optional abilities, looked up by the runner:
 
     * ``mind.prepare(displays)``: every display that may come, before the first step (a window uploads them);
-    * ``mind.shown()``: a list of :class:`Shown`, one per display of the last step;
+    * ``mind.coming(display)``: before a step, the first display of the one after it, where that does not depend on the answer;
+    * ``mind.shown()``: a list of :class:`Shown`, one per display of the last step, and ``mind.notes()``: what else happened;
+      both are completed in place until the next step;
+    * ``mind.finish()``: the trial is over;
     * ``mind.attach(journal)``: a journal to which paid replies are written before they are used, and from which they are replayed after a kill;
     * ``agent.answer(briefings, trials)``: many trials in one batch, proven equal to stepping;
     * ``agent.batch_size``: how many trials one batch should have;
@@ -96,7 +99,8 @@ class Agent(Protocol):
     * ``agent.apparatus()``: what was measured or found (display, versions), fit for JSON; asked once the first trial is over;
     * ``agent.page(title, body)``: a page of text for a person, until they go on (instructions, practice feedback, breaks, thanks);
     * ``agent.rest(ms)``: an empty screen between trials;
-    * ``agent.close()``.
+    * ``agent.aclose()``: awaited in the event loop of a session at its end (connections belong to it);
+    * ``agent.close()``: afterwards.
     """
 
     kind: ClassVar[str]

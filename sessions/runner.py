@@ -114,6 +114,15 @@ class Runner:
             pass  # the disk itself is the trouble, and the first error says so
 
     async def _run(self) -> None:
+        try:
+            await self._take_all()
+        finally:
+            self._note_apparatus()
+            aclose = getattr(self.agent, "aclose", None)
+            if aclose is not None:
+                await aclose()
+
+    async def _take_all(self) -> None:
         hospitality = Hospitality(self.session, self.agent) if self._person else None
         if hospitality is not None:
             hospitality.welcome()
@@ -134,7 +143,6 @@ class Runner:
                 self._tell()
         if hospitality is not None:
             hospitality.thanks()
-        self._note_apparatus()
 
     def _tell(self) -> None:
         self._count += 1
@@ -153,9 +161,15 @@ class Runner:
                 await self.take(planned)
                 self._tell()
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(planned)) for planned in pending]
-        del tasks
+        try:
+            async with asyncio.TaskGroup() as group:
+                for planned in pending:
+                    group.create_task(one(planned))
+        except ExceptionGroup as errors:
+            fault = next((error for error in errors.exceptions if isinstance(error, SpanLabError)), errors.exceptions[0])
+        else:
+            return
+        raise fault  # the first one says what to do; the others were under way and come back when the session goes on
 
     async def _in_batches(self, pending: Sequence[PlannedTrial]) -> None:
         size = getattr(self.agent, "batch_size", _BATCH)
@@ -170,7 +184,8 @@ class Runner:
                 key, attempt = self._start(planned, trial)
                 log = _TrialLog(self.recorder, key, attempt)
                 for step, response in zip(self._steps(trial), responses, strict=True):
-                    log.step(step, step.percept, response, None)
+                    log.step(step, step.percept, response)
+                log.flush()
                 self._finish(key, attempt, commit=False)
             self.recorder.commit()
             for planned, _ in compiled:
@@ -231,24 +246,44 @@ class Runner:
             mind.prepare([display for step in steps for percept in _percepts(step) for display in percept.displays])
         log = _TrialLog(self.recorder, key, attempt)
         judged: list[Judged] = []
-        for step in steps:
+        for step, following in zip(steps, [*steps[1:], None], strict=True):
+            if hasattr(mind, "coming"):
+                # What does not depend on the answer may be put on the very frame on which it is due.
+                mind.coming(following.percept.displays[0] if following is not None and following.feedback is None else None)
             percept = step.shown_after(judged[-1].verdict if judged else "missed")
             response = await (mind.step(percept, step.truth) if self.agent.oracle else mind.step(percept))
             verdict = judged[-1].verdict if judged and step.feedback is not None else None
-            one = log.step(step, percept, response, mind.shown() if hasattr(mind, "shown") else None, verdict)
+            one = log.step(step, percept, response, mind, verdict)
             judged += [one] if one is not None else []
+        if hasattr(mind, "finish"):
+            mind.finish()
+        log.flush()
         self._finish(key, attempt)
         return judged
 
 
 class _TrialLog:
-    """Writes one line a step."""
+    """Writes one line a step, once the next step has begun: only then is it known how long the last display was really shown."""
 
     def __init__(self, recorder: Recorder, key: str, attempt: int) -> None:
         self._recorder, self._key, self._attempt = recorder, key, attempt
         self._asked = 0
+        self._pending: tuple[dict[str, Any], Sequence[Any] | None, Mapping[str, Any] | None] | None = None
 
-    def step(self, step: Step, percept: Percept, response: Response | None, shown: Sequence[Any] | None, feedback: Verdict | None = None) -> Judged | None:
+    def flush(self) -> None:
+        """Write the last step."""
+        if self._pending is not None:
+            event, shown, notes = self._pending
+            if shown is not None:
+                event["shown"] = [asdict(one) for one in shown]
+            if notes:
+                event["happened"] = dict(notes)
+            self._recorder.write(event)
+            self._pending = None
+
+    def step(self, step: Step, percept: Percept, response: Response | None, mind: Any = None, feedback: Verdict | None = None) -> Judged | None:
+        """Note a step; what the mind's ``shown`` and ``notes`` hold is completed until the next one."""
+        self.flush()
         if (response is None) != (percept.ask is None):
             raise SpanLabError(
                 f"the agent {'did not answer' if response is None else 'answered unasked'} in step {step.index + 1}; this is a fault of the agent"
@@ -261,8 +296,6 @@ class _TrialLog:
             "phase": percept.phase,
             "planned_ms": percept.displays[0].ms,
         }
-        if shown is not None:
-            event["shown"] = [asdict(one) for one in shown]
         if feedback is not None:
             event["feedback"] = feedback
         judged = None
@@ -281,7 +314,7 @@ class _TrialLog:
                 "record": dict(step.truth.record),
                 "scores": list(judged.scores),
             }
-        self._recorder.write(event)
+        self._pending = (event, mind.shown() if hasattr(mind, "shown") else None, mind.notes() if hasattr(mind, "notes") else None)
         return judged
 
 
