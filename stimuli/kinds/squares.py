@@ -42,6 +42,8 @@ class Squares(Tiled):
         both = set(self.green) & set(self.red)
         if both:
             raise ValueError(f"cell {min(both)} is both green and red")
+        if not self.green and not self.red:
+            object.__setattr__(self, "grid", 10)
         return self
 
     def tiling(self) -> Tiling:

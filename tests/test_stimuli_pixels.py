@@ -1,0 +1,163 @@
+"""Pixels: batches equal single frames, larger pictures agree with the small frame, equal looks are equal objects."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from stimuli_strategies import PARAMETERS, any_stimulus, stimulus
+
+from spanlab.stimuli import COLOURS, STIMULI, Arrow, Ellipse, Line, Polygon, Rectangle, Scene, batch
+from spanlab.stimuli import Image as Pixels
+from spanlab.stimuli.pixels import network_frame, network_frames, picture, render
+
+RELAXED = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
+
+
+def test_every_registered_stimulus_is_tested() -> None:
+    assert set(PARAMETERS) == set(STIMULI)
+
+
+@pytest.mark.parametrize("tables", [True, False])
+def test_a_batch_equals_single_frames(tables: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in any mixture and with repetitions, looked up or drawn."""
+    monkeypatch.setattr(batch, "_WORTH_A_TABLE", 1 if tables else 10**9)
+    random = np.random.RandomState(7)
+
+    def some(count: int, take: int) -> list[int]:
+        return [int(cell) for cell in random.permutation(count)[:take]]
+
+    stimuli = []
+    for number in range(120):
+        stimuli += [
+            stimulus("matrix", {"filled": some(36, random.randint(37))}),
+            stimulus("matrix", {"grid": 10, "filled": some(100, random.randint(101)), "margin": 3, "radius": 2, "colour": "red"}),
+            stimulus("squares", dict(zip(("green", "red"), (some(100, 40)[:20], []), strict=True))),
+            stimulus("pattern_array", {"cells": [some(36, 18) if random.rand() < 0.6 else None for _ in range(9)]}),
+            stimulus("pattern_array", {"grid": 4, "cells": [some(16, 8) if random.rand() < 0.8 else None for _ in range(8)], "colour": "red"}),
+            stimulus("side_by_side", {"left": some(36, 18), "right": some(36, 18)}),
+            stimulus("boxes", {"count": 1 + number % 8, "markers": [int(cell) for cell in random.randint(9, size=1 + number % 8)]}),
+            stimulus("blank", {}),
+        ]
+    stimuli += [stimuli[int(place)] for place in random.randint(len(stimuli), size=200)]
+    frames = network_frames(stimuli)
+    assert frames.shape == (len(stimuli), 32, 32, 3)
+    assert frames.dtype == np.uint8
+    for frame, one in zip(frames, stimuli, strict=True):
+        np.testing.assert_array_equal(frame, network_frame(one.scene()), err_msg=str(one))
+    assert network_frames([]).shape == (0, 32, 32, 3)
+
+
+@RELAXED
+@given(stimuli=st.lists(any_stimulus(), max_size=6))
+def test_a_batch_of_anything_equals_single_frames(stimuli: list) -> None:
+    frames = network_frames(stimuli)
+    for frame, one in zip(frames, stimuli, strict=True):
+        np.testing.assert_array_equal(frame, network_frame(one.scene()))
+
+
+@settings(RELAXED, max_examples=60)
+@given(shown=any_stimulus(), scale=st.integers(2, 4))
+def test_larger_pictures_show_the_same(shown, scale: int) -> None:
+    """Brought back to 96 × 96, a larger picture differs from the exact frame along edges only, and little on the whole."""
+    small, large = render(shown.scene()), render(shown.scene(), scale)
+    assert large.shape == (96 * scale, 96 * scale, 3)
+    back = np.array(Image.fromarray(large).reduce(scale)).astype(int)
+    difference = np.abs(back - small).max(-1)
+    assert difference.mean() < 7
+    assert (difference > 150).mean() < 0.02
+
+
+@pytest.mark.parametrize("name", ["squares", "pattern_array", "boxes", "bars"])
+def test_straight_things_are_only_enlarged(name: str) -> None:
+    """What has no curves or slanted lines has the very same pixels, each as a square."""
+
+    @RELAXED
+    @given(parameters=PARAMETERS[name].filter(lambda parameters: "arrow" not in parameters))
+    def check(parameters: dict) -> None:
+        scene = stimulus(name, parameters).scene()
+        np.testing.assert_array_equal(render(scene, 3), render(scene).repeat(3, 0).repeat(3, 1))
+
+    check()
+
+
+@settings(RELAXED, max_examples=10)
+@given(shown=any_stimulus(), size=st.integers(20, 500))
+def test_pictures_of_any_size(shown, size: int) -> None:
+    image = picture(shown.scene(), size)
+    assert image.size == (size, size)
+    assert image.mode == "RGB"
+
+
+def test_every_primitive_is_drawn_at_every_scale() -> None:
+    red = COLOURS["red"]
+    for primitive in (
+        Rectangle(10, 10, 50, 50, red),
+        Rectangle(10, 10, 50, 50, None, red, 3, 5),
+        Line(5, 5, 80, 60, red, 3),
+        Line(80, 50, 5, 50, red, 3),
+        Ellipse(10, 20, 60, 50, red),
+        Polygon(((10, 10), (60, 20), (30, 70)), red),
+        Arrow(10, 10, 60, 35, red, 1),
+        Arrow(20, 20, 20, 36, red, 2),
+        Pixels(40, 40, 2, 2, bytes(red) * 4),
+    ):
+        counts = [(render(Scene((primitive,)), scale) == red).all(-1).sum() / scale**2 for scale in (1, 4)]
+        assert counts[0] > 0, primitive
+        assert counts[1] == pytest.approx(counts[0], rel=0.35), primitive
+
+
+@pytest.mark.parametrize("name", sorted(set(PARAMETERS) - {"tone", "text", "letter"}))
+def test_equal_looks_are_equal_objects_with_equal_words(name: str) -> None:
+    """So nothing about presentation order or role can be read off a stimulus. (A tone has no look; lettering may differ in size only.)"""
+    seen: dict[bytes, object] = {}
+
+    @settings(RELAXED, max_examples=80)
+    @given(parameters=PARAMETERS[name])
+    def check(parameters: dict) -> None:
+        shown = stimulus(name, parameters)
+        look = render(shown.scene()).tobytes()
+        assert seen.setdefault(look, shown) == shown
+        assert hash(seen[look]) == hash(shown)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("matrix", {"filled": [3, 1, 2]}, {"filled": [1, 2, 3], "colour": "#3ab54a"}),
+        ("matrix", {"filled": [], "colour": "red"}, {"filled": []}),
+        ("squares", {"green": [9, 4], "red": [7, 2]}, {"green": [4, 9], "red": [2, 7]}),
+        ("pattern_array", {"cells": [[3, 1], *[None] * 8]}, {"cells": [[1, 3], *[None] * 8]}),
+        ("pattern_array", {"cells": [None] * 9, "colour": "red", "grid": 4}, {"cells": [None] * 9}),
+        ("boxes", {"count": 2, "markers": [None, None]}, {"count": 2}),
+        ("boxes", {"count": 2, "arrow": {"box": 1, "direction": "upleft_downright"}}, {"count": 2, "arrow": {"box": 1, "direction": "down_right"}}),
+        ("figure", {"lines": [[0, 0], [1, 1], [1, 2]]}, {"lines": [[1, 2], [1, 1], [0, 0]]}),
+        ("figure", {"lines": [[0, 0], [1, 1], [1, 2]]}, {"lines": [[[1, 1], [0, 0]], [[1, 2], [1, 1]]]}),
+        ("bars", {"bars": [{"at": [5, 5, 20, 5]}, {"at": [40, 40, 40, 49]}]}, {"bars": [{"at": [40, 49, 40, 40]}, {"at": [5.7, 5.2, 20, 5]}]}),
+        ("letter_grid", {"at": 4, "noise": {3: "%", 0: "#"}}, {"at": 4, "noise": {0: "#", 3: "%"}}),
+    ],
+)
+def test_the_order_of_parameters_leaves_no_trace(name: str, one: dict, other: dict) -> None:
+    first, second = stimulus(name, one), stimulus(name, other)
+    assert first == second
+    assert first.words() == second.words()
+    assert first.scene() == second.scene()
+    assert first.model_dump_json() == second.model_dump_json()
+
+
+def test_stimuli_are_drawn_without_a_screen_and_quickly_imported() -> None:
+    """Importing the stimuli loads no drawing library; neither PsychoPy nor OpenCV are needed to draw."""
+    code = (
+        "import sys, spanlab.stimuli as s; assert 'PIL' not in sys.modules, 'PIL';"
+        "from spanlab.stimuli.pixels import render; render(s.STIMULI.get('boxes')(count=3, arrow={'box': 0, 'direction': 'up'}).scene(), 3);"
+        "assert not {'cv2', 'psychopy', 'torch'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
