@@ -8,7 +8,8 @@ Schema and documentation follow from that. Third parties add theirs through the 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
@@ -97,3 +98,122 @@ class Registry(Generic[C]):
     def __iter__(self) -> Iterator[str]:
         self._load()
         return iter(sorted(self._classes))
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One declared parameter of a component, for help pages.
+
+    ``type`` is in words; ``default`` is None for a parameter that has none (then it is ``required``) and for one that is nothing by default.
+    """
+
+    name: str
+    type: str
+    help: str
+    required: bool
+    default: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What can be said of a component without running it. ``str()`` is a page of help."""
+
+    name: str
+    summary: str
+    shorthand: str
+    parameters: tuple[Parameter, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.summary}"]
+        for parameter in self.parameters:
+            default = "required" if parameter.required else "not given by default" if parameter.default is None else f"default {_written(parameter.default)}"
+            lines.append(f"  {parameter.name} ({parameter.type}; {default}): {parameter.help}")
+        if self.shorthand:
+            lines.append(f"  {{{self.name}: ...}} with a bare value sets {self.shorthand}")
+        return "\n".join(lines)
+
+
+def describe(registry: Registry[Any]) -> tuple[Description, ...]:
+    """Every component of a registry with its parameters: types, defaults and lines of help, as declared."""
+    described = []
+    for name in registry:
+        cls = registry.get(name)
+        schema = cls.model_json_schema()
+        parameters = tuple(
+            Parameter(
+                key,
+                _type_in_words(part, schema.get("$defs", {})).removesuffix(" or null" if "default" in part and part["default"] is None else ""),
+                part.get("description", ""),
+                key in schema.get("required", ()),
+                part.get("default"),
+            )
+            for key, part in schema.get("properties", {}).items()
+        )
+        described.append(Description(name, schema.get("description", "").split("\n")[0], cls.shorthand, parameters))
+    return tuple(described)
+
+
+def json_schema(registry: Registry[Any]) -> dict[str, Any]:
+    """A JSON Schema of ``{name: parameters}`` for editors. Every value may be an expression, a string that begins with ``=``."""
+    definitions: dict[str, Any] = {"expression": {"type": "string", "pattern": "^=", "description": "an expression"}}
+    properties: dict[str, Any] = {}
+    for name in registry:
+        cls = registry.get(name)
+        schema = cls.model_json_schema()
+        definitions |= {key: _with_expressions(part) for key, part in schema.pop("$defs", {}).items()}
+        schema = _with_expressions(schema)
+        bare = [schema["properties"][cls.shorthand]] if cls.shorthand else []
+        forms = [schema, *bare, {"$ref": "#/$defs/expression"}]
+        properties[name] = {"description": schema.get("description", ""), "anyOf": forms}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": registry.sort,
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "minProperties": 1,
+        "$defs": definitions,
+    }
+
+
+def _with_expressions(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """An object's schema in which every property may be an expression too."""
+    expression = {"$ref": "#/$defs/expression"}
+    properties = {
+        key: {"description": part.get("description", ""), "anyOf": [{k: v for k, v in part.items() if k != "description"}, expression]}
+        for key, part in schema.get("properties", {}).items()
+    }
+    return {**schema, "properties": properties}
+
+
+def _written(value: Any) -> str:
+    """A default as a YAML file would have it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_written(part) for part in value)}]"
+    return "null" if value is None else str(value)
+
+
+def _type_in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    """``whole number from 1 to 8``, ``list of whole numbers``, ``up_down or left_right``."""
+    if "$ref" in schema:
+        fields = definitions[schema["$ref"].rsplit("/", 1)[-1]].get("properties", {})
+        return "{" + ", ".join(f"{key}: {_type_in_words(part, definitions)}" for key, part in fields.items()) + "}"
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_type_in_words(part, definitions) for part in schema["anyOf"]))
+    if "enum" in schema:
+        return " or ".join(str(value) for value in schema["enum"])
+    if "const" in schema:
+        return str(schema["const"])
+    if schema.get("type") == "array":
+        if "prefixItems" in schema:
+            return f"[{', '.join(_type_in_words(part, definitions) for part in schema['prefixItems'])}]"
+        items = schema.get("items", {})
+        each = _type_in_words(items, definitions)
+        return f"list, each {each}" if "anyOf" in items or "$ref" in items else f"list of {each.replace('whole number', 'whole numbers', 1)}"
+    word = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false", "null": "null", "object": "mapping"}.get(
+        schema.get("type", ""), "anything"
+    )
+    low, high = schema.get("minimum"), schema.get("maximum")
+    return word + (f" from {low} to {high}" if low is not None and high is not None else f" from {low}" if low is not None else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from ..components import nearest
 
@@ -41,7 +41,7 @@ def _direction(value: Any) -> Any:
 
 
 #: One of eight directions; the benchmark's from-to names (``up_down`` for down) are understood.
-Direction = Annotated[str, BeforeValidator(_direction)]
+Direction = Annotated[str, BeforeValidator(_direction), Field(json_schema_extra={"enum": list(STEPS)})]
 
 
 def direction_words(direction: str) -> str:
