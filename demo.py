@@ -47,7 +47,7 @@ def run_demo(output: Path, me: bool = False) -> Path:
     output = _fresh(output)
     data = output / "data"
     vsr = load_paradigm("vsr")
-    plan = plan_session(vsr, SEED, SessionDesign(repetitions=REPETITIONS, max_run=3), {"list_length": list(LENGTHS)})
+    plan = plan_session(vsr, SEED, SessionDesign(repetitions=REPETITIONS, max_run=3, interval=500.0), {"list_length": list(LENGTHS)})
     with ExitStack() as stack:
         with _stage("starting a scripted chat server (fakellm) on this machine"):
             server = stack.enter_context(ScriptedServer())
@@ -93,7 +93,7 @@ def _participant(me: bool, stack: ExitStack) -> tuple[Agent, str]:
 
     # Even where there is a screen, the simulated participant has one of its own: its clicks must not land in somebody's work.
     stack.enter_context(virtual_screen())
-    return SimulatedParticipant("capacity", seed=SEED, speed=2.0, say=lambda sentence: None), "a simulated participant (real keys and clicks, invisible screen)"
+    return SimulatedParticipant("capacity", seed=SEED, speed=3.0, say=lambda sentence: None), "a simulated participant (real keys and clicks, invisible screen)"
 
 
 def _take(session: Session, agent: Agent) -> Session:

@@ -17,6 +17,7 @@ from .timeline import MAX_STEPS
 from .trial import Ask, Display, Percept, Step, Trial
 
 _MAX_SEED = 2**63 - 1
+_NO_STREAM = np.random.RandomState(0)
 
 
 def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int) -> dict[str, Any]:
@@ -95,7 +96,9 @@ def _draw_all(paradigm: Paradigm, env: dict[str, Any], seed: int) -> dict[str, A
             env[draw.name] = reader.fill(draw.value, path, env)
             continue
         try:
-            env[draw.name] = draw.sampler.build(env).draw(stream(paradigm.name, seed, draw.name))
+            # Seeding a stream takes longer than most draws.
+            random = _NO_STREAM if draw.sampler.cls.arranges else stream(paradigm.name, seed, draw.name)
+            env[draw.name] = draw.sampler.build(env).draw(random)
         except ValueError as error:
             raise ParadigmError([reader.document.problem(path, str(error))]) from None
     return env

@@ -8,7 +8,6 @@ methods.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -69,16 +68,36 @@ class _Evaluator(EvalWithCompoundTypes):
         super().__init__(functions=dict(FUNCTIONS))
 
     def _eval_attribute(self, node: ast.Attribute) -> Any:
-        value = self._eval(node.value)
-        if not isinstance(value, Mapping):
-            raise ExpressionError(f"'.{node.attr}': only drawn values with named fields have fields; this is {_kind(value)}")
-        if node.attr not in value:
-            raise ExpressionError(f"no field '{node.attr}'{nearest(node.attr, value)}; there are {', '.join(map(str, value))}")
-        return value[node.attr]
+        return _field(self._eval(node.value), node.attr)
+
+
+def _field(value: Any, name: str) -> Any:
+    if not isinstance(value, Mapping):
+        raise ExpressionError(f"'.{name}': only drawn values with named fields have fields; this is {_kind(value)}")
+    if name not in value:
+        raise ExpressionError(f"no field '{name}'{nearest(name, value)}; there are {', '.join(map(str, value))}")
+    return value[name]
+
+
+def _name(env: Environment, name: str) -> Any:
+    try:
+        return env[name]
+    except KeyError:
+        raise ExpressionError(f"'{name}' is not known here{nearest(name, env)}") from None
+
+
+def _path(tree: ast.AST) -> Callable[[Environment], Any] | None:
+    """A way to a value (``pattern``, ``item.symbol``, ``walk.final[box]``), looked up directly: most expressions are no more than that."""
+    if isinstance(tree, ast.Name):
+        return lambda env: _name(env, tree.id)
+    if isinstance(tree, ast.Attribute) and (inner := _path(tree.value)) is not None:
+        return lambda env: _field(inner(env), tree.attr)
+    if isinstance(tree, ast.Subscript) and (inner := _path(tree.value)) is not None and (key := _path(tree.slice)) is not None:
+        return lambda env: inner(env)[key(env)]
+    return None
 
 
 _EVALUATOR = _Evaluator()
-_BARE_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def _kind(value: Any) -> str:
@@ -105,7 +124,7 @@ class Expression:
         when it cannot be read.
     """
 
-    __slots__ = ("_bare", "_tree", "names", "text")
+    __slots__ = ("_path", "_tree", "names", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text.removeprefix("=").strip()
@@ -113,7 +132,6 @@ class Expression:
             raise ExpressionError("empty expression after '='")
         if len(self.text) > MAX_LENGTH:
             raise ExpressionError(f"expression longer than {MAX_LENGTH} characters")
-        self._bare = self.text if _BARE_NAME.fullmatch(self.text) and self.text not in ("True", "False", "None") else None
         try:
             parsed = ast.parse(self.text, mode="eval")
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -121,6 +139,7 @@ class Expression:
         self._tree = parsed.body
         _refuse_unknown_syntax(self._tree, self.text)
         self.names = _free_names(self._tree)
+        self._path = _path(self._tree)
 
     def __call__(self, env: Environment) -> Any:
         """The value in an environment.
@@ -130,14 +149,11 @@ class Expression:
         ExpressionError
             when it cannot be evaluated there.
         """
-        if self._bare is not None:
-            try:
-                return env[self._bare]
-            except KeyError:
-                raise ExpressionError(f"'{self._bare}' is not known here{nearest(self._bare, env)}") from None
         _EVALUATOR.names = env  # type: ignore[assignment]
         _EVALUATOR._max_count = 0
         try:
+            if self._path is not None:
+                return self._path(env)
             return _EVALUATOR.eval(self.text, previously_parsed=self._tree)
         except ExpressionError:
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from ...components import Component, Registry
 
 
 class Sampler(Component):
-    """The base of every sampler."""
+    """The base of every sampler; one that only ``arranges`` what was drawn before needs no stream of its own."""
+
+    arranges: ClassVar[bool] = False
 
     def draw(self, random: np.random.RandomState) -> Any:
         """The drawn value: plain lists, dicts with names for fields, numbers and words.

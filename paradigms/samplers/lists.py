@@ -80,6 +80,7 @@ class Place(Sampler):
     """Items put at places: a list of ``of`` places, null where empty. Nothing is random."""
 
     name: ClassVar[str] = "place"
+    arranges: ClassVar[bool] = True
     items: list[Any] = Field(description="what to put")
     at: list[Annotated[int, Field(ge=0)]] = Field(description="the place of each item, from 0")
     of: Annotated[int, Field(ge=1, le=1000)] = Field(description="how many places there are")

@@ -16,9 +16,9 @@ _TASKS = ("up_down", "left_right")
 class TaskSequence(Sampler):
     """A sequence of cues and probes for two tasks (WorM, spatial task switching).
 
-    Each entry has ``task``, ``cue`` (true for a cue), ``marker`` (cell of the 2 × 2 boxes, row by row) and ``answer`` (0 = top or left, 1 = bottom or right); of cues
-    the last two are null. The sequence begins with a cue; before every later probe the task switches with the given probability, with a cue, as long as there
-    is room for the cue and its probe.
+    Each entry has ``task``, ``cue`` (true for a cue), ``marker`` (cell of the 2 × 2 boxes, row by row) and ``answer`` (0 = top or left, 1 = bottom or
+    right); of a cue the last two are null. The sequence begins with a cue; before every later probe the task switches with the given probability, with a
+    cue, as long as there is room for the cue and its probe.
     """
 
     name: ClassVar[str] = "task_sequence"

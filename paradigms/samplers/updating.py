@@ -47,6 +47,7 @@ class BoxAreas(Sampler):
     """The areas of the boxes of spatial updating on the canvas, each as [x0, y0, x1, y1], so that a click can name a cell. Nothing is random."""
 
     name: ClassVar[str] = "box_areas"
+    arranges: ClassVar[bool] = True
     boxes: Annotated[int, Field(ge=1, le=8)] = Field(description="how many boxes")
 
     def draw(self, random: np.random.RandomState) -> list[list[float]]:
