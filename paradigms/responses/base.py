@@ -92,6 +92,10 @@ class ResponseKind(Component):
         """
         raise NotImplementedError
 
+    def target(self, answer: Answer) -> int | tuple[int, ...]:
+        """The class (or classes, for a multi-hot head) that a network is trained towards, before the offset."""
+        raise NotImplementedError
+
     def guess(self, random: np.random.RandomState) -> Answer:
         """A uniformly random allowed answer."""
         raise NotImplementedError
