@@ -65,7 +65,13 @@ def listening(answer: Callable[[Request], Answer]) -> Iterator[Tap]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            pass  # a client that was stopped in the middle of a request
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
@@ -78,9 +84,8 @@ def listening(answer: Callable[[Request], Answer]) -> Iterator[Tap]:
         thread.join()
 
 
-@contextmanager
-def recording(root: str) -> Iterator[Tap]:
-    """A proxy before the server at ``root`` that keeps what goes through."""
+def forwarding(root: str) -> Callable[[Request], Answer]:
+    """What the server at ``root`` answers."""
 
     def forward(request: Request) -> Answer:
         passed = {name: value for name, value in request.headers.items() if name.startswith("x-") or name == "content-type"}
@@ -90,5 +95,11 @@ def recording(root: str) -> Iterator[Tap]:
         except urllib.error.HTTPError as error:
             return error.code, error.headers["content-type"], error.read()
 
-    with listening(forward) as tap:
+    return forward
+
+
+@contextmanager
+def recording(root: str) -> Iterator[Tap]:
+    """A proxy before the server at ``root`` that keeps what goes through."""
+    with listening(forwarding(root)) as tap:
         yield tap

@@ -1,0 +1,93 @@
+"""Whole sessions of a chat agent: several trials at once, an endpoint that fails half way, and the same table in the end."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from chat_servers import Answer, Request, forwarding, listening, real_cache
+
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, Patience
+from spanlab.agents.chat.scripted_rules import demonstration_rules
+from spanlab.agents.chat.scripted_server import LABEL, MODEL, ScriptedServer
+from spanlab.errors import SpanLabError
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.sessions import COLUMNS, Runner, begin, read_responses, read_session, reopen
+from spanlab.sessions import Request as Wanted
+from spanlab.sessions.record import read_events
+
+VSR = load_paradigm("vsr")
+PLAN = plan_session(VSR, seed=4, trials=16)
+LASTING = [column.name for column in COLUMNS if not column.measured and column.name != "session"]
+ASKS = sum(planned.levels["list_length"] for planned in PLAN)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(demonstration_rules(lengths=()), cache=real_cache()) as running:
+        yield running
+
+
+def _agent(base_url: str, concurrency: int) -> ChatAgent:
+    return ChatAgent(MODEL, ChatSettings(label=LABEL), Endpoint(base_url, key_variable=None), Patience(concurrency=concurrency, max_retries=0))
+
+
+def _table(folder: Path) -> pd.DataFrame:
+    """The lasting columns, trial by trial."""
+    return read_responses(folder).sort_values(["trial", "step"], ignore_index=True).reindex(columns=LASTING)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    agent = _agent(server.base_url, concurrency=1)
+    session = begin(tmp_path_factory.mktemp("data"), VSR, agent, PLAN, Wanted(seed=4))
+    Runner(session, agent).run()
+    return session.folder
+
+
+def test_trials_at_once_give_the_same_table(server: ScriptedServer, undisturbed: Path, tmp_path: Path) -> None:
+    agent = _agent(server.base_url, concurrency=8)
+    session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
+    Runner(session, agent).run()
+    pd.testing.assert_frame_equal(_table(session.folder), _table(undisturbed))
+    assert len(_table(undisturbed)) == ASKS
+    info = read_session(session.folder)
+    assert (info["agent"], info["agent_kind"], info["label"], info["oracle"]) == ("chat:scripted", "chat", LABEL, False)
+    assert info["apparatus"]["concurrency"] == 8
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_an_endpoint_that_fails_loses_nothing_and_repeats_only_what_was_in_flight(
+    server: ScriptedServer, undisturbed: Path, tmp_path: Path, concurrency: int
+) -> None:
+    forward = forwarding(server.root)
+    failing = itertools.cycle([False] * 17 + [True])  # every eighteenth request is refused for good
+
+    def moody(request: Request) -> Answer:
+        return (400, "application/json", b'{"error": {"message": "context too long"}}') if next(failing) else forward(request)
+
+    with listening(moody) as tap:
+        agent = _agent(tap.base_url, concurrency)
+        session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
+        stops = 0
+        while True:
+            try:
+                Runner(session, agent).run()
+                break
+            except SpanLabError as error:
+                fault = str(error)
+            assert "context too long" in fault
+            stops += 1
+            session, agent = reopen(session.folder), _agent(tap.base_url, concurrency)
+    assert stops >= 3
+    pd.testing.assert_frame_equal(_table(session.folder), _table(undisturbed))
+    events = read_events(session.folder)
+    asked = sum(event.get("note") == "request" for event in events)
+    kept = [json.dumps(event["reply"]["request"]) + event["trial"] for event in events if event["event"] == "reply"]
+    assert len(kept) == len(set(kept)) == ASKS, "no reply was paid for twice"
+    # at each stop: the refused request, those under way, and one that begins before the others hear of it
+    assert len(tap.requests) <= asked <= ASKS + stops * (concurrency + 1), "only requests in flight were repeated"
