@@ -1,0 +1,10 @@
+"""Networks as participants: they see 32 × 32 frames, one per step, and answer through the head of their task.
+
+Nothing here imports torch until a network is used.
+"""
+
+from .agent import NetworkAgent
+from .config import TrainingConfig, read_config
+from .settings import ModelSettings
+
+__all__ = ["ModelSettings", "NetworkAgent", "TrainingConfig", "read_config"]

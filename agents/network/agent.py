@@ -1,0 +1,161 @@
+"""A trained network as a participant: step by step with its own recurrent state, and in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...errors import SpanLabError
+from ...paradigms import Ask, NetworkView, Percept
+from ...stimuli.pixels import network_frame, network_frames
+from ..protocol import Briefing, Response
+from .checkpoint import Checkpoint, load
+from .frames import FrameStore, is_model_step
+
+if TYPE_CHECKING:
+    from .memory import State
+
+#: Heads up to this size are recorded whole; of larger ones the highest outputs.
+_WHOLE_HEAD = 32
+_TOP = 30
+#: Trials that go through the network together.
+_BATCH = 128
+
+
+class NetworkAgent:
+    """A trained network.
+
+    Parameters
+    ----------
+    spec : name of a checkpoint that ships (``laptop``), or the path of one; ``network:`` in front is allowed
+
+    Raises
+    ------
+    SpanLabError
+        when torch or the checkpoint is missing, or the file is not a checkpoint.
+    """
+
+    kind: ClassVar[str] = "network"
+    oracle: ClassVar[bool] = False
+
+    def __init__(self, spec: str | Path) -> None:
+        self.name = str(spec) if str(spec).startswith("network:") else f"network:{spec}"
+        self.checkpoint: Checkpoint = load(spec)
+        self.network = self.checkpoint.network
+
+    def settings(self) -> dict[str, Any]:
+        """What shaped the answers: the checkpoint and what it was trained on."""
+        header = self.checkpoint.header
+        return {
+            "checkpoint": header.name,
+            "sha256": self.checkpoint.sha256,
+            "architecture": header.settings.architecture,
+            "hidden": header.settings.hidden,
+            "parameters": self.network.parameter_count,
+            "tasks": list(header.tasks),
+            "trained_on": dict(header.trained.paradigms),
+            "trained_steps": header.trained.steps,
+            "trained_trials": dict(header.trained.trials),
+        }
+
+    def start(self, briefing: Briefing) -> NetworkMind:
+        """A fresh mind for one trial: its state is empty.
+
+        Raises
+        ------
+        SpanLabError
+            when this network cannot take this paradigm.
+        """
+        return NetworkMind(self, self._view(briefing))
+
+    def answer(self, briefings: Sequence[Briefing], trials: Sequence[Sequence[Percept]]) -> list[list[Response | None]]:
+        """Many trials at once: for every trial one entry per percept, a Response exactly where it asks. Equal to stepping."""
+        views = [self._view(briefing) for briefing in briefings]
+        answers: list[list[Response | None]] = [[] for _ in trials]
+        for task in dict.fromkeys(view.task for view in views):
+            own = sorted((number for number, view in enumerate(views) if view.task == task), key=lambda number: len(trials[number]))
+            for start in range(0, len(own), _BATCH):
+                numbers = own[start : start + _BATCH]
+                for number, answered in zip(numbers, self._batch([views[n] for n in numbers], [trials[n] for n in numbers]), strict=True):
+                    answers[number] = answered
+        return answers
+
+    def _batch(self, views: Sequence[NetworkView], trials: Sequence[Sequence[Percept]]) -> list[list[Response | None]]:
+        """Trials of one task, filled up to the length of the longest: what follows a trial's end cannot change its answers."""
+        import torch
+
+        percepts = [[percept for percept in trial if is_model_step(percept)] for trial in trials]
+        store = FrameStore()
+        index = store.add([percept.for_machine.stimulus for trial in percepts for percept in trial], network_frames)
+        steps = np.zeros((len(trials), max(1, max(map(len, percepts)))), np.int64)
+        start = 0
+        for row, trial in enumerate(percepts):
+            steps[row, : len(trial)] = index[start : start + len(trial)]
+            start += len(trial)
+        with torch.inference_mode():
+            seen = self.network.eye(torch.from_numpy(store.frames()))
+            logits = self.network(seen.at(torch.from_numpy(steps)), views[0].task)[0].numpy()
+        answers: list[list[Response | None]] = []
+        for row, trial in enumerate(trials):
+            step = -1
+            answered: list[Response | None] = []
+            for percept in trial:
+                step += is_model_step(percept)
+                answered.append(None if percept.ask is None else read_out(logits[row, step], percept.ask, views[row]))
+            answers.append(answered)
+        return answers
+
+    def _view(self, briefing: Briefing) -> NetworkView:
+        view = briefing.network
+        if view is None:
+            raise SpanLabError(
+                f"networks cannot take {briefing.paradigm}: the paradigm has no 'network' section that says its task and head; add one to the file"
+            )
+        known = self.network.tasks
+        if view.task not in known:
+            raise SpanLabError(
+                f"{self.name} was not trained on the task '{view.task}' of {briefing.paradigm} (it knows {', '.join(known)}); "
+                "choose another network, or train one with spanlab train"
+            )
+        if known[view.task] != view.head:
+            raise SpanLabError(
+                f"{self.name} has {known[view.task]} outputs for the task '{view.task}', and {briefing.paradigm} asks for {view.head}; "
+                "choose another network, or train one with spanlab train"
+            )
+        return view
+
+
+class NetworkMind:
+    """One trial in a network: the recurrent state goes from step to step."""
+
+    def __init__(self, agent: NetworkAgent, view: NetworkView) -> None:
+        self._network = agent.network
+        self._view = view
+        self._state: State | None = None
+
+    async def step(self, percept: Percept) -> Response | None:
+        """See the frame of one step; answer when asked. Steps that only people get are not seen."""
+        if not is_model_step(percept):
+            return None
+        import torch
+
+        with torch.inference_mode():
+            frame = torch.from_numpy(network_frame(percept.for_machine.stimulus.scene())).unsqueeze(0)
+            seen = self._network.eye(frame).at(torch.zeros(1, 1, dtype=torch.int64))
+            logits, self._state = self._network(seen, self._view.task, self._state)
+        return None if percept.ask is None else read_out(logits[0, 0].numpy(), percept.ask, self._view)
+
+
+def read_out(logits: np.ndarray, ask: Ask, view: NetworkView) -> Response:
+    """The answer that the outputs of a task's head stand for, with the outputs as its raw form."""
+    value = ask.kind.from_logits(logits, view.offset, all_classes=view.readout == "all_classes")
+    raw: Any
+    if len(logits) <= _WHOLE_HEAD:
+        raw = {"logits": [round(float(output), 3) for output in logits]}
+    else:
+        highest = np.argsort(-logits, kind="stable")[:_TOP]
+        raw = {"highest": [[int(output), round(float(logits[output]), 3)] for output in highest]}
+    return Response(value=value, raw=raw, outcome="answered" if value is not None else "invalid")

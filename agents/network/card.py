@@ -1,0 +1,84 @@
+"""The model card: what a trained network is, how it was made, what it can and what it is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from .checkpoint import Checkpoint, write_atomically
+from .config import TrainingConfig
+from .evaluation import Row, as_markdown
+from .state import TrainingState
+
+
+def write(
+    folder: Path, config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: TrainingState, times: Mapping[str, float], why: str, command: str
+) -> None:
+    """Write ``NAME.md`` for people and ``NAME.json`` for programs."""
+    trained = kept.header.trained
+    result = {
+        "name": config.name,
+        "sha256": kept.sha256,
+        "bytes": kept.bytes,
+        "parameters": kept.network.parameter_count,
+        "settings": config.model.model_dump(mode="json"),
+        "trained": trained.model_dump(mode="json"),
+        "ended": why,
+        **times,
+        "test": [row.as_json() for row in rows],
+    }
+    write_atomically(folder / f"{config.name}.json", (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
+    write_atomically(folder / f"{config.name}.md", _text(config, kept, rows, state, times, why, command).encode("utf-8"))
+
+
+def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: TrainingState, times: Mapping[str, float], why: str, command: str) -> str:
+    model, trained = config.model, kept.header.trained
+    line = model.delay_line
+    seen = ", ".join(f"{count:,} of {name} (from a pool of {_pool(config, name):,})" for name, count in trained.trials.items())
+    start = (
+        f"""Its recurrent weights start as a delay line of {line.slots} x {line.width} units beside {model.hidden - line.slots * line.width} integrating
+        units; all of them are then learned."""
+        if model.start == "delay_line"
+        else "Its recurrent weights start orthogonal."
+    )
+    match = "Before the heads, a template made from the state is compared with each window of the present frame." if model.match else ""
+    parts = [
+        f"# network:{config.name}",
+        config.about,
+        "## What it is",
+        f"""An {model.architecture.upper()} with {model.hidden} recurrent units, with one linear head per task: {kept.network.parameter_count:,} learned
+        parameters, {kept.bytes / 1e6:.1f} MB in half precision. It sees one 32 x 32 frame per step and nothing else: {model.components}
+        decorrelated components of the pixels (found on the frames of training trials, then left as they are), and a small convolutional eye
+        that reads {model.windows} x {model.windows} windows and an overview with the same {model.filters} filters; positions are kept. {match}
+        {start}""",
+        "## How it was made",
+        f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together: {trained.steps:,} steps, {seen}
+        trials. {_sentence(why)} The whole run, with compiling the trials and the test, took {times["wall_s"] / 60:.1f} minutes by the clock and
+        {times["cpu_s"] / 60:.1f} minutes of processor time (torch {torch.__version__}, device {config.device}). The config is
+        `{config.name}.yaml`, the log `{config.name}.log.jsonl`; the weights are those of step {state.best_step:,}, which had the highest mean
+        validation accuracy.""",
+        "## Held-out accuracy",
+        """On test trials that come from a stream of seeds of their own, read out from the half-precision weights in the file. Accuracy is the share of
+        items that are right; its standard error is over trials. The best blind guess is the best fixed answer: chosen on the training trials,
+        scored on these.""",
+        as_markdown(rows),
+        "## What it is not",
+        """It is a small network made for trying things out: not a model of human memory, not one of the published benchmark networks, and not trained as
+        long as they were. It knows only the tasks above and their published stimuli. Conditions near the blind guess are ones that it has not
+        learned. Some answers can be guessed better than blindly by somebody who sees the frames and remembers nothing (in vsr, only positions
+        that hold a pattern: 1 / list length; in sfr, only squares that were shown: list length / 30), so compare with that as well.""",
+        f"SHA-256 `{kept.sha256}`",
+    ]
+    # Paragraphs are flowed; tables and headings keep their lines.
+    return "\n\n".join(part if part.startswith("#") else " ".join(part.split()) for part in parts if part) + "\n"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _pool(config: TrainingConfig, name: str) -> int:
+    return next((task.pool for task in config.tasks if Path(task.paradigm).stem == name), 0)

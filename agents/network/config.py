@@ -1,0 +1,97 @@
+"""Training configs: a YAML file that says what a network is trained on, and how. Every key is declared here, once."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ...errors import ParadigmError, SpanLabError
+from ...paradigms import yaml_text
+from ...paradigms.identity import MAX_MASTER_SEED, canonical
+from ...paradigms.problems import validated
+from .settings import ModelSettings
+
+Count = Annotated[int, Field(ge=1, le=100_000_000)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class TaskConfig(_Part):
+    """One paradigm to train on."""
+
+    paradigm: str = Field(description="name in the library, or the path of a YAML file")
+    factors: dict[str, Any] = Field(default_factory=dict, description="factor levels to use: one level or a list; all published ones when not given")
+    batch: Count = Field(32, description="trials in each step of training; they share one combination of factor levels, and combinations take turns")
+    pool: Count = Field(10_000, description="different trials to train on; they are gone through again and again, in new order")
+    weight: Positive = Field(1.0, description="weight of this paradigm's loss in the sum")
+
+
+class RateConfig(_Part):
+    """The learning rate: a linear rise, then half a cosine down."""
+
+    peak: Positive = Field(2e-3, description="highest learning rate")
+    warmup: Annotated[int, Field(ge=0)] = Field(100, description="steps of the rise")
+    final: Annotated[float, Field(ge=0, le=1)] = Field(0.02, description="learning rate at the end, as a share of the highest")
+
+
+class CheckConfig(_Part):
+    """Validation while training, and the test at the end."""
+
+    every: Count = Field(500, description="steps between validations")
+    trials: Count = Field(20, description="validation trials for each combination of factor levels")
+    test_trials: Count = Field(100, description="held-out test trials for each combination of factor levels")
+
+
+class TrainingConfig(_Part):
+    """A training run.
+
+    Trials for training, validation and test come from three streams of trial seeds that cannot overlap: the purpose is packed into the seed.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(description="name of the network; its files are called so")
+    about: str = Field("", description="what it is for, in a sentence or two; goes into the model card")
+    generator: Literal["corrected", "published"] = Field("corrected", description="trial generator")
+    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(0, description="seed of everything: first weights, trials, order")
+    model: ModelSettings = Field(ModelSettings.model_validate({}), description="sizes of the network")
+    tasks: Annotated[list[TaskConfig], Field(min_length=1)] = Field(description="paradigms to train on, all in every step")
+    steps: Count = Field(description="steps of training")
+    minutes: Positive | None = Field(None, description="wall-clock limit; training stops there, with what it has, and says so")
+    rate: RateConfig = Field(RateConfig.model_validate({}), description="learning rate")
+    clip: Positive = Field(1.0, description="largest norm of the gradient")
+    check: CheckConfig = Field(CheckConfig.model_validate({}), description="validation and test")
+    save_every: Count = Field(500, description="steps between saved states, from which --resume goes on")
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field("cpu", description="where to compute; auto takes a GPU when there is one")
+    threads: Annotated[int, Field(ge=0, le=256)] = Field(0, description="processor threads; 0 leaves the choice to torch")
+
+    @property
+    def hash(self) -> str:
+        """Identifies the config; a resumed run must have the same."""
+        return hashlib.sha256(canonical(self.model_dump(mode="json")).encode("ascii")).hexdigest()[:16]
+
+
+def read_config(path: str | Path) -> TrainingConfig:
+    """Read a training config.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read, or with everything that is wrong with it: file, line, key, and the nearest valid name.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise SpanLabError(
+            f"there is no training config at {path}; docs/networks.md describes one, and the config of the network that ships lies beside its checkpoint"
+        )
+    document = yaml_text.read(path)
+    if not isinstance(document.data, dict):
+        raise ParadigmError([document.problem((), "expected a training config (keys with values, beginning with 'name: NAME')")])
+    config, found = validated(TrainingConfig, document.data)
+    if found or not isinstance(config, TrainingConfig):
+        raise ParadigmError([document.problem(place, message) for place, message in found])
+    return config

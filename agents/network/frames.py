@@ -1,0 +1,48 @@
+"""Frames, each kept once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...paradigms import Percept
+from ...stimuli import Stimulus
+from .settings import FRAME
+
+_CHUNK = 4096
+
+
+def is_model_step(percept: Percept) -> bool:
+    """Whether a network sees this step: all but those that only people get. A question is always seen."""
+    return percept.model_step or percept.ask is not None
+
+
+class FrameStore:
+    """32 × 32 frames as uint8, each different one kept once and addressed by its number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+        self._frames = np.empty((64, FRAME, FRAME, 3), np.uint8)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add(self, stimuli: Sequence[Stimulus], render: Callable[[Sequence[Stimulus]], np.ndarray]) -> np.ndarray:
+        """Render stimuli and keep the new ones; returns their numbers, int64 (n,)."""
+        numbers = np.empty(len(stimuli), np.int64)
+        for start in range(0, len(stimuli), _CHUNK):
+            for offset, frame in enumerate(render(stimuli[start : start + _CHUNK])):
+                key = hashlib.blake2b(frame.tobytes(), digest_size=16).digest()
+                number = self._numbers.setdefault(key, len(self._numbers))
+                if number == len(self._frames):
+                    self._frames = np.concatenate([self._frames, np.empty_like(self._frames)])
+                if number == len(self._numbers) - 1:
+                    self._frames[number] = frame
+                numbers[start + offset] = number
+        return numbers
+
+    def frames(self) -> np.ndarray:
+        """All frames, uint8 (n, 32, 32, 3), in the order of their numbers."""
+        return self._frames[: len(self)]

@@ -1,0 +1,296 @@
+"""Training: from a config to a checkpoint, a log and a model card. The same config gives the same network, also when it was interrupted and resumed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...errors import SpanLabError
+from ...paradigms import load_paradigm
+from . import card, checkpoint
+from .config import TrainingConfig, read_config
+from .data import Pool, Split, batch_at, make_pool, view_of
+from .evaluation import Row, evaluate, frequencies, mean_accuracy
+from .frames import FrameStore
+from .journal import Journal, Progress
+from .learning import logits_of, loss_of, rate_at
+from .model import Network, build
+from .settings import FRAME
+from .state import TrainingState, read_state, write_state
+
+_LOG_EVERY = 50
+#: Frames of each paradigm from which the retina's components are found.
+_RETINA_STEPS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingResult:
+    """What a finished training run left.
+
+    Parameters
+    ----------
+    checkpoint : the file with the best weights
+    rows : accuracy on held-out test trials, per paradigm and combination of factor levels
+    steps : steps that were taken
+    wall_s, cpu_s : time that they took, with preparation and test, over all resumed parts
+    """
+
+    checkpoint: Path
+    rows: tuple[Row, ...]
+    steps: int
+    wall_s: float
+    cpu_s: float
+
+
+def train_from_file(path: str | Path, out: str | Path | None = None, resume: bool = False, progress: bool = True) -> TrainingResult:
+    """Train by a config file; see :func:`train`."""
+    return train(read_config(path), out=out, resume=resume, progress=progress, command=f"spanlab train {Path(path).name}")
+
+
+def train(
+    config: TrainingConfig, out: str | Path | None = None, resume: bool = False, progress: bool = True, command: str = "", stop_after: int | None = None
+) -> TrainingResult:
+    """Train a network.
+
+    Parameters
+    ----------
+    config : what on, and how
+    out : folder for ``NAME.pt`` (best weights, half precision), ``NAME.log.jsonl``, ``NAME.md``, ``NAME.json`` and, while training, ``NAME.state.pt``;
+        ``runs/NAME`` when not given
+    resume : go on from the state in that folder; bit for bit as if the run had not been interrupted (on a CPU with the same number of threads)
+    progress : whether to show a progress bar
+    command : as the model card tells it
+    stop_after : stop as if interrupted after this step
+
+    Raises
+    ------
+    SpanLabError
+        for a missing device, a folder that holds another run, an unknown paradigm, a loss that is not finite, or an interruption (the state is then saved).
+    """
+    run = _Run(config, Path(out) if out is not None else Path("runs") / config.name, resume, progress, command, stop_after)
+    threads = torch.get_num_threads()
+    try:
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        return run.go()
+    finally:
+        torch.set_num_threads(threads)
+        run.journal.close()
+
+
+class _Run:
+    """One training run."""
+
+    def __init__(self, config: TrainingConfig, folder: Path, resume: bool, progress: bool, command: str, stop_after: int | None) -> None:
+        self.config, self.folder, self.command, self.stop_after = config, folder, command, stop_after
+        self.device = _device(config.device)
+        self.paradigms = [load_paradigm(task.paradigm) for task in config.tasks]
+        self.weights_file, self.state_file = folder / f"{config.name}.pt", folder / f"{config.name}.state.pt"
+        self.network = build(config.model, self._heads(), config.seed).to(self.device)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.rate.peak, betas=(0.9, 0.99))
+        self.state = TrainingState(config=config.hash)
+        log = folder / f"{config.name}.log.jsonl"
+        if resume:
+            self.state = read_state(self.state_file, config.hash, self.network, self.optimizer)
+        elif self.state_file.exists() or self.weights_file.exists() or log.exists():
+            raise SpanLabError(f"{folder} already holds a training run called {config.name}; go on with it (--resume), or move it away to begin anew")
+        self._wall, self._cpu = time.monotonic(), time.process_time()
+        self.journal = Journal(log, keep_until=self.state.step if resume else None)
+        self.progress = Progress(progress)
+        self.store = FrameStore()
+        self.pools: dict[Split, list[Pool]] = {}
+
+    def _heads(self) -> dict[str, int]:
+        heads: dict[str, int] = {}
+        for paradigm in self.paradigms:
+            view = view_of(paradigm)
+            if heads.setdefault(view.task, view.head) != view.head:
+                raise SpanLabError(
+                    f"{paradigm.name} wants {view.head} outputs for the task '{view.task}', another paradigm {heads[view.task]}; make them agree"
+                )
+        return heads
+
+    def go(self) -> TrainingResult:
+        with self.progress:
+            if self.state.step == 0:
+                self._write_start()
+            self._prepare()
+            why = self._learn()
+            self._keep(self.state.best)
+            kept = checkpoint.load(self.weights_file)
+            rows = self._test(kept.network.to(self.device))
+            # The network that was tested is the one in the file: half precision and all.
+            self.journal.write("test", step=self.state.step, rows=[row.as_json() for row in rows], best_step=self.state.best_step)
+            self.journal.write("end", step=self.state.step, why=why, checkpoint_sha256=kept.sha256, checkpoint_bytes=kept.bytes, **self._times())
+            write_state(self.state_file, self.state, self.network, self.optimizer, *self._elapsed())
+            card.write(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command)
+        wall, cpu = self._elapsed()
+        return TrainingResult(self.weights_file, tuple(rows), self.state.step, wall, cpu)
+
+    def _write_start(self) -> None:
+        self.journal.write(
+            "start",
+            step=0,
+            config=self.config.model_dump(mode="json"),
+            config_hash=self.config.hash,
+            paradigms={paradigm.name: paradigm.hash for paradigm in self.paradigms},
+            parameters=self.network.parameter_count,
+            torch=str(torch.__version__),
+            numpy=np.__version__,
+            threads=torch.get_num_threads(),
+            device=str(self.device),
+        )
+
+    def _prepare(self) -> None:
+        """Compile and render the trials of the three splits; the frames of test trials come from the same store, their seeds from another stream."""
+        check = self.config.check
+        sizes: dict[Split, list[int]] = {"train": [task.pool for task in self.config.tasks]}
+        counts = [len(paradigm.combinations(task.factors)) for paradigm, task in zip(self.paradigms, self.config.tasks, strict=True)]
+        sizes["validation"] = [check.trials * count for count in counts]
+        sizes["test"] = [check.test_trials * count for count in counts]
+        with self.progress.stage("compiling trials", sum(map(sum, sizes.values()))) as advance:
+            for split, per_task in sizes.items():
+                self.pools[split] = [
+                    make_pool(paradigm, self.store, split, self.config.seed, size, task.factors, self.config.generator, advance)
+                    for paradigm, task, size in zip(self.paradigms, self.config.tasks, per_task, strict=True)
+                ]
+        if self.state.step == 0:
+            self._begin()
+        trials = {split: {pool.paradigm.name: pool.trials for pool in pools} for split, pools in self.pools.items()}
+        self.journal.write(
+            "trials", step=self.state.step, trials=trials, frames=len(self.store), frame_bytes=len(self.store) * FRAME * FRAME * 3, **self._times()
+        )
+
+    def _begin(self) -> None:
+        """Set what follows from the training trials before any learning: the retina's components, and how often each answer is right."""
+        frames = self.store.frames()
+        samples = []
+        for pool in self.pools["train"]:
+            numbers = np.concatenate([block.frames[: max(1, _RETINA_STEPS // (block.frames.shape[1] * len(pool.blocks)))].ravel() for block in pool.blocks])
+            samples.append(torch.from_numpy(frames[numbers]))
+            wanted = np.mean([frequencies(block, pool.view.head) for block in pool.blocks], axis=0)
+            self.network.expect(pool.task, wanted.tolist(), exclusive=pool.loss == "classes")
+        self.network.eye.retina.fit(samples)
+
+    def _learn(self) -> str:
+        """Take the remaining steps; returns why it ended."""
+        config, state = self.config, self.state
+        recent: dict[str, list[tuple[float, float]]] = {}
+        with self.progress.stage("training", config.steps, state.step) as advance:
+            while state.step < config.steps:
+                if config.minutes is not None and self._elapsed()[0] > config.minutes * 60:
+                    self._validate()
+                    return f"the time limit of {config.minutes:g} minutes was reached at step {state.step} of {config.steps}"
+                try:
+                    self._step(recent)
+                    state.step += 1
+                    advance(1)
+                    if state.step % _LOG_EVERY == 0 or state.step == config.steps:
+                        self._report(recent)
+                    if state.step % config.check.every == 0 or state.step == config.steps:
+                        self._validate()
+                    if state.step % config.save_every == 0 or state.step == self.stop_after:
+                        write_state(self.state_file, state, self.network, self.optimizer, *self._elapsed())
+                    if state.step == self.stop_after:
+                        raise KeyboardInterrupt
+                except KeyboardInterrupt:
+                    saved = state.step - state.step % config.save_every if state.step != self.stop_after else state.step
+                    raise SpanLabError(
+                        f"training was interrupted at step {state.step}; the same command with --resume goes on from step {saved}"
+                        if saved
+                        else f"training was interrupted at step {state.step}, before its state was saved for the first time; begin anew"
+                    ) from None
+        return "all steps were taken"
+
+    def _step(self, recent: dict[str, list[tuple[float, float]]]) -> None:
+        config = self.config
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate_at(self.state.step, config.steps, config.rate)
+        self.optimizer.zero_grad(set_to_none=True)
+        frames = self.store.frames()
+        for pool, task in zip(self.pools["train"], config.tasks, strict=True):
+            block, rows = batch_at(pool, config.seed, self.state.step, task.batch)
+            loss, right = loss_of(logits_of(self.network, pool.task, frames, block.frames[rows], self.device), block, rows, pool.loss)
+            if not torch.isfinite(loss):
+                raise SpanLabError(f"the loss of {pool.paradigm.name} is not finite at step {self.state.step}; lower rate.peak in the config")
+            (loss * task.weight).backward()
+            recent.setdefault(pool.paradigm.name, []).append((float(loss.detach()), right))
+            self.state.trials[pool.paradigm.name] = self.state.trials.get(pool.paradigm.name, 0) + len(rows)
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.clip)
+        self.optimizer.step()
+
+    def _report(self, recent: dict[str, list[tuple[float, float]]]) -> None:
+        loss = {name: round(float(np.mean([value for value, _ in values])), 5) for name, values in recent.items()}
+        right = {name: round(float(np.mean([share for _, share in values])), 4) for name, values in recent.items()}
+        recent.clear()
+        self.journal.write("train", step=self.state.step, loss=loss, accuracy=right, rate=self.optimizer.param_groups[0]["lr"], **self._times())
+        self.progress.tell("  ".join(f"{name} {share:.2f}" for name, share in right.items()))
+
+    def _validate(self) -> None:
+        self.network.eval()
+        rows = [row for pool in self.pools["validation"] for row in evaluate(self.network, pool, self.store.frames())]
+        self.network.train()
+        by_task: dict[str, float] = {
+            name: round(mean_accuracy([row for row in rows if row.paradigm == name]), 4) for name in dict.fromkeys(row.paradigm for row in rows)
+        }
+        score = float(np.mean(list(by_task.values())))
+        better = score > self.state.best_score
+        if better:
+            self.state.best_score, self.state.best_step = score, self.state.step
+            self.state.best = {name: tensor.detach().cpu().clone() for name, tensor in self.network.state_dict().items()}
+            self._keep(self.state.best)
+        conditions = [[row.paradigm, row.levels, round(row.accuracy, 4)] for row in rows]
+        self.journal.write("validation", step=self.state.step, accuracy=by_task, mean=round(score, 4), best=better, conditions=conditions, **self._times())
+
+    def _keep(self, weights: Mapping[str, Any]) -> None:
+        """Write the checkpoint with these weights."""
+        best = build(self.config.model, self._heads(), self.config.seed)
+        best.load_state_dict(weights)
+        trained = checkpoint.TrainedOn(
+            paradigms={paradigm.name: paradigm.hash for paradigm in self.paradigms},
+            levels={
+                paradigm.name: {
+                    name: list(dict.fromkeys(levels[name] for levels in paradigm.combinations(task.factors) if name in levels)) for name in paradigm.factors
+                }
+                for paradigm, task in zip(self.paradigms, self.config.tasks, strict=True)
+            },
+            steps=self.state.best_step,
+            trials={task_name: count * self.state.best_step // max(1, self.state.step) for task_name, count in self.state.trials.items()},
+            config=self.config.hash,
+        )
+        checkpoint.save(self.weights_file, best, self.config.name, trained)
+
+    def _test(self, network: Network) -> list[Row]:
+        network.eval()
+        frames = self.store.frames()
+        return [row for pool, seen in zip(self.pools["test"], self.pools["train"], strict=True) for row in evaluate(network, pool, frames, seen)]
+
+    def _elapsed(self) -> tuple[float, float]:
+        """Wall-clock and processor seconds, over all parts of the run."""
+        return self.state.wall_s + time.monotonic() - self._wall, self.state.cpu_s + time.process_time() - self._cpu
+
+    def _times(self) -> dict[str, float]:
+        wall, cpu = self._elapsed()
+        return {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1)}
+
+
+def _device(name: str) -> torch.device:
+    """The device that the config names.
+
+    Raises
+    ------
+    SpanLabError
+        when this machine has none such.
+    """
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        name = "cuda" if there["cuda"] else "mps" if there["mps"] else "cpu"
+    if not there[name]:
+        raise SpanLabError(f"this machine has no {name} device that torch can use; set 'device: cpu' (or auto) in the config")
+    return torch.device(name)
