@@ -204,13 +204,16 @@ def run(
     practice: Annotated[bool, typer.Option("--practice/--no-practice", help="begin with practice")] = True,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
     windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
+    width_cm: Annotated[float | None, typer.Option("--screen-width", help="visible width of the screen in cm, for sizes in degrees", min=1, max=1000)] = None,
+    distance_cm: Annotated[float, typer.Option("--distance", help="from the eyes to the screen in cm", min=1, max=1000)] = 57.0,
     simulate: Annotated[str | None, typer.Option("--simulate", help="a simulated participant takes it: ideal, capacity or chance")] = None,
     speed: Annotated[float, typer.Option("--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100)] = 1.0,
 ) -> None:
     """A session with a person at the screen."""
     from .sessions import Request
 
-    agent = _person(simulate, seed, windowed, speed)
+    window = {"fullscreen": not windowed, "width_cm": width_cm, "distance_cm": distance_cm}
+    agent = _person(simulate, seed, speed, window)
     if not participant and simulate is None:
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
     loaded, plan = _plan(paradigm, seed, set_, trials, design)
@@ -227,14 +230,17 @@ def run(
     _run(_begin(data, loaded, agent, plan, request), agent)
 
 
-def _person(simulate: str | None, seed: int, windowed: bool, speed: float) -> Agent:
+def _person(simulate: str | None, seed: int, speed: float, window: dict[str, Any]) -> Agent:
+    from .agents.participant.display import need_display
+
+    need_display()
     if simulate is not None:
         from .agents.specs import make_agent
 
-        return make_agent(f"simulated:{simulate}", seed, speed=speed)
+        return make_agent(f"simulated:{simulate}", seed, speed=speed, **window)
     from .agents.participant.participant import Participant
 
-    return Participant(fullscreen=not windowed)
+    return Participant(**window)
 
 
 def _plan(paradigm: str, seed: int, set_: list[str] | None, trials: int | None, design: str | None) -> tuple[Paradigm, list[PlannedTrial]]:
@@ -323,10 +329,10 @@ def resume(session: Annotated[Path, typer.Argument(help="folder of an unfinished
 
     opened = reopen(session)
     kind, settings = opened.info["agent_kind"], opened.info["agent_settings"]
-    if kind == "participant":
-        agent = _person(None, opened.seed, not settings.get("fullscreen", True), 1.0)
-    elif kind == "simulated":
-        agent = make_agent(opened.info["agent"], opened.seed, speed=settings.get("speed", 1.0))
+    if kind in ("participant", "simulated"):
+        window = {"fullscreen": settings["fullscreen"], "width_cm": settings["screen_width_cm"], "distance_cm": settings["distance_cm"]}
+        observer = opened.info["agent"].partition(":")[2] if kind == "simulated" else None
+        agent = _person(observer, opened.seed, settings.get("speed", 1.0), window)
     else:
         agent = make_agent(opened.info["agent"], opened.seed)
     _run(opened, agent)

@@ -61,4 +61,4 @@ def make_agent(spec: str, seed: int = 0, **options: Any) -> Agent:
         return ChatAgent(detail)
     from .participant.simulated import SimulatedParticipant
 
-    return SimulatedParticipant(observer=detail or "capacity", seed=seed, **options)
+    return SimulatedParticipant(observer=detail or "capacity", seed=seed, name=f"simulated:{detail or 'capacity'}", **options)
