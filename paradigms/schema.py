@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, Tag, model_validator
 
 from .network_view import NetworkView
 
@@ -74,6 +74,13 @@ class DatasetDesign(_Part):
     hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out of training")
 
 
+#: A design with ``train`` is a data set, any other a session; so a mistake in one is not told as a mistake in both.
+Design = Annotated[
+    Annotated[SessionDesign, Tag("session-design")] | Annotated[DatasetDesign, Tag("dataset-design")],
+    Discriminator(lambda value: "dataset-design" if isinstance(value, DatasetDesign) or (isinstance(value, dict) and "train" in value) else "session-design"),
+]
+
+
 class Source(_Part):
     """Where the paradigm comes from."""
 
@@ -101,7 +108,7 @@ class Head(_Part):
     network: NetworkView | None = Field(default=None, description="what a network sees")
     instructions: dict[str, str] = Field(description="neutral instructions by language; how to answer is added for each kind of agent")
     practice: Practice | None = Field(default=None, description="practice trials")
-    designs: dict[str, SessionDesign | DatasetDesign] = Field(default_factory=dict, description="named designs; 'human' is the default")
+    designs: dict[str, Design] = Field(default_factory=dict, description="named designs; 'human' is the default")
 
     @model_validator(mode="after")
     def _different_levels(self) -> Head:
