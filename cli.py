@@ -125,6 +125,19 @@ def parse_levels(pairs: list[str] | None) -> dict[str, list[Any]]:
     return levels
 
 
+def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
+    """``["temperature=0"]`` to ``{"temperature": 0}``; a value is read as YAML reads it, commas and all."""
+    from .paradigms.yaml_text import scalar
+
+    settings: dict[str, Any] = {}
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
+        if not equals or not name or name in settings:
+            raise SpanLabError(f"--chat takes NAME=VALUE, each name once; found '{pair}'")
+        settings[name] = scalar(value)
+    return settings
+
+
 @app.command("list")
 def list_() -> None:
     """The paradigms that ship, one a line."""
@@ -237,7 +250,7 @@ def _person(simulate: str | None, seed: int, speed: float, window: dict[str, Any
     if simulate is not None:
         from .agents.specs import make_agent
 
-        return make_agent(f"simulated:{simulate}", seed, speed=speed, **window)
+        return make_agent(f"simulated:{simulate}", seed, window={"speed": speed, **window})
     from .agents.participant.participant import Participant
 
     return Participant(**window)
@@ -293,6 +306,9 @@ def replay(
     data: DataOption = DATA,
     design: DesignOption = None,
     generator: GeneratorOption = "corrected",
+    chat: Annotated[
+        list[str] | None, typer.Option("--chat", help="setting of chat agents, such as temperature=0; may be repeated", metavar="NAME=VALUE")
+    ] = None,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
 ) -> None:
     """A session with a machine: the same trials, step by step."""
@@ -317,7 +333,7 @@ def replay(
         loaded, plan = _plan(paradigm, seed, set_, trials, design)
         request = Request(seed=seed, generator=_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
     for spec in agent:
-        taker = make_agent(spec, seed)
+        taker = make_agent(spec, seed, chat=parse_settings(chat))
         _run(_begin(data, loaded, taker, plan, request), taker)
 
 
@@ -334,7 +350,8 @@ def resume(session: Annotated[Path, typer.Argument(help="folder of an unfinished
         observer = opened.info["agent"].partition(":")[2] if kind == "simulated" else None
         agent = _person(observer, opened.seed, settings.get("speed", 1.0), window)
     else:
-        agent = make_agent(opened.info["agent"], opened.seed)
+        chat = {name: value for name, value in settings.items() if name not in ("model", "endpoint")} if kind == "chat" else None
+        agent = make_agent(opened.info["agent"], opened.seed, chat=chat)
     _run(opened, agent)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..components import nearest
@@ -19,14 +20,15 @@ KINDS: dict[str, str] = {
 }
 
 
-def make_agent(spec: str, seed: int = 0, **options: Any) -> Agent:
+def make_agent(spec: str, seed: int = 0, window: Mapping[str, Any] | None = None, chat: Mapping[str, Any] | None = None) -> Agent:
     """The agent that a name stands for. Names split at the first colon only (``chat:org/model:free``).
 
     Parameters
     ----------
     spec : KIND or KIND:DETAIL
     seed : for agents whose reaction times are random
-    options : passed on to agents at a window (size, speed, ...)
+    window : for agents at a window: its size, the distance, the speed ... (arguments of ``SimulatedParticipant``)
+    chat : settings of chat agents, by name
 
     Raises
     ------
@@ -57,8 +59,9 @@ def make_agent(spec: str, seed: int = 0, **options: Any) -> Agent:
         return NetworkAgent(detail or "laptop")
     if kind == "chat":
         from .chat.agent import ChatAgent
+        from .chat.settings import ChatSettings
 
-        return ChatAgent(detail)
+        return ChatAgent(detail, ChatSettings.read(chat or {}))
     from .participant.simulated import SimulatedParticipant
 
-    return SimulatedParticipant(observer=detail or "capacity", seed=seed, name=f"simulated:{detail or 'capacity'}", **options)
+    return SimulatedParticipant(observer=detail or "capacity", seed=seed, name=f"simulated:{detail or 'capacity'}", **(window or {}))
