@@ -44,9 +44,23 @@ def line_height(size: int) -> int:
     return round(size * 1.45)
 
 
+def balanced(text: str, size: float, room: float, weight: Weight = "regular") -> list[str]:
+    """Break text into as few lines as fit, of about equal length."""
+    lines = wrap(text, size, room, weight)
+    narrower = room
+    while len(lines) > 1 and narrower > room / 2:
+        narrower -= room / 40
+        closer = wrap(text, size, narrower, weight)
+        if len(closer) > len(lines):
+            break
+        lines = closer
+    return lines
+
+
 def set_text(blocks: tuple[Block, ...], room: int, align: Align = "centre", background: Colour = BACKGROUND) -> Image.Image:
     """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even width and height."""
-    lines = [(line, block) for block in blocks for line in wrap(block.text, block.size, room, block.weight)]
+    broken = wrap if align == "left" else balanced
+    lines = [(line, block) for block in blocks for line in broken(block.text, block.size, room, block.weight)]
     widths = [font(block.size, block.weight).getlength(line) for line, block in lines]
     last_of = {id(block): number for number, (_, block) in enumerate(lines)}
     height = sum(line_height(block.size) + (block.after if last_of[id(block)] == number else 0) for number, (_, block) in enumerate(lines))

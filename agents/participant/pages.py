@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PIL import Image
 
@@ -51,24 +51,25 @@ def blocks(page: Page, letter: int) -> list[Block]:
 def paginate(found: Sequence[Block], room: int, height: int) -> list[list[Block]]:
     """Distribute blocks over pages no higher than ``height`` pixels; a block that is higher alone is broken between lines, and headings stay with what
     follows."""
+
+    def lines_of(block: Block) -> list[str]:
+        return wrap(block.text, block.size, room, block.weight)
+
+    def height_of(block: Block) -> int:
+        return len(lines_of(block)) * line_height(block.size) + block.after
+
     pages: list[list[Block]] = [[]]
-    used = 0
-    for number, block in enumerate(found):
-        lines = wrap(block.text, block.size, room, block.weight)
-        needed = len(lines) * line_height(block.size) + block.after
-        heading = block.weight == "semibold" and number + 1 < len(found)
-        if pages[-1] and used + needed + (2 * line_height(block.size) if heading else 0) > height:
+    for block in found:
+        if pages[-1] and sum(map(height_of, pages[-1])) + height_of(block) > height:
+            with_it = [pages[-1].pop()] if len(pages[-1]) > 1 and pages[-1][-1].weight == "semibold" else []
+            pages.append(with_it)
+        used = sum(map(height_of, pages[-1]))
+        while used + height_of(block) > height:
+            lines, fits = lines_of(block), max(1, (height - used) // line_height(block.size))
+            pages[-1].append(replace(block, text=" ".join(lines[:fits]), after=0))
             pages.append([])
-            used = 0
-        while needed > height:
-            fits = max(1, height // line_height(block.size))
-            pages[-1].append(Block(" ".join(lines[:fits]), block.size, block.colour, block.weight))
-            pages.append([])
-            lines = lines[fits:]
-            block = Block(" ".join(lines), block.size, block.colour, block.weight, block.after)
-            needed = len(lines) * line_height(block.size) + block.after
+            block, used = replace(block, text=" ".join(lines[fits:])), 0
         pages[-1].append(block)
-        used += needed
     return [page for page in pages if page] or [[]]
 
 
@@ -161,10 +162,13 @@ def pause(room: Room, language: str) -> None:
     )
     go_on = pill(word("continue", language), round(letter * 1.1), ACCENT, (255, 255, 255), ACCENT)
     leave = pill(word("leave", language), round(letter * 1.1), (214, 214, 214), MUTED, MUTED)
+    gap = round(0.8 * letter)
+    left = -(go_on.width + gap + leave.width) // 2
+    row = -round(text.height / 2 + 0.4 * letter)
     drawn = [
-        (room.pictures.once(text), 0, round(2.2 * letter)),
-        (room.pictures.once(go_on), -round(go_on.width / 2 + 0.6 * letter), -round(2.8 * letter)),
-        (room.pictures.once(leave), round(leave.width / 2 + 0.6 * letter), -round(2.8 * letter)),
+        (room.pictures.once(text), 0, round(2 * letter)),
+        (room.pictures.once(go_on), left + go_on.width // 2, row),
+        (room.pictures.once(leave), left + go_on.width + gap + leave.width // 2, row),
     ]
 
     def draw() -> None:

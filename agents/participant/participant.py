@@ -92,11 +92,6 @@ class Participant:
         self.said.append(sentence)
         self._say(sentence)
 
-    def synchronise(self, now_ms: float) -> None:
-        """Let the clock of :class:`Shown` and of onsets read ``now_ms`` now: the time since the start of the session. Without this it starts when the window
-        opens."""
-        self.open().synchronise(now_ms)
-
     def close(self) -> None:
         """Close the window."""
         if self._room is not None:

@@ -114,12 +114,8 @@ class Room:
     # -- the session's clock -------------------------------------------------------------------------------------------------------------------
 
     def ms(self, at: float) -> float:
-        """Seconds on PsychoPy's clock as ms from the start of the session."""
+        """Seconds on PsychoPy's clock as ms on the session's, which starts when the window opens."""
         return (at - self._zero) * 1000.0
-
-    def synchronise(self, now_ms: float) -> None:
-        """Let the session's clock read ``now_ms`` now."""
-        self._zero = self.window.now() - now_ms / 1000.0
 
     def clock_jump(self) -> float:
         """By how many ms PsychoPy's clock has moved against the monotonic clock of the system since the last call (the former follows corrections of the wall

@@ -25,9 +25,9 @@ def _end_with_parent() -> None:
 def virtual_screen(width: int = 1280, height: int = 1024) -> Iterator[str]:
     """Start Xvfb on a free display and point ``DISPLAY`` at it.
 
-    The screen stops with the ``with`` block; where PsychoPy was used meanwhile it stops when the process ends (in any way, also by ``kill -9``), because X clients cannot
-    outlive their display: PsychoPy and its keyboard stay connected to the first one they meet. For the same reason a process that uses PsychoPy has one virtual screen in
-    its life; a second call gives the same one again.
+    The screen stops with the ``with`` block. Where PsychoPy was used meanwhile it stops when the process ends (in any way, also by ``kill -9``): PsychoPy
+    and its keyboard stay connected to the first display that they meet, and no X client outlives its display. For the same reason a process that uses PsychoPy
+    has one virtual screen in its life; a second call gives the same one again.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _start(width: int, height: int) -> tuple[subprocess.Popen[bytes], str]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # an interrupt from the keyboard is for us, not for the screen
-        preexec_fn=_end_with_parent if sys.platform.startswith("linux") else None,  # noqa: PLW1509
+        preexec_fn=_end_with_parent if sys.platform.startswith("linux") else None,
     )
     os.close(writer)
     with os.fdopen(reader) as pipe:

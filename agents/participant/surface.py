@@ -36,7 +36,7 @@ class SurfaceView:
         self.letter_px = letter_px
         self._width = int(win.size[0])
         self.language = "en"
-        self._box = Rect(win, units="pix", width=1, height=1, fillColor=None, lineColor=None, colorSpace="rgb255", autoLog=False)
+        self._box: Any = Rect(win, units="pix", width=1, height=1, colorSpace="rgb255", autoLog=False)
 
     # -- places ----------------------------------------------------------------------------------------------------------------------------------
 
@@ -183,7 +183,9 @@ class SurfaceView:
         if given is not None and now - given[1] < 2 * ACKNOWLEDGE:
             region = next((region for region in surface.regions if region.value == given[0]), None)
             if region is not None:
-                self._outline(region, line=ACCENT, width=max(3.0, self.letter_px / 5), inset=0.04)
+                width = max(3.0, self.letter_px / 5)
+                self._outline(region, line=(255, 255, 255), width=width + 4, inset=0.04)  # to be seen on any colour
+                self._outline(region, line=ACCENT, width=width, inset=0.04)
             else:
                 chip = self._given(given[0])
                 self._pictures.draw(chip, 0, self.canvas_px / 2 + float(chip.size[1]))
