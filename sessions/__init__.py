@@ -2,6 +2,6 @@
 
 from .record import COLUMNS, find_sessions, read_responses, read_session
 from .runner import Runner, judge
-from .session import Request, Session, begin, reopen, same_trials
+from .session import Request, Session, begin, complete, reopen, same_trials
 
-__all__ = ["COLUMNS", "Request", "Runner", "Session", "begin", "find_sessions", "judge", "read_responses", "read_session", "reopen", "same_trials"]
+__all__ = ["COLUMNS", "Request", "Runner", "Session", "begin", "complete", "find_sessions", "judge", "read_responses", "read_session", "reopen", "same_trials"]

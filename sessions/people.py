@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from ..agents.protocol import Agent
@@ -72,27 +72,34 @@ class Hospitality:
         legends = dict.fromkeys(step.percept.ask.kind.legend("participant") for step in trial.steps if step.percept.ask is not None)
         self._page(paradigm.title, "\n\n".join([paradigm.instructions[self._language], *legends]))
 
-    async def practise(self, take: Take, done: Mapping[str, int]) -> None:
-        """Rounds of practice until the criterion is reached, or there were enough. Rounds that an earlier part of the session finished are not repeated."""
+    async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        """Rounds of practice until the criterion is reached, or there were enough.
+
+        Trials that an earlier part of the session finished (``earlier``: their scores) are not taken again, and count towards the criterion.
+        """
         practice = self._session.paradigm.practice
         if practice is None:
             return
         for round_ in range(1, practice.at_most + 1):
             planned = plan_practice(self._session.paradigm, self._session.seed, round_)
-            if all(trial_key(True, trial.trial) in done for trial in planned):
-                continue
-            self._page(self._texts["practice" if round_ == 1 else "again"], self._texts["practice_body" if round_ == 1 else "again_body"])
             right = asked = 0
+            announced = False
             for trial in planned:
-                self._rest(DEFAULT_INTERVAL_MS)
-                judged = await take(trial)
-                scores = [score["correct"] for one in judged for score in one.scores if score["correct_answer"] is not None]
-                right, asked = right + sum(scores), asked + len(scores)
-                if practice.feedback:
-                    text = self._texts["right"] if all(scores) else self._texts["some"].format(right=sum(scores), all=len(scores))
-                    self._page(self._texts["practice"], text)
+                scored = earlier.get(trial_key(True, trial.trial))
+                if scored is None:
+                    if not announced:
+                        self._page(self._texts["practice" if round_ == 1 else "again"], self._texts["practice_body" if round_ == 1 else "again_body"])
+                        announced = True
+                    self._rest(DEFAULT_INTERVAL_MS)
+                    scored = [score for one in await take(trial) for score in one.scores]
+                    if practice.feedback:
+                        self._page(self._texts["practice"], self._result(_items(scored)))
+                right, asked = right + sum(_items(scored)), asked + len(_items(scored))
             if practice.pass_ is None or (asked and right / asked >= practice.pass_):
                 return
+
+    def _result(self, items: Sequence[bool]) -> str:
+        return self._texts["right"] if all(items) else self._texts["some"].format(right=sum(items), all=len(items))
 
     def begin_main(self) -> None:
         """A page before the first ordinary trial."""
@@ -108,3 +115,8 @@ class Hospitality:
     def thanks(self) -> None:
         """The last page."""
         self._page(self._texts["thanks"], self._texts["thanks_body"])
+
+
+def _items(scores: Sequence[Mapping[str, Any]]) -> list[bool]:
+    """Which of the presented items were right; intrusions are no items."""
+    return [score["correct"] for score in scores if score["correct_answer"] is not None]

@@ -88,7 +88,7 @@ COLUMNS: tuple[Column, ...] = (
 """The declared columns; factors that are not among them follow as ``factor_<name>`` and further recorded values as ``record_<name>`` (type ``json``)."""
 
 #: factors and recorded values that are columns by themselves
-_OWN = {"set_size", "list_length", "retention_steps", "serial_position", "output_position"}
+OWN_COLUMNS = {"set_size", "list_length", "retention_steps", "serial_position", "output_position"}
 _SESSION_COLUMNS = (
     "session",
     "participant",
@@ -159,20 +159,24 @@ def read_events(folder: str | Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     events: list[dict[str, Any]] = []
-    # A kill may leave a half-written line; what is appended after it begins on a new line, so a damaged one may stand before a "resumed" event.
-    lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines, start=1):
+    damaged = 0
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if not line.strip():
             continue
         try:
             event = json.loads(line)
         except ValueError:
-            rest = next((one for one in lines[number:] if one.strip()), b"")
-            if rest and b'"resumed"' not in rest[:200]:
-                raise SpanLabError(f"{path}:{number} is damaged; restore the file from a copy, or remove this line to go on without it") from None
+            event = None
+        if not isinstance(event, dict) or "event" not in event:
+            damaged = damaged or number
             continue
-        if isinstance(event, dict):
-            events.append(event)
+        # A kill may leave a half-written line; what is appended after it begins on a new line, with "resumed".
+        if damaged and event["event"] != "resumed":
+            raise SpanLabError(
+                f"{path}:{damaged} is damaged; restore the file from a copy, or remove this line (its trial then counts as not finished, and is taken again)"
+            )
+        damaged = 0
+        events.append(event)
     return events
 
 
@@ -181,12 +185,29 @@ def trial_key(practice: bool, trial: int) -> str:
     return f"p{trial}" if practice else str(trial)
 
 
+def trials_left(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> int:
+    """How many planned trials (practice apart) are not finished."""
+    done = finished_trials(events)
+    return sum(trial_key(False, planned["trial"]) not in done for planned in session["plan"])
+
+
+def is_practice(key: str) -> bool:
+    """Whether events that name their trial so belong to practice."""
+    return key.startswith("p")
+
+
 def finished_trials(events: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """For every finished trial the attempt that counts (the first finished one)."""
+    """For every finished trial the attempt that counts: the first one of which every step is there."""
+    steps: dict[tuple[str, int], int] = {}
     done: dict[str, int] = {}
     for event in events:
-        if event.get("event") == "trial_end":
-            done.setdefault(event["trial"], event["attempt"])
+        attempt = (event.get("trial", ""), event.get("attempt", 0))
+        if event["event"] == "trial_start":
+            steps[attempt] = 0
+        elif event["event"] == "step" and attempt in steps:
+            steps[attempt] += 1
+        elif event["event"] == "trial_end" and steps.get(attempt) == event["steps"]:
+            done.setdefault(*attempt)
     return done
 
 
@@ -203,6 +224,8 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]
             continue
         if event["event"] == "trial_start":
             heads[key], rows[key] = event, []
+        elif key not in heads:
+            continue
         elif event["event"] == "step" and "ask" in event:
             rows[key] += [{**common, **_row(heads[key], event, score)} for score in event["scores"]]
         elif event["event"] == "step" and event.get("feedback"):
@@ -234,9 +257,9 @@ def _row(head: Mapping[str, Any], event: Mapping[str, Any], score: Mapping[str, 
         "dropped_frames": sum(one["dropped_frames"] for one in event["shown"]) if event.get("shown") else None,
     }
     for name, value in head["levels"].items():
-        row[name if name in _OWN else f"factor_{name}"] = value
+        row[name if name in OWN_COLUMNS else f"factor_{name}"] = value
     for name, value in event["record"].items():
-        row[name if name in _OWN else f"record_{name}"] = value
+        row[name if name in OWN_COLUMNS else f"record_{name}"] = value
     for name in ("serial_position", "output_position"):
         if score.get(name) is not None:
             row[name] = score[name]
@@ -244,16 +267,25 @@ def _row(head: Mapping[str, Any], event: Mapping[str, Any], score: Mapping[str, 
 
 
 def response_table(rows: Sequence[Mapping[str, Any]]) -> pyarrow.Table:
-    """Rows as a table: the declared columns in order, then ``factor_`` and ``record_`` columns by name."""
+    """Rows as a table: the declared columns in order, then ``factor_`` and ``record_`` columns by name.
+
+    Raises
+    ------
+    SpanLabError
+        when a value does not fit its column.
+    """
     import pyarrow
 
     types = {"string": pyarrow.string(), "integer": pyarrow.int64(), "number": pyarrow.float64(), "boolean": pyarrow.bool_(), "json": pyarrow.string()}
     extra = sorted({name for row in rows for name in row} - {column.name for column in COLUMNS})
     columns = [*COLUMNS, *(Column(name, "json", "") for name in extra)]
-    arrays = [
-        pyarrow.array([_json_cell(row.get(column.name)) if column.type == "json" else row.get(column.name) for row in rows], types[column.type])
-        for column in columns
-    ]
+    arrays = []
+    for column in columns:
+        cells = [_json_cell(row.get(column.name)) if column.type == "json" else row.get(column.name) for row in rows]
+        try:
+            arrays.append(pyarrow.array(cells, types[column.type]))
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+            raise SpanLabError(f"the column {column.name} of the record takes values of type {column.type} only: {error}") from None
     return pyarrow.table(arrays, names=[column.name for column in columns])
 
 
@@ -262,7 +294,13 @@ def _json_cell(value: Any) -> str | None:
 
 
 def write_responses(folder: str | Path) -> pyarrow.Table:
-    """Write ``responses.parquet`` and ``responses.csv`` from the session's events; each appears whole or not at all."""
+    """Write ``responses.parquet`` and ``responses.csv`` from the session's events; each appears whole or not at all.
+
+    Raises
+    ------
+    SpanLabError
+        when the session cannot be read, or the tables cannot be written.
+    """
     import pyarrow.csv
     import pyarrow.parquet
 
@@ -270,8 +308,12 @@ def write_responses(folder: str | Path) -> pyarrow.Table:
     table = response_table(response_rows(read_session(folder), read_events(folder)))
     for name, write in (("responses.csv", pyarrow.csv.write_csv), ("responses.parquet", pyarrow.parquet.write_table)):
         partial = folder / f".{name}.part"
-        write(table, partial)
-        partial.replace(folder / name)
+        try:
+            write(table, partial)
+            partial.replace(folder / name)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise SpanLabError(f"cannot write {folder / name}: {error}; make room, or see to the disk") from None
     return table
 
 

@@ -7,10 +7,12 @@ import os
 import queue
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..errors import SpanLabError
+from .disk import sync_folder
 
 _STOP = object()
 
@@ -23,21 +25,23 @@ class Recorder:
     Raises
     ------
     SpanLabError
-        from any call, when the disk refuses; nothing that was committed is lost.
+        from any call, when the disk refuses or an event is not fit for JSON; nothing that was committed is lost.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "events.jsonl"
         try:
-            # A kill may have cut the last line: what follows begins on a line of its own.
-            cut = self.path.exists() and self.path.stat().st_size > 0 and not self.path.read_bytes().endswith(b"\n")
-            self._file = self.path.open("ab")
-            if cut:
-                self._file.write(b"\n")
+            self._file = self.path.open("ab+")
+            if self._file.tell():
+                # A kill may have cut the last line: what follows begins on a line of its own.
+                self._file.seek(-1, os.SEEK_END)
+                if self._file.read(1) != b"\n":
+                    self._file.write(b"\n")
+            sync_folder(folder)
         except OSError as error:
-            raise SpanLabError(f"cannot write {self.path}: {error.strerror or error}; choose another folder with --data") from None
+            raise SpanLabError(f"cannot write {self.path}: {error.strerror or error}") from None
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._failure: OSError | None = None
+        self._failure = ""
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
 
@@ -46,16 +50,23 @@ class Recorder:
             item = self._queue.get()
             if item is _STOP:
                 return
-            try:
-                if isinstance(item, threading.Event):
-                    self._file.flush()
-                    os.fsync(self._file.fileno())
-                elif self._failure is None:
-                    self._file.write(json.dumps(item, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n")
-            except OSError as error:
-                self._failure = self._failure or error
+            # After a failure nothing more is written: the file stays the beginning of what happened, without holes.
+            if not self._failure:
+                try:
+                    self._put(item)
+                except OSError as error:
+                    self._failure = f"cannot write {self.path}: {error.strerror or error}; make room, or see to the disk"
+                except (TypeError, ValueError) as error:
+                    self._failure = f"what the agent gave cannot be recorded ({error}); this is a fault of the agent"
             if isinstance(item, threading.Event):
                 item.set()
+
+    def _put(self, item: Any) -> None:
+        if isinstance(item, threading.Event):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        else:
+            self._file.write(json.dumps(item, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n")
 
     def write(self, event: Mapping[str, Any]) -> None:
         """Queue one event."""
@@ -70,21 +81,17 @@ class Recorder:
         self._check()
 
     def _check(self) -> None:
-        if self._failure is not None:
-            error = self._failure
-            raise SpanLabError(
-                f"cannot write {self.path}: {error.strerror or error}. The finished trials are safe; make room, then: spanlab resume {self.path.parent}"
-            )
+        if self._failure:
+            raise SpanLabError(self._failure)
 
     def close(self) -> None:
-        """Write what is left and close the file."""
+        """Write what is left, as far as the disk takes it, and close the file."""
         if self._thread.is_alive():
-            done = threading.Event()
-            self._queue.put(done)
-            done.wait()
+            self._queue.put(threading.Event())
             self._queue.put(_STOP)
             self._thread.join()
-            self._file.close()
+            with suppress(OSError):  # the failure that lost it was reported by write or commit
+                self._file.close()
 
 
 class TrialJournal:

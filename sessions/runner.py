@@ -11,8 +11,9 @@ from ..agents.protocol import PEOPLE, Agent, Briefing, Response
 from ..errors import SpanLabError
 from ..paradigms import Ask, Percept, PlannedTrial, Step, Trial, Truth, Verdict, compile_trial
 from ..paradigms.identity import digest
+from .disk import only_writer
 from .people import Hospitality
-from .record import finished_trials, read_events, trial_key, write_responses
+from .record import finished_trials, is_practice, read_events, trial_key, write_responses
 from .recorder import Recorder, TrialJournal
 from .session import Session, settings_of, utc_now, write_info
 
@@ -61,18 +62,8 @@ class Runner:
         self.session, self.agent, self.now = session, agent, now
         self.progress: Progress = progress or (lambda done, total: None)
         self._person = agent.kind in PEOPLE
-        events = read_events(session.folder)
-        self._done = finished_trials(events)
-        self._attempts: dict[str, int] = {}
-        self._replies: dict[str, list[Mapping[str, Any]]] = {}
-        for event in events:
-            if event.get("event") == "trial_start":
-                self._attempts[event["trial"]] = event["attempt"]
-            elif event.get("event") == "reply":
-                self._replies.setdefault(event["trial"], []).append(event["reply"])
-        self._resumed = bool(events)
+        self._apparatus_noted = False
         self._check_agent()
-        self.recorder = Recorder(session.folder)
 
     def _check_agent(self) -> None:
         info, settings = self.session.info, settings_of(self.agent)
@@ -87,10 +78,33 @@ class Runner:
         Raises
         ------
         SpanLabError
-            what an agent or the disk reports; everything up to the last finished trial is safe then.
+            what an agent or the disk reports, and when another process is running the session; everything up to the last finished trial is safe then.
         """
+        with only_writer(self.session.folder):
+            events = read_events(self.session.folder)
+            self._take_up(events)
+            self.recorder = Recorder(self.session.folder)
+            self._record_all(resumed=bool(events))
+            write_responses(self.session.folder)
+
+    def _take_up(self, events: Sequence[Mapping[str, Any]]) -> None:
+        """What an earlier part of the session has left: finished trials, attempts, practice scores, replies that were paid for."""
+        self._done = finished_trials(events)
+        self._attempts: dict[str, int] = {}
+        self._replies: dict[str, list[Mapping[str, Any]]] = {}
+        self._practised: dict[str, list[Mapping[str, Any]]] = {key: [] for key in self._done if is_practice(key)}
+        for event in events:
+            key = event.get("trial", "")
+            if "attempt" in event:
+                self._attempts[key] = max(event["attempt"], self._attempts.get(key, 0))
+            if event["event"] == "reply":
+                self._replies.setdefault(key, []).append(event["reply"])
+            elif key in self._practised and event["attempt"] == self._done[key]:
+                self._practised[key] += event.get("scores", [])
+
+    def _record_all(self, resumed: bool) -> None:
         try:
-            self.recorder.write({"event": "resumed" if self._resumed else "session_start", "at": self.now()})
+            self.recorder.write({"event": "resumed" if resumed else "session_start", "at": self.now()})
             self.recorder.commit()
             asyncio.run(self._run())
             self.recorder.write({"event": "session_end", "at": self.now()})
@@ -103,7 +117,6 @@ class Runner:
             close = getattr(self.agent, "close", None)
             if close is not None:
                 close()
-        write_responses(self.session.folder)
 
     def _note_end(self, error: BaseException) -> None:
         try:
@@ -115,9 +128,11 @@ class Runner:
 
     async def _run(self) -> None:
         try:
-            await self._take_all()
+            try:
+                await self._take_all()
+            finally:
+                self._note_apparatus()
         finally:
-            self._note_apparatus()
             aclose = getattr(self.agent, "aclose", None)
             if aclose is not None:
                 await aclose()
@@ -127,7 +142,7 @@ class Runner:
         if hospitality is not None:
             hospitality.welcome()
             if self.session.info["practice"]:
-                await hospitality.practise(self.take, self._done)
+                await hospitality.practise(self.take, self._practised)
             hospitality.begin_main()
         pending = [planned for planned in self.session.plan if trial_key(False, planned.trial) not in self._done]
         self._count = len(self.session.plan) - len(pending)
@@ -149,9 +164,9 @@ class Runner:
         self.progress(self._count, len(self.session.plan))
 
     def _note_apparatus(self) -> None:
-        apparatus = getattr(self.agent, "apparatus", None)
-        if apparatus is not None:
-            write_info(self.session.folder, {**self.session.info, "apparatus": apparatus()})
+        found = self.agent.apparatus() if hasattr(self.agent, "apparatus") else {}  # type: ignore[attr-defined]
+        if found:
+            write_info(self.session.folder, {**self.session.info, "apparatus": found})
 
     async def _concurrently(self, pending: Sequence[PlannedTrial], limit: int) -> None:
         places = asyncio.Semaphore(limit)
@@ -186,12 +201,14 @@ class Runner:
                 for step, response in zip(self._steps(trial), responses, strict=True):
                     log.step(step, step.percept, response)
                 log.flush()
-                self._finish(key, attempt, commit=False)
+                self._finish(key, attempt, len(responses))
             self.recorder.commit()
+            self._first_is_over()
             for planned, _ in compiled:
                 if all(planned is not other for other, _ in together):
                     await self.take(planned)
                 self._tell()
+            await asyncio.sleep(0)
 
     def compile(self, planned: PlannedTrial) -> Trial:
         """The trial that was planned."""
@@ -228,11 +245,15 @@ class Runner:
         )
         return key, attempt
 
-    def _finish(self, key: str, attempt: int, commit: bool = True) -> None:
-        self.recorder.write({"event": "trial_end", "trial": key, "attempt": attempt})
-        if commit:
-            self.recorder.commit()
+    def _finish(self, key: str, attempt: int, steps: int) -> None:
+        self.recorder.write({"event": "trial_end", "trial": key, "attempt": attempt, "steps": steps})
         self._done[key] = attempt
+
+    def _first_is_over(self) -> None:
+        """After the first trial it is known what the agent really works with; a kill must not lose that."""
+        if not self._apparatus_noted:
+            self._apparatus_noted = True
+            self._note_apparatus()
 
     async def take(self, planned: PlannedTrial) -> list[Judged]:
         """Take one trial, step by step, and record it; what was answered comes back."""
@@ -258,7 +279,10 @@ class Runner:
         if hasattr(mind, "finish"):
             mind.finish()
         log.flush()
-        self._finish(key, attempt)
+        self._finish(key, attempt, len(steps))
+        self.recorder.commit()
+        self._first_is_over()
+        await asyncio.sleep(0)  # Ctrl-C is noticed here, also when an agent never waits for anything
         return judged
 
 

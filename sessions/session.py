@@ -15,9 +15,10 @@ from typing import Any
 
 from ..agents.protocol import PEOPLE, Agent
 from ..errors import SpanLabError
-from ..paradigms import Generator, Paradigm, PlannedTrial, compile_trial, load_paradigm, paradigm_from_data
+from ..paradigms import Generator, Paradigm, PlannedTrial, Trial, compile_trial, load_paradigm, paradigm_from_data
 from ..paradigms.identity import digest
-from .record import FORMAT_VERSION, read_session
+from .disk import only_writer, sync_folder
+from .record import FORMAT_VERSION, OWN_COLUMNS, read_events, read_session, trials_left, write_responses
 
 _PACKAGES = ("numpy", "pillow", "psychopy", "torch", "openai")
 
@@ -138,7 +139,32 @@ def _try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], req
     for planned in plan:
         if agent.kind in PEOPLE or planned.levels not in seen:
             seen.append(planned.levels)
-            compile_trial(paradigm, planned.levels, planned.seed, request.generator)
+            _check_recorded(compile_trial(paradigm, planned.levels, planned.seed, request.generator))
+
+
+def _check_recorded(trial: Trial) -> None:
+    """Whether the values that steps record fit the declared columns that they are for."""
+    for step in trial.steps:
+        for name, value in step.truth.record.items():
+            if name in OWN_COLUMNS and value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+                raise SpanLabError(f"{trial.paradigm}: the column {name} takes whole numbers; phase '{step.percept.phase}' records {value!r} there")
+
+
+def complete(folder: str | Path) -> bool:
+    """Whether nothing is left to do in a session. A response table that a kill has prevented is made up for.
+
+    Raises
+    ------
+    SpanLabError
+        when the session cannot be read, is running, or the table cannot be written.
+    """
+    folder = Path(folder)
+    if trials_left(read_session(folder), read_events(folder)):
+        return False
+    if not all((folder / name).exists() for name in ("responses.csv", "responses.parquet")):
+        with only_writer(folder):
+            write_responses(folder)
+    return True
 
 
 def reopen(folder: str | Path) -> Session:
@@ -183,6 +209,7 @@ def write_info(folder: Path, info: Mapping[str, Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(folder / "session.json")
+        sync_folder(folder)
     except OSError as error:
         raise SpanLabError(f"cannot write {folder / 'session.json'}: {error.strerror or error}") from None
 
@@ -199,6 +226,7 @@ def _new_folder(data: Path, stem: str) -> Path:
                 (data / name).mkdir()
             except FileExistsError:
                 continue
+            sync_folder(data)
             return data / name
     except OSError as error:
         raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
