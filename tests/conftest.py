@@ -1,6 +1,6 @@
 """What every test may count on: a home of its own for PsychoPy, and a screen that is not the user's.
 
-* ``HOME`` points at a temporary folder (PsychoPy writes ``~/.psychopy3``); the real one is in ``REAL_HOME``.
+* ``HOME`` points at a temporary folder (PsychoPy writes ``~/.psychopy3``); the real one is in ``REAL_HOME``, and caches stay where they are.
 * ``DISPLAY`` is unset: without the ``screen`` fixture, a test runs as on a machine without a display, also on a desktop.
 * ``screen`` starts one Xvfb per test process and sets ``DISPLAY`` for the test, so windows of parallel processes never see each other's keys.
 """
@@ -29,8 +29,8 @@ def _private_home() -> None:
     atexit.register(lambda: os.getpid() == owner and shutil.rmtree(home, ignore_errors=True))
     os.environ["HOME"] = home
     os.environ["PSYCHOPYNOPACKAGES"] = "1"  # else PsychoPy rewrites PYTHONPATH and PATH
-    # matplotlib (imported by PsychoPy) builds its font cache once and not per process
-    os.environ.setdefault("MPLCONFIGDIR", str(Path(tempfile.gettempdir()) / f"spanlab-matplotlib-{os.getuid() if hasattr(os, 'getuid') else 0}"))
+    # what can be fetched or made again (fonts, shaders, the scripted chat server) is kept over runs
+    os.environ.setdefault("XDG_CACHE_HOME", str(Path(os.environ["REAL_HOME"]) / ".cache"))
 
 
 _private_home()

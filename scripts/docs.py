@@ -1,0 +1,135 @@
+"""Fills the generated parts of the documentation from the code, where keys, parameters and columns are declared.
+
+    python scripts/docs.py            rewrites them
+    python scripts/docs.py --check    says which are out of date, and exits with 1 when there are any
+
+A generated part stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+ROOT = Path(__file__).resolve().parent.parent
+_PART = re.compile(r"(<!-- begin (?P<name>[a-z_ ]+) -->\n).*?(<!-- end (?P=name) -->)", re.DOTALL)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in line) + " |\n" for line in lines)
+
+
+def columns() -> str:
+    from spanlab.sessions.record import COLUMNS
+
+    rows = [
+        (f"`{column.name}`", column.type + (f" ({column.unit})" if column.unit else ""), "measured" if column.measured else "", column.meaning)
+        for column in COLUMNS
+    ]
+    return table(("column", "type", "", "meaning"), rows)
+
+
+def keys(declared: dict[str, str]) -> str:
+    return table(("key", "meaning"), [(f"`{key}`", meaning) for key, meaning in declared.items()])
+
+
+def fields(model: type[BaseModel]) -> str:
+    """The keys of a part of a paradigm file."""
+    rows = []
+    for name, field in model.model_fields.items():
+        default = "required" if field.is_required() else _written(field.get_default(call_default_factory=True))
+        rows.append((f"`{field.alias or name}`", default, field.description or ""))
+    return table(("key", "default", "meaning"), rows)
+
+
+def _written(value: Any) -> str:
+    if value is None or value in ({}, []) or isinstance(value, BaseModel):
+        return ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def components(registry: Any) -> str:
+    """Every component of a registry with its parameters."""
+    from spanlab.components import describe
+
+    parts = []
+    for component in describe(registry):
+        text = f"### `{component.name}`\n\n{component.summary}\n"
+        if component.shorthand:
+            text += f"A bare value sets `{component.shorthand}`.\n"
+        rows = [
+            (f"`{one.name}`", one.type, "required" if one.required else "" if one.default is None else f"`{one.default}`", one.help)
+            for one in component.parameters
+        ]
+        parts.append(text + ("\n" + table(("parameter", "type", "default", "meaning"), rows) if rows else ""))
+    return "\n".join(parts)
+
+
+def functions() -> str:
+    from spanlab.paradigms.expressions import FUNCTIONS
+
+    return ", ".join(f"`{name}`" for name in sorted(FUNCTIONS)) + "\n"
+
+
+def agents() -> str:
+    from spanlab.agents.specs import KINDS
+
+    return table(("agent", "who it is"), [(f"`{name}`", meaning) for name, meaning in KINDS.items()])
+
+
+def generators() -> dict[str, Callable[[], str]]:
+    """Every generated part by its name."""
+    from spanlab.paradigms import RESPONSES, SAMPLERS, schema, steps
+    from spanlab.paradigms.network_view import NetworkView
+    from spanlab.stimuli import STIMULI
+
+    return {
+        "columns": columns,
+        "agents": agents,
+        "functions": functions,
+        "head": lambda: fields(schema.Head),
+        "source": lambda: fields(schema.Source),
+        "practice": lambda: fields(schema.Practice),
+        "session design": lambda: fields(schema.SessionDesign),
+        "dataset design": lambda: fields(schema.DatasetDesign),
+        "network": lambda: fields(NetworkView),
+        "step keys": lambda: keys(steps.STEP_KEYS),
+        "display keys": lambda: keys(steps.DISPLAY_KEYS),
+        "ask keys": lambda: keys(steps.ASK_KEYS),
+        "stimuli": lambda: components(STIMULI),
+        "samplers": lambda: components(SAMPLERS),
+        "responses": lambda: components(RESPONSES),
+    }
+
+
+def filled(text: str, parts: dict[str, Callable[[], str]]) -> str:
+    """``text`` with every generated part made anew."""
+    return _PART.sub(lambda match: match[1] + parts[match["name"]]() + match[3], text)
+
+
+def main(arguments: list[str]) -> int:
+    parts, stale, seen = generators(), [], set()
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = path.read_text(encoding="utf-8")
+        seen |= {match["name"] for match in _PART.finditer(text)}
+        new = filled(text, parts)
+        if new != text:
+            stale.append(path.name)
+            if "--check" not in arguments:
+                path.write_text(new, encoding="utf-8")
+    if unused := set(parts) - seen:
+        print(f"generated, and in no document: {', '.join(sorted(unused))}")
+    if stale:
+        print(("out of date: " if "--check" in arguments else "rewritten: ") + ", ".join(stale))
+    return 1 if unused or (stale and "--check" in arguments) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
