@@ -297,7 +297,8 @@ def _run(session: Session, agent: Agent) -> None:
 def replay(
     paradigm: Annotated[str | None, typer.Argument(help="name in the library, or a YAML file; not needed with --like", metavar="[PARADIGM]")] = None,
     agent: Annotated[
-        list[str] | None, typer.Option("--agent", help="who takes the trials, such as ideal, network:laptop or chat:MODEL; may be repeated", metavar="SPEC")
+        list[str] | None,
+        typer.Option("--agent", help="who takes the trials, such as ideal, network:laptop, chat:MODEL or recorded:SESSION; may be repeated", metavar="SPEC"),
     ] = None,
     trials: TrialsOption = None,
     seed: SeedOption = 1,
@@ -312,7 +313,6 @@ def replay(
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
 ) -> None:
     """A session with a machine: the same trials, step by step."""
-    from .agents.specs import make_agent
     from .sessions import Request, same_trials
 
     if not agent:
@@ -333,16 +333,18 @@ def replay(
         loaded, plan = _plan(paradigm, seed, set_, trials, design)
         request = Request(seed=seed, generator=_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
     for spec in agent:
-        taker = make_agent(spec, seed, chat=parse_settings(chat))
+        taker = _machine(spec, request.seed, parse_settings(chat))
         _run(_begin(data, loaded, taker, plan, request), taker)
 
 
 @app.command()
 def resume(session: Annotated[Path, typer.Argument(help="folder of an unfinished session", metavar="SESSION")]) -> None:
     """Go on with a session that was interrupted, at the next trial."""
-    from .agents.specs import make_agent
-    from .sessions import reopen
+    from .sessions import complete, reopen
 
+    if complete(session):
+        print(f"nothing to do: every trial of {session} is finished")
+        return
     opened = reopen(session)
     kind, settings = opened.info["agent_kind"], opened.info["agent_settings"]
     if kind in ("participant", "simulated"):
@@ -351,8 +353,18 @@ def resume(session: Annotated[Path, typer.Argument(help="folder of an unfinished
         agent = _person(observer, opened.seed, settings.get("speed", 1.0), window)
     else:
         chat = {name: value for name, value in settings.items() if name not in ("model", "endpoint")} if kind == "chat" else None
-        agent = make_agent(opened.info["agent"], opened.seed, chat=chat)
+        agent = _machine(opened.info["agent"], opened.seed, chat)
     _run(opened, agent)
+
+
+def _machine(spec: str, seed: int, chat: dict[str, Any] | None) -> Agent:
+    if spec.startswith("recorded:"):
+        from .sessions.replaying import recorded_agent
+
+        return recorded_agent(spec)
+    from .agents.specs import make_agent
+
+    return make_agent(spec, seed, chat=chat)
 
 
 @app.command()

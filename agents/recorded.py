@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..errors import SpanLabError
@@ -18,13 +18,15 @@ class Recorded:
     ----------
     name : such as ``recorded:data/vsr-capacity-s1``
     trials : for each recorded trial its percepts and its responses (one per question, in order)
+    settings : where the answers come from, for the record
     """
 
     kind: ClassVar[str] = "recorded"
     oracle: ClassVar[bool] = False
 
-    def __init__(self, name: str, trials: Iterable[tuple[Sequence[Percept], Sequence[Response]]]) -> None:
+    def __init__(self, name: str, trials: Iterable[tuple[Sequence[Percept], Sequence[Response]]], settings: Mapping[str, Any] | None = None) -> None:
         self.name = name
+        self._settings = dict(settings or {})
         self._answers: dict[str, list[Response]] = {}
         for percepts, responses in trials:
             seen = hashlib.sha256()
@@ -38,7 +40,7 @@ class Recorded:
         return RecordedMind(self)
 
     def settings(self) -> dict[str, Any]:
-        return {}
+        return dict(self._settings)
 
     def recall(self, seen: str) -> Response:
         """The next recorded answer to what was seen.

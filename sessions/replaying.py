@@ -1,0 +1,66 @@
+"""Sessions as agents: what was answered in a recorded session, to be given again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..agents.protocol import Response
+from ..agents.recorded import Recorded
+from ..errors import SpanLabError
+from ..paradigms import Percept, compile_trial
+from .record import finished_trials, is_practice, read_events
+from .session import Session, same_trials
+
+#: ``recorded:SESSION`` names a recorded session as an agent
+PREFIX = "recorded:"
+
+
+def recorded_agent(name: str) -> Recorded:
+    """The agent that gives the answers of a recorded session, practice apart.
+
+    Parameters
+    ----------
+    name : ``recorded:`` and the session's folder
+
+    Raises
+    ------
+    SpanLabError
+        when that is no session, or no trial of it is finished.
+    """
+    folder = Path(name.removeprefix(PREFIX))
+    if not name.removeprefix(PREFIX):
+        raise SpanLabError("which session? Name its folder after the colon, such as recorded:data/vsr-capacity-s1")
+    session = same_trials(folder)
+    trials = list(_trials(session, read_events(folder)))
+    if not trials:
+        raise SpanLabError(f"{folder} holds no finished trial, so there are no answers to give again")
+    info = session.info
+    settings = {key: info[key] for key in ("session", "agent_kind", "agent", "agent_settings_hash", "participant", "created")}
+    return Recorded(name, trials, {f"recorded_{key}": value for key, value in settings.items()})
+
+
+def _trials(session: Session, events: list[dict[str, Any]]) -> Iterator[tuple[list[Percept], list[Response]]]:
+    """What machines see of each finished trial, and what was answered."""
+    done = finished_trials(events)
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for event in events:
+        key = event.get("trial", "")
+        if done.get(key) == event.get("attempt") and not is_practice(key):
+            if event["event"] == "trial_start":
+                lines[key] = [event]
+            elif event["event"] == "step" and key in lines:
+                lines[key].append(event)
+    for start, *steps in lines.values():
+        trial = compile_trial(session.paradigm, start["levels"], start["seed"], session.info["generator"])
+        shown = {line["step"]: line for line in steps}
+        percepts = [
+            step.shown_after(shown[step.index + 1].get("feedback", "missed")) for step in trial.steps if step.index + 1 in shown and step.percept.model_step
+        ]
+        yield percepts, [_response(line) for line in steps if "ask" in line]
+
+
+def _response(line: Mapping[str, Any]) -> Response:
+    value = line["value"]
+    return Response(tuple(value) if isinstance(value, list) else value, line["rt_ms"], line["raw"], line["outcome"], line["notes"])
