@@ -95,6 +95,8 @@ class NetworkAgent:
         for row, trial in enumerate(percepts):
             steps[row, : len(trial)] = index[start : start + len(trial)]
             start += len(trial)
+        if not len(store):  # trials without a step that machines see
+            return [[None] * len(trial) for trial in trials]
         with torch.inference_mode():
             seen = self.network.eye(torch.from_numpy(store.frames()))
             logits = self.network(seen.at(torch.from_numpy(steps)), views[0].task)[0].numpy()

@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ...components import nearest
 from ...errors import ParadigmError, SpanLabError
 from ...paradigms import yaml_text
 from ...paradigms.identity import MAX_MASTER_SEED, canonical
 from ...paradigms.problems import validated
-from .settings import ModelSettings
+from .settings import DelayLine, ModelSettings
 
 Count = Annotated[int, Field(ge=1, le=100_000_000)]
 Positive = Annotated[float, Field(gt=0)]
@@ -86,12 +87,29 @@ def read_config(path: str | Path) -> TrainingConfig:
     path = Path(path)
     if not path.is_file():
         raise SpanLabError(
-            f"there is no training config at {path}; docs/networks.md describes one, and the config of the network that ships lies beside its checkpoint"
+            f"there is no training config at {path}; write one (keys with values, beginning with 'name: NAME'), or start from the one that ships: "
+            "agents/network/checkpoints/laptop.yaml"
         )
     document = yaml_text.read(path)
     if not isinstance(document.data, dict):
         raise ParadigmError([document.problem((), "expected a training config (keys with values, beginning with 'name: NAME')")])
     config, found = validated(TrainingConfig, document.data)
     if found or not isinstance(config, TrainingConfig):
-        raise ParadigmError([document.problem(place, message) for place, message in found])
+        raise ParadigmError([document.problem(place, _with_hint(place, message)) for place, message in found])
     return config
+
+
+#: the declared keys of each part of a config, by the way to it
+_PARTS: dict[tuple[str, ...], type[BaseModel]] = {
+    ("tasks",): TaskConfig,
+    ("rate",): RateConfig,
+    ("check",): CheckConfig,
+    ("model",): ModelSettings,
+    ("model", "delay_line"): DelayLine,
+}
+
+
+def _with_hint(place: yaml_text.YamlPath, message: str) -> str:
+    """The message about an unknown key inside a part, with the nearest of that part's keys."""
+    part = _PARTS.get(tuple(key for key in place[:-1] if isinstance(key, str)))
+    return f"unknown key '{place[-1]}'{nearest(place[-1], part.model_fields)}" if part and message.startswith("unknown key") else message

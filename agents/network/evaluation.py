@@ -40,7 +40,8 @@ class Row:
     blind: float
 
     def as_json(self) -> dict[str, Any]:
-        return {key: round(value, 4) if isinstance(value, float) else value for key, value in asdict(self).items()}
+        values = asdict(self)
+        return {key: (round(value, 4) if value == value else None) if isinstance(value, float) else value for key, value in values.items()}
 
 
 def evaluate(network: Network, pool: Pool, frames: np.ndarray, training: Pool | None = None) -> list[Row]:

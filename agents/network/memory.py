@@ -102,7 +102,8 @@ class Lstm(Memory):
         bias = weights["bias_ih_l0"]
         for gate, value in (("input", 2.0), ("forget", -2.0), ("output", 2.0)):
             self._gate(gate, bias)[:end] = value
-        self._gate("forget", bias)[end:] = 5.0
+        self._gate("input", bias)[end:] = -1.0
+        self._gate("forget", bias)[end:] = 4.0
 
     def initial(self, batch: int, like: Tensor) -> State:
         zeros: Any = like.new_zeros(1, batch, self.hidden)

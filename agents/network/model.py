@@ -25,11 +25,13 @@ class Seen(NamedTuple):
     summary : (n, settings.summary): the whole frame, from the retina
     overview : (n, settings.code): the whole frame at low resolution
     glimpses : (n, settings.windows ** 2, settings.code): the windows at full resolution, row by row
+    context : (n, settings.context): what kind of frame it is, from overview and glimpses
     """
 
     summary: Tensor
     overview: Tensor
     glimpses: Tensor
+    context: Tensor
 
     def at(self, index: Tensor) -> Seen:
         """The frames with these numbers, in the shape of ``index``."""
@@ -96,6 +98,8 @@ class Eye(nn.Module):
         self.filters = nn.Conv2d(3, settings.filters, self.side, stride=self.side)
         self.code = nn.Linear(settings.filters, settings.code)
         self.code_norm = nn.LayerNorm(settings.code, elementwise_affine=False)
+        self.context = nn.Linear((self.windows**2 + 1) * settings.code, settings.context)
+        self.context_norm = nn.LayerNorm(settings.context)
 
     def forward(self, frames: Tensor) -> Seen:
         """``frames``: uint8 (n, 32, 32, 3); scaled to 0..1 here, and centred."""
@@ -104,7 +108,8 @@ class Eye(nn.Module):
         fine = functional.interpolate(pixels, size=(self.windows * self.side, self.windows * self.side), mode="bilinear")
         found = torch.cat([self.filters(whole).flatten(2), self.filters(fine).flatten(2)], 2).transpose(1, 2)
         codes = self.code_norm(self.code(functional.relu(found)))
-        return Seen(self.summary(self.retina(frames)), codes[:, 0], codes[:, 1:])
+        context = functional.relu(self.context_norm(self.context(codes.flatten(1))))
+        return Seen(self.summary(self.retina(frames)), codes[:, 0], codes[:, 1:], context)
 
 
 class Network(nn.Module):
@@ -124,12 +129,15 @@ class Network(nn.Module):
         self.task_embedding = nn.Embedding(len(self.tasks), settings.embedding)
         self.memory = memory(settings, settings.summary + settings.code + settings.embedding)
         # Which part of the state matters depends on what is seen now: the gate opens and closes units for the read-out, the state itself is left alone.
-        self.gate = nn.Linear(settings.summary, settings.hidden)
+        self.gate = nn.Linear(settings.context, settings.hidden)
         matches = settings.windows**2 if settings.match else 0
         if settings.match:
             self.template = nn.Linear(settings.hidden, settings.code)
             self.template_norm = nn.LayerNorm(settings.code, elementwise_affine=False)
             self.match_scale = nn.Parameter(torch.tensor(5.0))
+            if settings.start == "delay_line":  # a template starts out as something that was seen, not as a sum over the trial
+                with torch.no_grad():
+                    self.template.weight[:, settings.delay_line.slots * settings.delay_line.width :] *= 0.1
         self.heads = nn.ModuleDict({task: nn.Linear(settings.hidden + matches, size) for task, size in self.tasks.items()})
         with torch.no_grad():
             for task, size in self.tasks.items():
@@ -168,7 +176,7 @@ class Network(nn.Module):
         name = self.task_embedding(row).expand(batch, steps, -1)
         before = self.initial(batch) if state is None else state
         held, after = self.memory(torch.cat([seen.overview, seen.summary, name], -1), before)
-        held = held * torch.sigmoid(self.gate(functional.relu(seen.summary)))
+        held = held * torch.sigmoid(self.gate(seen.context))
         features = [held]
         if self.settings.match:
             template = self.template_norm(self.template(held))

@@ -98,7 +98,7 @@ class _Run:
         log = folder / f"{config.name}.log.jsonl"
         if resume:
             self.state = read_state(self.state_file, config.hash, self.network, self.optimizer)
-        elif self.state_file.exists() or self.weights_file.exists() or log.exists():
+        elif self.state_file.exists() or self.weights_file.exists():
             raise SpanLabError(f"{folder} already holds a training run called {config.name}; go on with it (--resume), or move it away to begin anew")
         self._wall, self._cpu = time.monotonic(), time.process_time()
         self.journal = Journal(log, keep_until=self.state.step if resume else None)

@@ -1,0 +1,185 @@
+"""Networks as agents: stepping and batches agree, answers are allowed ones, and a network that cannot take a paradigm says so."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from spanlab.agents.network import ModelSettings, NetworkAgent  # noqa: E402
+from spanlab.agents.network.checkpoint import TrainedOn, save, shipped  # noqa: E402
+from spanlab.agents.network.data import make_pool  # noqa: E402
+from spanlab.agents.network.evaluation import evaluate, mean_accuracy  # noqa: E402
+from spanlab.agents.network.frames import FrameStore  # noqa: E402
+from spanlab.agents.network.memory import ARCHITECTURES  # noqa: E402
+from spanlab.agents.network.model import build  # noqa: E402
+from spanlab.agents.protocol import Briefing, Response  # noqa: E402
+from spanlab.errors import SpanLabError  # noqa: E402
+from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, list_paradigms, load_paradigm  # noqa: E402
+from spanlab.stimuli.pixels import network_frames  # noqa: E402
+
+NETWORKED = [name for name in list_paradigms() if load_paradigm(name).network is not None]
+SMALL = {"hidden": 96, "components": 48, "summary": 32, "filters": 16, "code": 8, "embedding": 4, "delay_line": {"slots": 4, "width": 8}}
+
+
+def briefing_of(paradigm: Paradigm) -> Briefing:
+    return Briefing(paradigm.name, paradigm.title, "en", paradigm.instructions["en"], (), paradigm.network)
+
+
+def trials_of(paradigm: Paradigm, seeds: range) -> list[Trial]:
+    return [compile_trial(paradigm, levels, seed) for levels in paradigm.combinations() for seed in seeds]
+
+
+def percepts_of(trials: list[Trial]) -> list[list[Percept]]:
+    return [[step.percept for step in trial.steps] for trial in trials]
+
+
+def stepped(agent: NetworkAgent, briefing: Briefing, percepts: list[Percept]) -> list[Response | None]:
+    async def go() -> list[Response | None]:
+        mind = agent.start(briefing)
+        return [await mind.step(percept) for percept in percepts]
+
+    return asyncio.run(go())
+
+
+@pytest.fixture(scope="module", params=list(ARCHITECTURES))
+def untrained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NetworkAgent:
+    """A network of each architecture, with random weights, for every paradigm that ships; its retina is set on some of their frames."""
+    paradigms = [load_paradigm(name) for name in NETWORKED]
+    network = build(
+        ModelSettings.model_validate({**SMALL, "architecture": request.param}), {p.network.task: p.network.head for p in paradigms if p.network}, seed=5
+    )
+    samples = [network_frames([s.percept.for_machine.stimulus for t in trials_of(p, range(2)) for s in t.steps]) for p in paradigms]
+    network.eye.retina.fit([torch.from_numpy(sample) for sample in samples])
+    path = tmp_path_factory.mktemp("network") / "untrained.pt"
+    save(path, network, "untrained", TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""))
+    return NetworkAgent(path)
+
+
+@pytest.mark.parametrize("name", NETWORKED)
+@pytest.mark.parametrize("which", ["untrained", "laptop"])
+def test_batches_answer_what_stepping_answers(untrained: NetworkAgent, name: str, which: str) -> None:
+    """Trials of every combination of factor levels, so of different lengths, mixed in one batch."""
+    agent = untrained if which == "untrained" else NetworkAgent("laptop")
+    paradigm = load_paradigm(name)
+    if paradigm.network is None or paradigm.network.task not in agent.network.tasks:
+        pytest.skip("not a task of this network")
+    trials = trials_of(paradigm, range(100, 102))
+    order = np.random.RandomState(0).permutation(len(trials))
+    percepts = [percepts_of(trials)[n] for n in order]
+    together = agent.answer([briefing_of(paradigm)] * len(trials), percepts)
+    for own, answered in zip(percepts, together, strict=True):
+        alone = stepped(agent, briefing_of(paradigm), own)
+        assert [response is None for response in answered] == [percept.ask is None for percept in own]
+        for percept, one, many in zip(own, alone, answered, strict=True):
+            assert (one is None) == (many is None)
+            if one is None or many is None or percept.ask is None:
+                continue
+            assert one.value == many.value
+            assert one.outcome == many.outcome == "answered"
+            assert one.rt_ms is None
+            assert percept.ask.kind.allows(one.value)
+
+
+@pytest.mark.parametrize("name", NETWORKED)
+def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str) -> None:
+    """The outputs themselves, before they are read out: one step at a time, in a batch, and with other trials after a trial's end."""
+    network, paradigm = untrained.network, load_paradigm(name)
+    assert paradigm.network is not None
+    trials = [compile_trial(paradigm, levels, 7) for levels in paradigm.combinations()]
+    frames = [torch.from_numpy(network_frames([step.percept.for_machine.stimulus for step in trial.steps])) for trial in trials]
+    longest = max(map(len, frames))
+    with torch.inference_mode():
+        numbers = torch.zeros(len(frames), longest, dtype=torch.int64)
+        start = 0
+        for row, own in enumerate(frames):
+            numbers[row, : len(own)] = torch.arange(start, start + len(own))
+            start += len(own)
+        together, _ = network(network.eye(torch.cat(frames)).at(numbers), paradigm.network.task)
+        for row, own in enumerate(frames):
+            state = None
+            for step in range(len(own)):
+                alone, state = network(network.eye(own[step : step + 1]).at(torch.zeros(1, 1, dtype=torch.int64)), paradigm.network.task, state)
+                assert torch.allclose(alone[0, 0], together[row, step], atol=1e-5, rtol=1e-5)
+
+
+def test_minds_do_not_share_their_state(untrained: NetworkAgent) -> None:
+    paradigm = load_paradigm("vsr")
+    briefing = briefing_of(paradigm)
+    one, two = percepts_of([compile_trial(paradigm, {"list_length": 4}, seed) for seed in (1, 2)])
+
+    async def interleaved() -> list[Response | None]:
+        first, second = untrained.start(briefing), untrained.start(briefing)
+        answers = []
+        for a, b in zip(one, two, strict=True):
+            answers.append(await first.step(a))
+            await second.step(b)
+        return answers
+
+    assert asyncio.run(interleaved()) == stepped(untrained, briefing, one)
+
+
+def test_people_only_steps_are_not_seen(untrained: NetworkAgent) -> None:
+    paradigm = load_paradigm("vsr")
+    percepts = percepts_of([compile_trial(paradigm, {"list_length": 3}, 1)])[0]
+    fixation = dataclasses.replace(percepts[0], model_step=False)
+    with_fixation = [fixation, *percepts[:2], fixation, *percepts[2:]]
+    plain = stepped(untrained, briefing_of(paradigm), percepts)
+    answered = stepped(untrained, briefing_of(paradigm), with_fixation)
+    assert answered == [None, *plain[:2], None, *plain[2:]]
+    assert untrained.answer([briefing_of(paradigm)], [with_fixation])[0][-1].value == answered[-1].value  # type: ignore[union-attr]
+
+
+def test_a_network_that_does_not_know_the_task_says_so(untrained: NetworkAgent) -> None:
+    paradigm = load_paradigm("vsr")
+    assert paradigm.network is not None
+    briefing = briefing_of(paradigm)
+    for view, said in (
+        (paradigm.network.model_copy(update={"task": "nback"}), "was not trained on the task 'nback'"),
+        (paradigm.network.model_copy(update={"head": 12}), "asks for 12"),
+        (None, "no 'network' section"),
+    ):
+        with pytest.raises(SpanLabError, match=said):
+            untrained.start(dataclasses.replace(briefing, network=view))
+        with pytest.raises(SpanLabError, match=said):
+            untrained.answer([dataclasses.replace(briefing, network=view)], [[]])
+
+
+def test_settings_tell_which_network_it_was() -> None:
+    settings = NetworkAgent("laptop").settings()
+    assert settings["checkpoint"] == "laptop"
+    assert settings["architecture"] == "lstm"
+    assert len(settings["sha256"]) == 64
+    assert set(settings["trained_on"]) == {"vsr", "sfr", "smu"}
+    assert settings["trained_steps"] > 0
+
+
+def test_the_shipped_network_is_small() -> None:
+    assert "laptop" in shipped()
+    assert NetworkAgent("laptop").checkpoint.bytes < 10_000_000
+
+
+# Margins over the best blind guess: far below what was measured when the network was trained (its model card), far above what 200 trials could give by luck.
+@pytest.mark.parametrize(("name", "margin"), [("sfr", 0.4), ("smu", 0.15)])
+def test_the_shipped_network_beats_the_best_blind_guess(name: str, margin: float) -> None:
+    """200 trials of the stream of test seeds, all published factor levels; another seed than that of the training run's own test."""
+    paradigm = load_paradigm(name)
+    store = FrameStore()
+    training = make_pool(paradigm, store, "train", 77, 400, {}, "corrected")
+    held_out = make_pool(paradigm, store, "test", 77, 200, {}, "corrected")
+    rows = evaluate(NetworkAgent("laptop").network, held_out, store.frames(), training)
+    blind = float(np.mean([row.blind for row in rows]))
+    assert mean_accuracy(rows) > blind + margin
+
+
+def test_nothing_loads_torch_before_a_network_is_used(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, spanlab, spanlab.agents.network; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0

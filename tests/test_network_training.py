@@ -1,0 +1,209 @@
+"""Training: deterministic, resumable to the bit, learns; its configs and devices complain in sentences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
+from spanlab.agents.network.data import batch_at, make_pool  # noqa: E402
+from spanlab.agents.network.frames import FrameStore  # noqa: E402
+from spanlab.agents.network.training import train, train_from_file  # noqa: E402
+from spanlab.errors import SpanLabError  # noqa: E402
+from spanlab.paradigms import compile_trial, load_paradigm, plan_dataset  # noqa: E402
+
+TINY: dict[str, Any] = {
+    "name": "tiny",
+    "steps": 12,
+    "seed": 3,
+    "threads": 1,
+    "model": {
+        "hidden": 64,
+        "components": 48,
+        "summary": 32,
+        "filters": 16,
+        "code": 8,
+        "embedding": 4,
+        "delay_line": {"slots": 3, "width": 8},
+    },
+    "tasks": [
+        {"paradigm": "vsr", "batch": 4, "pool": 24, "factors": {"list_length": [2, 3]}},
+        {"paradigm": "sfr", "batch": 4, "pool": 24, "factors": {"list_length": [1, 3]}},
+        {"paradigm": "smu", "batch": 4, "pool": 24, "factors": {"set_size": [1, 2]}},
+    ],
+    "rate": {"warmup": 3},
+    "check": {"every": 4, "trials": 2, "test_trials": 4},
+    "save_every": 4,
+}
+
+
+def config(**changes: Any) -> TrainingConfig:
+    return TrainingConfig.model_validate({**TINY, **changes})
+
+
+def weights(path: Path) -> dict[str, Any]:
+    return torch.load(path, weights_only=True)["weights"]
+
+
+def log(folder: Path, name: str = "tiny") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / f"{name}.log.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def unmeasured(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in entry.items() if key not in ("wall_s", "cpu_s")} for entry in entries]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    train(config(), out=folder, progress=False)
+    return folder
+
+
+def test_the_same_config_gives_the_same_network(trained: Path, tmp_path: Path) -> None:
+    train(config(), out=tmp_path, progress=False)
+    assert (tmp_path / "tiny.pt").read_bytes() == (trained / "tiny.pt").read_bytes()
+    assert unmeasured(log(tmp_path)) == unmeasured(log(trained))
+
+
+def test_another_seed_gives_another_network(trained: Path, tmp_path: Path) -> None:
+    train(config(seed=4), out=tmp_path, progress=False)
+    one, other = weights(trained / "tiny.pt"), weights(tmp_path / "tiny.pt")
+    assert not torch.equal(one["memory.cell.weight_hh_l0"], other["memory.cell.weight_hh_l0"])
+
+
+@pytest.mark.parametrize("at", [5, 8])
+def test_a_resumed_run_is_the_uninterrupted_one_to_the_bit(trained: Path, tmp_path: Path, at: int) -> None:
+    """Stopped between validations and at one; the state on disk is that of the stop."""
+    with pytest.raises(SpanLabError, match=f"interrupted at step {at}; the same command with --resume goes on from step {at}"):
+        train(config(), out=tmp_path, progress=False, stop_after=at)
+    assert (tmp_path / "tiny.state.pt").exists()
+    result = train(config(), out=tmp_path, resume=True, progress=False)
+    assert result.steps == 12
+    assert (tmp_path / "tiny.pt").read_bytes() == (trained / "tiny.pt").read_bytes()
+    mine, theirs = unmeasured(log(tmp_path)), unmeasured(log(trained))
+    validations = [[entry for entry in entries if entry["event"] in ("validation", "test")] for entries in (mine, theirs)]
+    assert validations[0] == validations[1]
+    full = [torch.load(folder / "tiny.state.pt", weights_only=True) for folder in (tmp_path, trained)]
+    for name, tensor in full[0]["network"].items():
+        assert torch.equal(tensor, full[1]["network"][name]), name
+    for number, slots in full[0]["optimizer"]["state"].items():
+        for name, tensor in slots.items():
+            assert torch.equal(tensor, full[1]["optimizer"]["state"][number][name])
+
+
+def test_a_run_leaves_its_record(trained: Path) -> None:
+    entries = log(trained)
+    assert [entry["event"] for entry in entries if entry["event"] != "train"] == ["start", "trials", "validation", "validation", "validation", "test", "end"]
+    rows = next(entry for entry in entries if entry["event"] == "test")["rows"]
+    assert {(row["paradigm"], *row["levels"].values()) for row in rows} == {("vsr", 2), ("vsr", 3), ("sfr", 1), ("sfr", 3), ("smu", 1), ("smu", 2)}
+    assert all(0 <= row["accuracy"] <= 1 and 0 <= row["blind"] <= 1 and 0 < row["chance"] < 1 for row in rows)
+    assert json.loads((trained / "tiny.json").read_text(encoding="utf-8"))["test"] == rows
+    card = (trained / "tiny.md").read_text(encoding="utf-8")
+    assert "What it is not" in card
+    assert all(f"{row['accuracy']:.3f}" in card for row in rows)
+    agent = NetworkAgent(trained / "tiny.pt")
+    assert agent.settings()["trained_on"] == {name: load_paradigm(name).hash for name in ("vsr", "sfr", "smu")}
+
+
+def test_learning_learns(tmp_path: Path) -> None:
+    """One red square of thirty, remembered for one step: the loss falls far below that of the label frequencies (0.056), and the answers become right."""
+    tasks = [{"paradigm": "sfr", "batch": 32, "pool": 600, "factors": {"list_length": 1}}]
+    model = {**TINY["model"], "components": 160, "summary": 96}
+    small = config(
+        tasks=tasks, model=model, steps=200, rate={"peak": 0.01, "warmup": 10}, check={"every": 100, "trials": 20, "test_trials": 40}, save_every=500
+    )
+    result = train(small, out=tmp_path, progress=False)
+    losses = [entry["loss"]["sfr"] for entry in log(tmp_path) if entry["event"] == "train"]
+    assert losses[-1] < 0.5 * losses[0]
+    assert losses[-1] < 0.03
+    assert result.rows[0].accuracy > 0.5 > 10 * result.rows[0].blind
+
+
+def test_splits_never_share_a_trial_seed() -> None:
+    paradigm = load_paradigm("smu")
+    seeds = {split: {planned.seed for planned in plan_dataset(paradigm, 1, split, 500)} for split in ("train", "validation", "test")}
+    assert all(len(own) == 500 for own in seeds.values())
+    assert len(set.union(*seeds.values())) == 1500
+
+
+def test_pools_hold_what_the_trials_show_and_ask() -> None:
+    from spanlab.stimuli.pixels import network_frame
+
+    for name in ("vsr", "sfr", "smu"):
+        paradigm, store = load_paradigm(name), FrameStore()
+        pool = make_pool(paradigm, store, "validation", 9, 3 * len(paradigm.combinations()), {}, "corrected")
+        frames = store.frames()
+        assert len({frame.tobytes() for frame in frames}) == len(frames)
+        planned = list(plan_dataset(paradigm, 9, "validation", len(paradigm.combinations())))
+        for block, plan in zip(pool.blocks, planned, strict=True):
+            trial = compile_trial(paradigm, plan.levels, plan.seed)
+            assert block.levels == dict(plan.levels)
+            for place, step in enumerate(step for step in trial.steps if step.percept.model_step):
+                shown = frames[block.frames[0, place]]
+                assert np.array_equal(shown, network_frame(step.percept.for_machine.stimulus.scene()))
+                assert block.trained[0, place] == (step.percept.ask is not None)
+                if step.percept.ask is None:
+                    continue
+                target = block.targets[0, place]
+                assert set(np.flatnonzero(target)) == set(step.truth.answer) if pool.loss == "outputs" else target == step.truth.answer  # type: ignore[arg-type]
+
+
+def test_every_trial_comes_once_before_any_comes_again() -> None:
+    paradigm = load_paradigm("vsr")
+    pool = make_pool(paradigm, FrameStore(), "train", 1, 40, {"list_length": [2, 3]}, "corrected")
+    seen: dict[int, list[int]] = {0: [], 1: []}
+    for step in range(10):
+        block, rows = batch_at(pool, seed=1, step=step, size=4)
+        seen[[id(other) for other in pool.blocks].index(id(block))] += rows.tolist()
+    assert sorted(seen[0]) == sorted(seen[1]) == list(range(20))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: x\nsteps: 5\ntask:\n  - {paradigm: vsr}\n", r"x\.yaml:3 .*unknown key 'task'; did you mean 'tasks'"),
+        ("name: x\nsteps: many\ntasks: [{paradigm: vsr}]\n", r"x\.yaml:2 .*whole number; found 'many'"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nrate: {peek: 0.1}\n", r"x\.yaml:4 .*unknown key 'peek'; did you mean 'peak'"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr, batsh: 3}]\n", r"x\.yaml:3 .*unknown key 'batsh'; did you mean 'batch'"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {hidden: 10}\n", r"does not fit into 10 recurrent units"),
+        ("name: x\nsteps: 5\ntasks: []\n", "tasks"),
+        ("- 1\n", "expected a training config"),
+    ],
+)
+def test_a_wrong_config_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SpanLabError, match=said):
+        read_config(path)
+
+
+def test_problems_of_a_run_are_sentences(trained: Path, tmp_path: Path) -> None:
+    with pytest.raises(SpanLabError, match="there is no training config at"):
+        train_from_file(tmp_path / "none.yaml")
+    with pytest.raises(SpanLabError, match="already holds a training run"):
+        train(config(), out=trained, progress=False)
+    with pytest.raises(SpanLabError, match="another config"):
+        train(config(steps=13), out=trained, resume=True, progress=False)
+    with pytest.raises(SpanLabError, match="no training state"):
+        train(config(), out=tmp_path / "empty", resume=True, progress=False)
+    with pytest.raises(SpanLabError, match="unknown architecture 'lstn'; did you mean 'lstm'"):
+        train(config(model={**TINY["model"], "architecture": "lstn"}), out=tmp_path / "a", progress=False)
+    with pytest.raises(SpanLabError, match="there is no paradigm 'vsx'"):
+        train(config(tasks=[{"paradigm": "vsx"}]), out=tmp_path / "b", progress=False)
+    with pytest.raises(SpanLabError, match="cannot write"):
+        train(config(), out=trained / "tiny.pt" / "inside", progress=False)
+    if not torch.cuda.is_available():
+        with pytest.raises(SpanLabError, match="no cuda device"):
+            train(config(device="cuda"), out=tmp_path / "c", progress=False)
+
+
+def test_the_time_limit_is_told(tmp_path: Path) -> None:
+    train(config(steps=100_000, minutes=0.01), out=tmp_path, progress=False)
+    assert "time limit of 0.01 minutes was reached at step" in log(tmp_path)[-1]["why"]
