@@ -25,8 +25,9 @@ def font(size: float, weight: Weight = "regular") -> ImageFont.FreeTypeFont:
 
 
 def width(text: str, size: float, weight: Weight = "regular") -> float:
-    """Width of one line of text, in the unit of ``size``."""
-    return font(200, weight).getlength(text) * size / 200
+    """Width of one line of text, in the unit of ``size``; sizes of 16 and more are taken for pixels, to which letters are then aligned."""
+    measure = size if size >= 16 else 200.0
+    return font(measure, weight).getlength(text) * size / measure
 
 
 def wrap(text: str, size: float, room: float, weight: Weight = "regular") -> list[str]:
