@@ -211,7 +211,11 @@ def _type_in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) ->
             return f"[{', '.join(_type_in_words(part, definitions) for part in schema['prefixItems'])}]"
         items = schema.get("items", {})
         each = _type_in_words(items, definitions)
-        return f"list, each {each}" if "anyOf" in items or "$ref" in items else f"list of {each.replace('whole number', 'whole numbers', 1)}"
+        return (
+            f"list, each {each}"
+            if {"anyOf", "$ref", "enum", "items", "prefixItems"} & items.keys()
+            else f"list of {each.replace('whole number', 'whole numbers', 1)}"
+        )
     word = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false", "null": "null", "object": "mapping"}.get(
         schema.get("type", ""), "anything"
     )
