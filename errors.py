@@ -29,7 +29,14 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.where} {self.key}: {self.message}" if self.key else f"{self.where} {self.message}"
+        text = f"{self.where} {self.key}: {self.message}" if self.key else f"{self.where} {self.message}"
+        return _one_line(text)
+
+
+def _one_line(text: str, longest: int = 1500) -> str:
+    """Text from a file as part of a message: one line, nothing that steers a terminal, not endless."""
+    text = "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text[: longest + 1])
+    return text if len(text) <= longest else text[:longest] + "..."
 
 
 class ParadigmError(SpanLabError):

@@ -9,11 +9,10 @@ import numpy as np
 
 from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
-from .expressions import ExpressionError
 from .identity import canonical, digest, stream, trial_id
+from .limits import MAX_STEPS, start_trial, weigh
 from .paradigm import GENERATORS, Generator, Paradigm
 from .problems import show
-from .timeline import MAX_STEPS
 from .trial import Ask, Display, Percept, Step, Trial
 
 _MAX_SEED = 2**63 - 1
@@ -66,6 +65,7 @@ def compile_trial(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, s
     if generator not in GENERATORS:
         raise SpanLabError(f"the generator is {' or '.join(GENERATORS)}; found {show(generator)}{nearest(generator, GENERATORS)}")
     resolved = resolve_levels(paradigm, levels, seed)
+    start_trial()
     try:
         env = _draw_all(paradigm, {"generator": generator, **resolved}, seed)
         sizes = {key: _size(paradigm, key, env, resolved) for key in ("set_size", "list_length")}
@@ -99,6 +99,7 @@ def _draw_all(paradigm: Paradigm, env: dict[str, Any], seed: int) -> dict[str, A
             # Seeding a stream takes longer than most draws.
             random = _NO_STREAM if draw.sampler.cls.arranges else stream(paradigm.name, seed, draw.name)
             env[draw.name] = draw.sampler.build(env).draw(random)
+            weigh(env[draw.name])
         except ValueError as error:
             raise ParadigmError([reader.document.problem(path, str(error))]) from None
     return env
@@ -129,10 +130,7 @@ def _size(paradigm: Paradigm, key: str, env: Mapping[str, Any], levels: Mapping[
     if template is None:
         value = levels.get(key)
         return value if isinstance(value, int) else None
-    try:
-        value = template(env)
-    except ExpressionError as error:
-        raise ParadigmError([paradigm.reader.document.problem((key,), str(error))]) from None
+    value = paradigm.reader.fill(template, (key,), env)
     if isinstance(value, bool) or not isinstance(value, int):
         raise ParadigmError([paradigm.reader.document.problem((key,), f"expected a whole number; found {show(value)}")])
     return value

@@ -8,75 +8,67 @@ methods.
 from __future__ import annotations
 
 import ast
+import threading
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from simpleeval import EvalWithCompoundTypes, InvalidExpression
 
 from ..components import nearest
+from .functions import FUNCTIONS, OPERATORS, ExpressionError, kind_of, wrong_number
+from .limits import LimitError, spend, weigh
 
 MAX_LENGTH = 500
-MAX_RANGE = 10_000
 
 Environment = Mapping[str, Any]
 
-
-class ExpressionError(ValueError):
-    """An expression that cannot be read or evaluated; the message says why."""
-
-
-def _range(*bounds: int) -> list[int]:
-    numbers = range(*bounds)
-    if len(numbers) > MAX_RANGE:
-        raise ExpressionError(f"range of more than {MAX_RANGE} numbers")
-    return list(numbers)
-
-
-def _zip(*lists: list[Any]) -> list[list[Any]]:
-    if len({len(part) for part in lists}) > 1:
-        raise ExpressionError(f"zip of lists of different lengths ({', '.join(str(len(part)) for part in lists)})")
-    return [list(row) for row in zip(*lists, strict=True)]
-
-
-def _without(values: list[Any], *unwanted: Any) -> list[Any]:
-    return [value for value in values if value not in unwanted]
-
-
-def _flatten(values: list[Any]) -> list[Any]:
-    return [one for value in values for one in (value if isinstance(value, list) else [value])]
-
-
-#: What an expression may call.
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "abs": abs,
-    "flatten": _flatten,
-    "len": len,
-    "max": max,
-    "min": min,
-    "range": _range,
-    "round": round,
-    "sorted": sorted,
-    "str": str,
-    "sum": sum,
-    "without": _without,
-    "zip": _zip,
-}
+#: what makes new values; whatever else there is, was weighed before
+_MAKERS = (ast.BinOp, ast.UnaryOp, ast.Call, ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.Subscript)
 
 
 class _Evaluator(EvalWithCompoundTypes):
     def __init__(self) -> None:
-        super().__init__(functions=dict(FUNCTIONS))
+        super().__init__(operators=dict(OPERATORS), functions=dict(FUNCTIONS))
+
+    def _eval(self, node: ast.AST) -> Any:
+        value = self.nodes[type(node)](node)  # type: ignore[index]
+        spend(weigh(value) if isinstance(node, _MAKERS) else 1)
+        return value
+
+    def _eval_name(self, node: ast.Name) -> Any:
+        return _name(self.names, node.id)
+
+    def _eval_tuple(self, node: ast.Tuple) -> Any:
+        return [self._eval(part) for part in node.elts]
 
     def _eval_attribute(self, node: ast.Attribute) -> Any:
         return _field(self._eval(node.value), node.attr)
 
+    def _eval_subscript(self, node: ast.Subscript) -> Any:
+        if isinstance(node.slice, ast.Slice):
+            return self._eval(node.value)[self._eval_slice(node.slice)]
+        return _member(self._eval(node.value), self._eval(node.slice))
 
-def _field(value: Any, name: str) -> Any:
+
+def _field(value: Any, name: Any) -> Any:
     if not isinstance(value, Mapping):
-        raise ExpressionError(f"'.{name}': only drawn values with named fields have fields; this is {_kind(value)}")
-    if name not in value:
-        raise ExpressionError(f"no field '{name}'{nearest(name, value)}; there are {', '.join(map(str, value))}")
-    return value[name]
+        raise ExpressionError(f"'.{name}': only drawn values with named fields have fields; this is {kind_of(value)}")
+    try:
+        return value[name]
+    except (KeyError, TypeError):
+        raise ExpressionError(f"no field '{name}'{nearest(name, value) or '; there are ' + ', '.join(value)}") from None
+
+
+def _member(many: Any, key: Any) -> Any:
+    """``many[key]``: a place of a list or text, from 0 (or from the end, below 0), or a field of a drawn value."""
+    if isinstance(many, Mapping):
+        return _field(many, key)
+    if not isinstance(many, (list, str)) or not isinstance(key, int):
+        raise ExpressionError(f"[...] takes a list and a whole number; found {kind_of(many)} and {kind_of(key)}")
+    if not -len(many) <= key < len(many):
+        raise ExpressionError(f"there is no place {key}: the {'list' if isinstance(many, list) else 'text'} has {len(many)}, counted from 0")
+    return many[key]
 
 
 def _name(env: Environment, name: str) -> Any:
@@ -93,17 +85,16 @@ def _path(tree: ast.AST) -> Callable[[Environment], Any] | None:
     if isinstance(tree, ast.Attribute) and (inner := _path(tree.value)) is not None:
         return lambda env: _field(inner(env), tree.attr)
     if isinstance(tree, ast.Subscript) and (inner := _path(tree.value)) is not None and (key := _path(tree.slice)) is not None:
-        return lambda env: inner(env)[key(env)]
+        return lambda env: _member(inner(env), key(env))
     return None
 
 
-_EVALUATOR = _Evaluator()
+class _PerThread(threading.local):
+    def __init__(self) -> None:
+        self.evaluator = _Evaluator()
 
 
-def _kind(value: Any) -> str:
-    return {list: "a list", tuple: "a list", str: "text", int: "a number", float: "a number", bool: "true or false", type(None): "empty"}.get(
-        type(value), "a value"
-    )
+_PER_THREAD = _PerThread()
 
 
 def is_expression(value: Any) -> bool:
@@ -133,8 +124,10 @@ class Expression:
         if len(self.text) > MAX_LENGTH:
             raise ExpressionError(f"expression longer than {MAX_LENGTH} characters")
         try:
-            parsed = ast.parse(self.text, mode="eval")
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # such as an unknown escape in text, on which Python versions differ
+                parsed = ast.parse(self.text, mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError, Warning) as error:
             raise ExpressionError(f"cannot read the expression '={self.text}': {getattr(error, 'msg', None) or error}") from None
         self._tree = parsed.body
         _refuse_unknown_syntax(self._tree, self.text)
@@ -149,15 +142,13 @@ class Expression:
         ExpressionError
             when it cannot be evaluated there.
         """
-        _EVALUATOR.names = env  # type: ignore[assignment]
-        _EVALUATOR._max_count = 0
         try:
             if self._path is not None:
                 return self._path(env)
-            return _EVALUATOR.eval(self.text, previously_parsed=self._tree)
-        except ExpressionError:
-            raise
-        except InvalidExpression as error:
+            evaluator = _PER_THREAD.evaluator
+            evaluator.names = env  # type: ignore[assignment]
+            return evaluator.eval(self.text, previously_parsed=self._tree)
+        except (ExpressionError, LimitError, InvalidExpression, ZeroDivisionError) as error:
             raise ExpressionError(f"'={self.text}': {error}") from None
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError) as error:
             raise ExpressionError(f"'={self.text}': {str(error) or type(error).__name__}") from None
@@ -174,6 +165,13 @@ def _refuse_unknown_syntax(tree: ast.AST, text: str) -> None:
     for node in ast.walk(tree):
         if not isinstance(node, _ALLOWED):
             raise ExpressionError(f"'={text}': {type(node).__name__.lower()} is not part of the expression language")
+        if isinstance(node, ast.Constant):
+            _refuse_constant(node.value, text)
+        if isinstance(node, ast.Compare):
+            for test, other in zip(node.ops, node.comparators, strict=True):
+                # Which numbers and words are one and the same object differs between Python versions.
+                if isinstance(test, (ast.Is, ast.IsNot)) and not (isinstance(other, ast.Constant) and type(other.value) in (type(None), bool)):
+                    raise ExpressionError(f"'={text}': 'is' takes None, True or False; compare with ==")
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             raise ExpressionError(f"'={text}': no field begins with an underscore")
         if isinstance(node, ast.Call):
@@ -183,6 +181,15 @@ def _refuse_unknown_syntax(tree: ast.AST, text: str) -> None:
                 raise ExpressionError(f"'={text}': unknown function '{node.func.id}'{nearest(node.func.id, FUNCTIONS)}")
             if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
                 raise ExpressionError(f"'={text}': functions take plain values only")
+            if wrong := wrong_number(node.func.id, len(node.args)):
+                raise ExpressionError(f"'={text}': {wrong}")
+
+
+def _refuse_constant(value: Any, text: str) -> None:
+    try:
+        weigh(value)
+    except LimitError as error:
+        raise ExpressionError(f"'={text}': {error}") from None
 
 
 def _free_names(tree: ast.AST) -> frozenset[str]:
@@ -201,10 +208,11 @@ class Template:
     known : the names that exist where the value stands; None skips that check
     """
 
-    __slots__ = ("_fill", "constant")
+    __slots__ = ("_fill", "_values", "constant")
 
     def __init__(self, value: Any, report: Callable[[tuple[str | int, ...], str], None], known: Iterable[str] | None = None) -> None:
         names = None if known is None else frozenset(known)
+        self._values = 0
         self._fill = self._build(value, (), report, names)
         #: whether there is no expression inside
         self.constant = self._fill is None
@@ -212,6 +220,7 @@ class Template:
             self._fill = lambda _env: value
 
     def _build(self, value: Any, path: tuple[str | int, ...], report: Any, known: frozenset[str] | None) -> Callable[[Environment], Any] | None:
+        self._values += 1
         if is_expression(value):
             try:
                 expression = Expression(value)
@@ -240,6 +249,10 @@ class Template:
         ------
         ExpressionError
             when one of them cannot be.
+        LimitError
+            when the trial has become too much work.
         """
         assert self._fill is not None
+        if not self.constant:
+            spend(self._values)
         return self._fill(env)

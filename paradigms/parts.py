@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from ..components import Component, Registry, nearest
 from ..errors import ParadigmError, Problem
 from .expressions import Environment, ExpressionError, Template
+from .limits import LimitError, spend
 from .problems import sentences, show
 from .yaml_text import Document, YamlPath
 
@@ -47,7 +48,14 @@ class Reader:
         """Fill a template in; what goes wrong is reported with its line."""
         try:
             return template(env)
-        except ExpressionError as error:
+        except (ExpressionError, LimitError) as error:
+            raise ParadigmError([self.document.problem(path, str(error))]) from None
+
+    def spend(self, work: int, path: YamlPath) -> None:
+        """Note that so many values are touched; when the trial has become too much work, that is reported with its line."""
+        try:
+            spend(work)
+        except LimitError as error:
             raise ParadigmError([self.document.problem(path, str(error))]) from None
 
     def mapping(self, value: Any, path: YamlPath, keys: Iterable[str]) -> dict[str, Any] | None:

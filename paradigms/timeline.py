@@ -10,6 +10,7 @@ from typing import Any
 from ..components import nearest
 from ..errors import ParadigmError
 from .expressions import Environment, Template, is_expression
+from .limits import MAX_STEPS
 from .parts import Reader
 from .problems import show
 from .steps import STEP_KEYS, StepPart
@@ -18,7 +19,6 @@ from .yaml_text import YamlPath
 FLOW_KEYS = ("for", "when", "else", "repeat", "do")
 #: names that every loop binds beside its own variables: the count from 0 and from 1
 COUNTERS = ("index", "number")
-MAX_STEPS = 10_000
 
 _NAME = r"[A-Za-z][A-Za-z0-9_]*"
 _FOR = re.compile(rf"\s*(?P<names>{_NAME}|\(\s*{_NAME}(\s*,\s*{_NAME})+\s*\))\s+in\s+(?P<list>\S.*)", re.DOTALL)
@@ -60,6 +60,7 @@ class For(Node):
         if not isinstance(items, list):
             raise self._wrong(f"expected a list to loop over; found {show(items)}")
         for index, item in enumerate(items):
+            self.reader.spend(len(env), self.path)
             if len(self.names) == 1:
                 bound = {self.names[0]: item}
             else:
@@ -83,6 +84,7 @@ class Repeat(Node):
         if isinstance(times, bool) or not isinstance(times, int) or not 0 <= times <= MAX_STEPS:
             raise ParadigmError([self.reader.document.problem(self.path, f"expected a whole number from 0 to {MAX_STEPS}; found {show(times)}")])
         for index in range(times):
+            self.reader.spend(len(env), self.path)
             yield from self.body.unroll({**env, "index": index, "number": index + 1})
 
 

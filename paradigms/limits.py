@@ -1,0 +1,87 @@
+"""What a paradigm may ask for: limits that no experiment meets, so that no file can hang the program or fill the memory."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any
+
+#: values in one drawn or computed value, counted at any depth; 16 characters of text count as one more
+MAX_VALUES = 50_000
+MAX_TEXT = 10_000
+#: whole numbers fit into 64 bits, as they do in the record
+MAX_WHOLE = 2**63 - 1
+#: values that filling in one trial may touch; the largest published trials touch a few thousand
+MAX_WORK = 5_000_000
+MAX_STEPS = 10_000
+MAX_DISPLAYS = 100
+#: combinations of the levels of crossed factors
+MAX_COMBINATIONS = 100_000
+MAX_SESSION_TRIALS = 1_000_000
+
+_PLAIN = (type(None), bool)
+
+
+class LimitError(ValueError):
+    """A limit was met, or a value is not plain; the message says which."""
+
+
+class _Account(threading.local):
+    left = MAX_WORK
+
+
+_ACCOUNT = _Account()
+
+
+def start_trial() -> None:
+    """A new trial begins: it has all its work before it."""
+    _ACCOUNT.left = MAX_WORK
+
+
+def spend(work: int) -> None:
+    """Note that so many values are touched.
+
+    Raises
+    ------
+    LimitError
+        when the trial has touched too many.
+    """
+    _ACCOUNT.left -= work
+    if _ACCOUNT.left < 0:
+        raise LimitError("this takes more work than one trial may cost; are there loops within loops, or very long lists?")
+
+
+def weigh(value: Any) -> int:
+    """How many values there are in a plain value (numbers, text, true, false, null, lists, mappings of text to plain values), at any depth.
+
+    Raises
+    ------
+    LimitError
+        when there are too many, a number is too large or no number at all, or the value is not plain.
+    """
+    total, waiting = 0, [value]
+    while waiting:
+        one = waiting.pop()
+        total += 1
+        kind = type(one)
+        if kind is int:
+            if not -MAX_WHOLE <= one <= MAX_WHOLE:
+                raise LimitError("a whole number beyond 64 bits")
+        elif kind is str:
+            if len(one) > MAX_TEXT:
+                raise LimitError(f"text of more than {MAX_TEXT} characters")
+            total += len(one) >> 4
+        elif kind is float:
+            if not math.isfinite(one):
+                raise LimitError("a number too large to be one")
+        elif kind is list or kind is tuple:
+            waiting += one
+        elif kind is dict:
+            if not all(type(key) is str for key in one):
+                raise LimitError("the names in a mapping must be text")
+            waiting += one.values()
+        elif kind not in _PLAIN:
+            raise LimitError(f"{'a complex number' if kind is complex else kind.__name__} is no plain value")
+        if total + len(waiting) > MAX_VALUES:
+            raise LimitError(f"more than {MAX_VALUES} values")
+    return total
