@@ -38,22 +38,22 @@ def frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
             distinct.append(stimulus)
         order[number] = place
     result = np.empty((len(distinct), NETWORK, NETWORK, 3), np.uint8)
-    members: dict[Family, tuple[list[int], list[bytes]]] = {}
+    members: dict[Family, tuple[list[int], list[int], dict[bytes, int]]] = {}
     single: list[int] = []
     for number, stimulus in enumerate(distinct):
         tiling = stimulus.tiling()
         if tiling is None:
             single.append(number)
         else:
-            numbers, states = members.setdefault(tiling.family, ([], []))
+            numbers, rows, states = members.setdefault(tiling.family, ([], [], {}))
             numbers.append(number)
-            states.append(tiling.states)
-    for family, (numbers, states) in members.items():
-        table = _table(family, len(numbers))
+            rows.append(states.setdefault(tiling.states, len(states)))
+    for family, (numbers, rows, states) in members.items():
+        table = _table(family, len(states))
         if table is None:
             single += numbers
         else:
-            result[numbers] = table.look_up(np.frombuffer(b"".join(states), np.uint8).reshape(len(states), -1))
+            result[numbers] = table.look_up(np.frombuffer(b"".join(states), np.uint8).reshape(len(states), -1))[rows]
     for number in single:
         result[number] = _drawn(distinct[number])  # pyright: ignore[reportArgumentType] (frozen pydantic models are hashable)
     return result if len(distinct) == len(stimuli) else result[order]
@@ -102,7 +102,7 @@ class _Table:
         self._free = np.array([group < 0 for group, _ in causes])
         rows = self._combinations[cause_of] + self._grouped
         self._offsets = np.concatenate(([0], np.cumsum(rows)[:-1]))
-        self._values = np.zeros((int(rows.sum()), 4), np.uint8)
+        self._values = np.zeros((int(rows.sum()), 3), np.uint8)
         self._fill()
 
     @classmethod
@@ -129,11 +129,10 @@ class _Table:
     def look_up(self, states: np.ndarray) -> np.ndarray:
         """Frames, uint8 (n, 32, 32, 3), of members with the given states, uint8 (n, tiles)."""
         result = np.empty((len(states), NETWORK * NETWORK, 3), np.uint8)
-        values = self._values.view(np.uint32).ravel()
         for start in range(0, len(states), _CHUNK):
-            index = self._codes(states[start : start + _CHUNK])[:, self._cause_of]
+            index = self._codes(states[start : start + _CHUNK]).take(self._cause_of, axis=1)
             index += self._offsets
-            result[start : start + _CHUNK] = values.take(index).view(np.uint8).reshape(len(index), -1, 4)[..., :3]
+            np.take(self._values, index, axis=0, out=result[start : start + _CHUNK], mode="clip")
         return result.reshape(-1, NETWORK, NETWORK, 3)
 
     def _codes(self, states: np.ndarray) -> np.ndarray:
@@ -141,7 +140,7 @@ class _Table:
         codes = np.zeros((len(states), len(self._causes)), np.intp)
         own = states - np.uint8(1) if self._grouped else states
         for tiles, weights in zip(self._tiles, self._weights, strict=True):
-            codes += own[:, tiles] * weights
+            codes += own.take(tiles, axis=1) * weights
         if self._grouped:
             codes = np.where(self._free | (states[:, self._first_of_group] > 0), codes + 1, 0)
         return codes
@@ -151,7 +150,7 @@ class _Table:
         pixels = [np.flatnonzero(self._cause_of == number) for number in range(len(self._causes))]
         if self._grouped:
             absent = self._draw(np.zeros(len(self._family.tiles), np.uint8))
-            self._values[self._offsets, :3] = absent
+            self._values[self._offsets] = absent
         base = np.full(len(self._family.tiles), self._grouped, np.uint8)
         for together in self._apart():
             for combination in range(max(int(self._combinations[number]) for number in together)):
@@ -164,7 +163,7 @@ class _Table:
                         rest //= size
                 frame = self._draw(states)
                 for number in going:
-                    self._values[self._offsets[pixels[number]] + combination + self._grouped, :3] = frame[pixels[number]]
+                    self._values[self._offsets[pixels[number]] + combination + self._grouped] = frame[pixels[number]]
 
     def _apart(self) -> list[list[int]]:
         """The causes in classes that share no tile, so that one frame serves all causes of a class."""

@@ -13,7 +13,7 @@ from ..directions import STEPS, Direction, direction_words
 from ..parameters import ColourName, check_cells, colour_words, rows_of
 from ..scene import COLOURS, Arrow, Line, Primitive, Rectangle
 from ..stimulus import STIMULI, Stimulus, Tiled
-from ..tiling import Tiling
+from ..tiling import Family, Tiling
 from .matrix import fill_colour, grid_family
 
 _NINE = "Nine positions in three rows of three, numbered 1 to 9 row by row from the top left."
@@ -29,7 +29,6 @@ def eight_corners() -> tuple[tuple[int, int], ...]:
     return tuple((32 * (place % 3) + (3 if place < 6 else 19), 32 * (place // 3) + 3) for place in range(8))
 
 
-@lru_cache(maxsize=64)
 def _layout(grid: int, count: int) -> tuple[int, tuple[tuple[int, int], ...], tuple[Primitive, ...]]:
     """Cell size, corners of the patterns, and lines between the places."""
     if count == 8:
@@ -37,6 +36,23 @@ def _layout(grid: int, count: int) -> tuple[int, tuple[tuple[int, int], ...], tu
     cell = 28 // grid
     lines = [Line(0, at, 96, at, COLOURS["black"]) for at in (32, 64)] + [Line(at, 0, at, 96, COLOURS["black"]) for at in (32, 64)]
     return cell, tuple((32 * (place % 3) + 2, 32 * (place // 3) + 2) for place in range(9)), tuple(lines)
+
+
+@lru_cache(maxsize=64)
+def _family(grid: int, colour: str, count: int) -> Family:
+    cell, corners, lines = _layout(grid, count)
+    return grid_family(grid, colour, cell, corners, 0, lines, absent=True)
+
+
+@lru_cache(maxsize=4096)
+def _states(pattern: tuple[int, ...] | None, count: int) -> bytes:
+    """The states of one place's cells: 0 where nothing is, 1 white, 2 filled."""
+    if pattern is None:
+        return bytes(count)
+    states = bytearray(b"\x01" * count)
+    for cell in pattern:
+        states[cell] = 2
+    return bytes(states)
 
 
 @STIMULI.register
@@ -72,16 +88,8 @@ class PatternArray(Tiled):
         return self
 
     def tiling(self) -> Tiling:
-        count = self.grid**2
-        states = bytearray(count * len(self.cells))
-        for place, pattern in enumerate(self.cells):
-            if pattern is not None:
-                first = place * count
-                states[first : first + count] = b"\x01" * count
-                for cell in pattern:
-                    states[first + cell] = 2
-        cell, corners, lines = _layout(self.grid, len(self.cells))
-        return Tiling(grid_family(self.grid, self.colour, cell, corners, 0, lines, absent=True), bytes(states))
+        states = b"".join(_states(pattern, self.grid**2) for pattern in self.cells)
+        return Tiling(_family(self.grid, self.colour, len(self.cells)), states)
 
     def words(self) -> str:
         legend = (

@@ -107,9 +107,13 @@ class Boxes(Tiled):
 
     def tiling(self) -> Tiling:
         states = bytearray(self.count)
-        for box in range(self.count):
-            marker, direction = self._marker(box), self._direction(box)
-            states[box] = 1 + marker if marker is not None else 10 + _DIRECTIONS.index(direction) if direction is not None else 18 if self.probed == box else 0
+        for box, marker in enumerate(self.markers or ()):
+            if marker is not None:
+                states[box] = 1 + marker
+        if self.arrow is not None:
+            states[self.arrow.box] = 10 + _DIRECTIONS.index(self.arrow.direction)
+        if self.probed is not None:
+            states[self.probed] = 18
         return Tiling(_family(self.count), bytes(states))
 
     def words(self) -> str:
