@@ -282,6 +282,10 @@ def main(names: list[str]) -> None:
                 bench.hands.cancel()
                 bench.agent.rest(100)
             bench.close()
+            if "pages" in names:  # a second window in the same process
+                bench = Bench(keyboard=keyboard)
+                facts["reopened"] = counting(bench)
+                bench.close()
     print(json.dumps(facts, default=lambda value: value.item() if hasattr(value, "item") else str(value)))
 
 

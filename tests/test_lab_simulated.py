@@ -109,35 +109,39 @@ def test_the_virtual_screen_stops_with_its_block_and_with_a_killed_process() -> 
     assert _gone(display)
 
 
-def _says(code: str, **environment: str) -> str:
-    """The one sentence of the error that ``code`` ends with."""
-    wrapped = f"from spanlab.errors import SpanLabError\ntry:\n    {code}\nexcept SpanLabError as error:\n    print(error)\n"
+def _says(*codes: str, **environment: str) -> list[str]:
+    """The one sentence of the error that each code ends with, all run in one process."""
+    wrapped = "from spanlab.errors import SpanLabError\n"
+    for code in codes:
+        wrapped += f"try:\n    {code}\nexcept SpanLabError as error:\n    print(error)\n"
     clean = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
     done = subprocess.run([sys.executable, "-c", wrapped], env={**clean, **environment}, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stdout.count("\n") == 1, done.stdout
-    return done.stdout
+    said = done.stdout.splitlines()
+    assert len(said) == len(codes), done.stdout
+    return said
 
 
 @linux
 def test_without_a_display_there_is_one_sentence() -> None:
     opened = "from spanlab.agents.participant import Participant; Participant().open()"
-    said = _says(opened)
+    (said,) = _says(opened)
     assert "DISPLAY is not set" in said
     assert "xvfb-run" in said
-    said = _says(opened, DISPLAY=":4711")
+    (said,) = _says(opened, DISPLAY=":4711")
     assert ":4711" in said
 
 
 @linux
 def test_without_xvfb_there_is_one_sentence() -> None:
-    said = _says("from spanlab.agents.participant import virtual_screen; virtual_screen().__enter__()", PATH="/nowhere")
+    (said,) = _says("from spanlab.agents.participant import virtual_screen; virtual_screen().__enter__()", PATH="/nowhere")
     assert "apt-get install xvfb" in said
 
 
 @linux
 def test_a_canvas_that_does_not_fit_is_refused_with_the_size_that_does(screen: str) -> None:
     refused = "from spanlab.agents.participant import Participant; Participant({}).open()"
-    assert "at most" in _says(refused.format("width_cm=20, size_deg=30"), DISPLAY=screen)
-    assert "no screen 3" in _says(refused.format("screen=3"), DISPLAY=screen)
+    too_large, no_screen = _says(refused.format("width_cm=20, size_deg=30"), refused.format("screen=3"), DISPLAY=screen)
+    assert "at most" in too_large
+    assert "no screen 3" in no_screen

@@ -200,11 +200,20 @@ class LabWindow:
         refreshes : how many refreshes have passed since the flip before; more than one means that some were missed
         """
         if self.grid.paced:
-            while (left := self.grid.due - self.now()) > 0:
-                time.sleep(left - 0.0004 if left > 0.0008 else 0)
+            self._sleep()
         shown = self.win.flip()
         at = shown + self._logging.defaultClock.getLastResetTime() if shown is not None else self.now()
         return at, self.grid.tick(at)
+
+    def skip(self) -> int:
+        """Let a refresh pass at which nothing changes, where flips are paced by the clock anyway; returns the refreshes since the last one."""
+        self._sleep()
+        return self.grid.tick(self.now())
+
+    def _sleep(self) -> None:
+        """Wait until the next refresh is due."""
+        while (left := self.grid.due - self.now()) > 0:
+            time.sleep(left - 0.0004 if left > 0.0008 else 0)
 
     def apparatus(self) -> dict[str, Any]:
         """What was found, fit for JSON."""

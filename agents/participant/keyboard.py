@@ -50,7 +50,8 @@ class Keyboard:
         if not keyboard.havePTB:
             return "psychtoolbox cannot be loaded"
         try:
-            opened = keyboard.Keyboard(backend="ptb")
+            opened = keyboard.Keyboard(deviceName="spanlab", backend="ptb")
+            opened.start()  # PsychoPy gives the same device again when a window was closed before, and leaves it stopped
         except Exception as error:  # PsychHID raises bare exceptions of several sorts
             return f"psychtoolbox found no usable keyboard ({error})"
         if opened.getBackend() != "ptb":
@@ -61,6 +62,7 @@ class Keyboard:
             return "psychtoolbox sees no keyboard"
         self._device = device
         self.backend = "ptb"
+        self.clear()
         return ""
 
     @property

@@ -140,7 +140,7 @@ def _until(room: Room, language: str, draw: Callable[[], None], decide: Callable
             decision = decide(press)
             if decision:
                 return decision
-        room.again(draw)
+        room.again(draw, id(draw))
     return "on"
 
 

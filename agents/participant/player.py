@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -176,14 +176,14 @@ class Player:
             self._attend(step)
             if final or step.over or step.gone_on:
                 return
-            room.again(lambda: self._draw(step, display))
+            room.again(lambda: self._draw(step, display), self._state(step, display))
 
     def _acknowledge(self, step: _Step) -> None:
         """Let a self-paced answer be seen for a moment before the step ends. Nothing that has a published or declared time is lengthened."""
         if step.over and step.percept.ask is not None and step.percept.ask.window_ms is None and self.room.on is not None:
             display = self.room.on.display
             for _ in range(self.room.window.grid.frames(ACKNOWLEDGE * 1000)):
-                self.room.again(lambda: self._draw(step, display))
+                self.room.again(lambda: self._draw(step, display), self._state(step, display))
                 self.room.guard(self._guard)
                 self._attend(step)
 
@@ -297,6 +297,11 @@ class Player:
             self.room.surface.draw(step.sheet, step.number, self.room.mouse.at, self.room.window.now())
         elif display.ms is None:
             self.room.surface.draw_hint()
+
+    def _state(self, step: _Step, display: Display) -> Hashable:
+        """Everything on which :meth:`_draw` depends."""
+        surface = None if step.sheet is None else self.room.surface.state(step.sheet, self.room.mouse.at, self.room.window.now())
+        return id(step), id(display), surface
 
     # -- the answer ------------------------------------------------------------------------------------------------------------------------------
 

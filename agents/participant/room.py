@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,6 +18,8 @@ from .keyboard import Backend, Keyboard
 from .lettering import Pictures
 from .mouse import Mouse
 from .surface import SurfaceView
+
+_NOTHING = object()
 
 
 class Attendant(Protocol):
@@ -95,6 +97,7 @@ class Room:
         self._say = say
         self._zero = self.window.now()
         self._beside = self.window.now() - time.monotonic()
+        self._drawn: Hashable = _NOTHING
         self.flip(lambda: None)
         gc.collect()
         gc.freeze()  # what PsychoPy has loaded is not looked through again at every collection
@@ -131,6 +134,7 @@ class Room:
     def flip(self, draw: Callable[[], object]) -> tuple[float, int]:
         """Draw and flip; returns the time and the refreshes since the last flip."""
         draw()
+        self._drawn = _NOTHING
         return self.window.flip()
 
     def guard(self, seconds: float) -> None:
@@ -148,9 +152,16 @@ class Room:
             what.onset, what.onset_ms = at, self.ms(at)
         return at
 
-    def again(self, draw: Callable[[], object]) -> None:
-        """Show the same display for one more refresh."""
-        _, passed = self.flip(draw)
+    def again(self, draw: Callable[[], object], state: Hashable = None) -> None:
+        """Show the same display for one more refresh.
+
+        What is drawn depends on ``state`` alone: where it is as it was, and flips do not wait for the screen, nothing is drawn anew.
+        """
+        if self.window.grid.paced and state == self._drawn:
+            passed = self.window.skip()
+        else:
+            _, passed = self.flip(draw)
+            self._drawn = state
         if self.on is not None:
             self.on.refreshes += passed
             self.on.dropped += passed - 1

@@ -214,9 +214,10 @@ class SimulatedMind:
         agent.hands.cancel()
         if response is not None and response.value != value:
             self.player.notes["intended"] = value
-        self.player.notes["injected_ms"] = [
-            round((when - self.player.onset) * 1000.0, 3) for _, when in agent.hands.done_since(before) if when >= self.player.onset
-        ]
+        onset = self.player.onset
+        injected = [round((when - onset) * 1000.0, 3) for _, when in agent.hands.done_since(before) if when >= onset]
+        if injected:
+            self.player.notes["injected_ms"] = injected
         return response
 
     def prepare(self, displays: Sequence[Display]) -> None:

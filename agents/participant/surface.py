@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from PIL import Image, ImageDraw
 
 from ...paradigms import Region, ResponseKind, Surface
-from ...stimuli.scene import BACKGROUND, CANVAS
+from ...stimuli.scene import BACKGROUND, CANVAS, Colour
 from .answering import AnswerSheet, hit
 from .lettering import ACCENT, ACCENT_STRONG, FAINT, MUTED, PALE, TEXT, Block, Pictures, pill, set_text
 from .words import word
@@ -29,14 +29,11 @@ class SurfaceView:
     """
 
     def __init__(self, win: Any, pictures: Pictures, canvas_px: int, letter_px: int) -> None:
-        from psychopy.visual.rect import Rect
-
         self._pictures = pictures
         self.canvas_px = canvas_px
         self.letter_px = letter_px
         self._width = int(win.size[0])
         self.language = "en"
-        self._box: Any = Rect(win, units="pix", width=1, height=1, colorSpace="rgb255", autoLog=False)
 
     # -- places ----------------------------------------------------------------------------------------------------------------------------------
 
@@ -140,6 +137,13 @@ class SurfaceView:
         """How to go on, for a display that waits without a question."""
         self._line(self._hint(), self._below)
 
+    def state(self, sheet: AnswerSheet, pointer: tuple[float, float], now: float) -> Hashable:
+        """Everything that changes what :meth:`draw` draws while a question is open."""
+        under = hit(sheet.surface.regions, *self.to_canvas(*pointer))
+        given = sheet.acknowledged
+        seen = None if given is None or sheet.surface.several or now - given[1] >= 2 * ACKNOWLEDGE else given
+        return tuple(sheet.marks), sheet.complete, under, self.on_done(*pointer) if sheet.surface.several else None, seen
+
     def draw(self, sheet: AnswerSheet, number: int, pointer: tuple[float, float], now: float) -> None:
         """Everything that belongs to an open question.
 
@@ -192,15 +196,21 @@ class SurfaceView:
         elif under is not None and not sheet.complete:
             self._outline(under, line=ACCENT, width=1.5, inset=0.04)
 
-    def _outline(self, region: Region, line: Any = None, fill: Any = None, width: float = 2.0, inset: float = 0.0) -> None:
+    def _outline(self, region: Region, line: Colour | None = None, fill: Colour | None = None, width: float = 2.0, inset: float = 0.0) -> None:
         """A box on a region; ``inset`` is the margin as a part of the region's smaller side."""
         x0, y0 = self.to_pixels(region.x0, region.y0)
         x1, y1 = self.to_pixels(region.x1, region.y1)
         margin = inset * min(x1 - x0, y0 - y1)
-        box = self._box
-        box.setSize((x1 - x0 - 2 * margin, y0 - y1 - 2 * margin), log=False)
-        box.setPos(((x0 + x1) / 2, (y0 + y1) / 2), log=False)
-        box.setFillColor(fill, log=False)
-        box.setLineColor(line, log=False)
-        box.setLineWidth(width, log=False)
-        box.draw()
+        wide, high = (2 * max(2, round(side / 2 - margin)) for side in (x1 - x0, y0 - y1))
+        box = self._pictures.put(("box", wide, high, line, fill, width), lambda: outlined(wide, high, line, fill, width))
+        self._pictures.draw(box, (x0 + x1) / 2, (y0 + y1) / 2)
+
+
+def outlined(wide: int, high: int, line: Colour | None, fill: Colour | None, width: float) -> Image.Image:
+    """A box with slightly rounded corners, see-through where there is nothing; smooth."""
+    fine = 4
+    large = Image.new("RGBA", (wide * fine, high * fine), (*(line or fill or BACKGROUND), 0))
+    edge = None if line is None else (*line, 255)
+    inside = None if fill is None else (*fill, 255)
+    ImageDraw.Draw(large).rounded_rectangle((0, 0, wide * fine - 1, high * fine - 1), min(wide, high) * fine / 12, inside, edge, max(1, round(width * fine)))
+    return large.reduce(fine)
