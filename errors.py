@@ -39,6 +39,10 @@ def _one_line(text: str, longest: int = 1500) -> str:
     return text if len(text) <= longest else text[:longest] + "..."
 
 
+#: of one file; whoever meets so many mends the first ones first
+MAX_PROBLEMS = 100
+
+
 class ParadigmError(SpanLabError):
     """Everything that is wrong with a paradigm file, reported at once."""
 

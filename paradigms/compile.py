@@ -10,9 +10,9 @@ import numpy as np
 from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
 from .identity import canonical, digest, stream, trial_id
-from .limits import MAX_STEPS, start_trial, weigh
+from .limits import MAX_STEPS, is_whole, start_trial, weigh
 from .paradigm import GENERATORS, Generator, Paradigm
-from .problems import show
+from .problems import listed, show
 from .trial import Ask, Display, Percept, Step, Trial
 
 _MAX_SEED = 2**63 - 1
@@ -29,7 +29,7 @@ def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: i
     """
     given = dict(levels or {})
     for name, level in given.items():
-        paradigm.level(name, level)
+        given[name] = paradigm.level(name, level)
     resolved: dict[str, Any] = {}
     for name, factor in paradigm.factors.items():
         if name in given:
@@ -39,7 +39,7 @@ def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: i
         elif len(factor.levels) == 1:
             resolved[name] = factor.levels[0]
         else:
-            raise SpanLabError(f"{paradigm.name}: choose a level of '{name}' ({', '.join(map(str, factor.levels))})")
+            raise SpanLabError(f"{paradigm.name}: choose a level of '{name}' ({listed(factor.levels)})")
     return resolved
 
 
@@ -128,10 +128,9 @@ def _unroll(paradigm: Paradigm, env: dict[str, Any], seed: int, levels: Mapping[
 def _size(paradigm: Paradigm, key: str, env: Mapping[str, Any], levels: Mapping[str, Any]) -> int | None:
     template = paradigm.set_size if key == "set_size" else paradigm.list_length
     if template is None:
-        value = levels.get(key)
-        return value if isinstance(value, int) else None
+        return levels.get(key)
     value = paradigm.reader.fill(template, (key,), env)
-    if isinstance(value, bool) or not isinstance(value, int):
+    if not is_whole(value):
         raise ParadigmError([paradigm.reader.document.problem((key,), f"expected a whole number; found {show(value)}")])
     return value
 

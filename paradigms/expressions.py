@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import threading
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -100,6 +101,11 @@ _PER_THREAD = _PerThread()
 def is_expression(value: Any) -> bool:
     """Whether a YAML value is an expression."""
     return isinstance(value, str) and value.startswith("=")
+
+
+def is_name(value: Any) -> bool:
+    """Whether expressions can call something so. (Python reads some letters as others, such as ligatures; they are no names here.)"""
+    return isinstance(value, str) and value.isidentifier() and not value.startswith("_") and unicodedata.normalize("NFKC", value) == value
 
 
 class Expression:

@@ -12,7 +12,7 @@ MAX_TEXT = 10_000
 #: whole numbers fit into 64 bits, as they do in the record
 MAX_WHOLE = 2**63 - 1
 #: values that filling in one trial may touch; the largest published trials touch a few thousand
-MAX_WORK = 5_000_000
+MAX_WORK = 2_000_000
 MAX_STEPS = 10_000
 MAX_DISPLAYS = 100
 #: combinations of the levels of crossed factors
@@ -49,6 +49,11 @@ def spend(work: int) -> None:
     _ACCOUNT.left -= work
     if _ACCOUNT.left < 0:
         raise LimitError("this takes more work than one trial may cost; are there loops within loops, or very long lists?")
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number that the record can hold."""
+    return isinstance(value, int) and not isinstance(value, bool) and -MAX_WHOLE <= value <= MAX_WHOLE
 
 
 def weigh(value: Any) -> int:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Literal
 
 from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
-from . import library, yaml_text
-from .expressions import FUNCTIONS, Template, is_expression
+from .expressions import FUNCTIONS, Template, is_expression, is_name
+from .extends import locate, resolve
 from .identity import digest
+from .limits import MAX_COMBINATIONS, is_whole
 from .network_view import NetworkView
 from .parts import Part, Reader, read_part
-from .problems import show, validated
+from .problems import in_order, listed, show, validated
 from .samplers import SAMPLERS, Sampler
 from .schema import DatasetDesign, Head, Practice, SessionDesign, Source
 from .timeline import COUNTERS, Node, read_timeline
@@ -26,7 +29,6 @@ GENERATORS: tuple[Generator, ...] = ("corrected", "published")
 #: factors that are columns of the record by themselves
 COLUMN_FACTORS = ("set_size", "list_length", "retention_steps")
 _RESERVED = (*COUNTERS, "generator", *FUNCTIONS)
-_MAX_EXTENDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +91,19 @@ class Paradigm:
         SpanLabError
             for an unknown factor or level.
         """
-        chosen = {name: (list(value) if isinstance(value, (list, tuple)) else [value]) for name, value in (restrict or {}).items()}
-        for name, levels in chosen.items():
-            for level in levels:
-                self.level(name, level)
+        chosen = {
+            name: [self.level(name, level) for level in (value if isinstance(value, (list, tuple)) else [value])] for name, value in (restrict or {}).items()
+        }
         crossed = {name: chosen.get(name, factor.levels) for name, factor in self.factors.items() if factor.mode == "crossed" or name in chosen}
+        many = math.prod(len(levels) for levels in crossed.values())
+        if many > MAX_COMBINATIONS:
+            raise SpanLabError(
+                f"{self.name}: {many} combinations of factor levels; choose some of the levels, or make factors random (at most {MAX_COMBINATIONS})"
+            )
         return [dict(zip(crossed, levels, strict=True)) for levels in itertools.product(*crossed.values())]
 
     def level(self, name: str, level: Any) -> Any:
-        """``level`` itself, when it is one of the factor's.
+        """The level as the file writes it (5 for 5.0), when it is one of the factor's.
 
         Raises
         ------
@@ -105,12 +111,17 @@ class Paradigm:
             for an unknown factor or level.
         """
         if name not in self.factors:
-            there = f"; its factors are {', '.join(self.factors)}" if self.factors else "; it has no factors"
+            there = f"; its factors are {listed(self.factors)}" if self.factors else "; it has no factors"
             raise SpanLabError(f"{self.name} has no factor '{name}'{nearest(name, self.factors) or there}")
-        levels = self.factors[name].levels
-        if not any(level == other and isinstance(level, bool) == isinstance(other, bool) for other in levels):
-            raise SpanLabError(f"{self.name}: {name} cannot be {show(level)}; its levels are {', '.join(map(str, levels))}")
-        return level
+        found = same_level(level, self.factors[name].levels)
+        if found is None:
+            raise SpanLabError(f"{self.name}: {name} cannot be {show(level)}; its levels are {listed(self.factors[name].levels)}")
+        return found
+
+
+def same_level(level: Any, levels: Iterable[Any]) -> Any:
+    """The one of some levels that is equal to ``level`` (true is not 1), or None; no level is None."""
+    return next((other for other in levels if level == other and isinstance(level, bool) == isinstance(other, bool)), None)
 
 
 def load_paradigm(source: str | Path) -> Paradigm:
@@ -123,71 +134,12 @@ def load_paradigm(source: str | Path) -> Paradigm:
     SpanLabError
         when there is no such paradigm or file.
     """
-    return build_paradigm(_resolve(_locate(source), 0))
+    return build_paradigm(resolve(locate(source)))
 
 
 def paradigm_from_data(data: Mapping[str, Any], name: str) -> Paradigm:
     """Rebuild a paradigm from the plain content of its file (``Paradigm.data``), as a session's record keeps it."""
     return build_paradigm(Document(dict(data), {}, name))
-
-
-def _locate(source: str | Path) -> Path:
-    text = str(source)
-    if isinstance(source, str) and not any(mark in text for mark in ("/", "\\", ".")):
-        path = library.path(text)
-        if path is None:
-            hint = nearest(text, library.list_paradigms()) or "; see spanlab list"
-            raise SpanLabError(f"there is no paradigm '{text}'{hint} (a file of your own is given by its path, ending in .yaml)")
-        return path
-    path = Path(text)
-    if path.is_dir() or not path.exists():
-        raise SpanLabError(f"{text}: there is no such paradigm file")
-    return path
-
-
-def _resolve(path: Path, depth: int) -> Document:
-    """The document with ``extends`` followed: the keys of the file itself override those of its base; null removes one."""
-    document = yaml_text.read(path)
-    if not isinstance(document.data, dict) or "extends" not in document.data:
-        return document
-    base_name = document.data["extends"]
-    if not isinstance(base_name, str):
-        raise ParadigmError([document.problem(("extends",), f"expected the name of a paradigm; found {show(base_name)}")])
-    if depth >= _MAX_EXTENDS:
-        raise ParadigmError([document.problem(("extends",), "paradigms extend one another in a circle, or too deeply")])
-    beside = path.parent / base_name
-    try:
-        base = _resolve(beside if beside.is_file() else _locate(base_name), depth + 1)
-    except ParadigmError:
-        raise
-    except SpanLabError as error:
-        raise ParadigmError([document.problem(("extends",), str(error))]) from None
-    own = {key: value for key, value in document.data.items() if key != "extends"}
-    lines: dict[YamlPath, str] = dict(base.lines)
-    merged = _merge(base.data, own, (), lines, document.lines) if isinstance(base.data, dict) else own
-    lines[()] = document.where(())
-    return Document(merged, lines, document.name)
-
-
-#: maps whose entries are inherited one by one; every other value is replaced as a whole
-_MERGED = ((), ("factors",), ("draw",), ("instructions",), ("designs",), ("source",), ("network",), ("practice",))
-
-
-def _merge(base: dict[str, Any], own: dict[str, Any], path: YamlPath, lines: dict[YamlPath, str], own_lines: Mapping[YamlPath, str]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in own.items():
-        below = (*path, key)
-        if below in _MERGED and isinstance(value, dict) and isinstance(base.get(key), dict):
-            merged[key] = _merge(base[key], value, below, lines, own_lines)
-            continue
-        for old in [known for known in lines if known[: len(below)] == below]:
-            del lines[old]
-        lines.update({known: line for known, line in own_lines.items() if known[: len(below)] == below})
-        if value is None:
-            merged.pop(key, None)
-        else:
-            merged[key] = value
-    return merged
 
 
 def build_paradigm(document: Document) -> Paradigm:
@@ -209,8 +161,11 @@ def build_paradigm(document: Document) -> Paradigm:
     factors = data.get("factors")
     raw_factors: dict[Any, Any] = factors if isinstance(factors, dict) else {}
     known = set(raw_factors) | {"generator"}
-    for name in raw_factors:
+    for name, levels in raw_factors.items():
         _check_name(reader, ("factors", name), name, set())
+        for n, level in enumerate(levels if isinstance(levels, list) else ()):
+            if name in COLUMN_FACTORS and not is_whole(level):
+                reader.report(("factors", name, n), f"the levels of {name} are whole numbers; found {show(level)}")
     draws = _read_draws(reader, data.get("draw"), known)
     names = frozenset(known)
     timeline = read_timeline(reader, data["timeline"], ("timeline",), names) if "timeline" in data else None
@@ -218,7 +173,7 @@ def build_paradigm(document: Document) -> Paradigm:
     if head is not None:
         _check_designs(reader, head, raw_factors)
     if problems or head is None or timeline is None:
-        raise ParadigmError(_in_order(problems))
+        raise ParadigmError(in_order(problems))
     assert isinstance(head, Head)
     return Paradigm(
         name=head.paradigm,
@@ -245,18 +200,10 @@ def build_paradigm(document: Document) -> Paradigm:
     )
 
 
-def _in_order(problems: list[Problem]) -> list[Problem]:
-    def line(problem: Problem) -> tuple[str, int]:
-        name, _, number = problem.where.rpartition(":")
-        return (name, int(number)) if number.isdigit() else (problem.where, 0)
-
-    return sorted(problems, key=line)
-
-
 def _check_name(reader: Reader, path: YamlPath, name: Any, taken: set[str]) -> None:
-    if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
-        reader.report(path, f"{show(name)} cannot be a name: use letters, digits and underscores")
-    elif name in _RESERVED:
+    if not is_name(name):
+        reader.report(path, f"{show(name)} cannot be a name: use letters, digits and underscores, beginning with a letter")
+    elif name in _RESERVED or iskeyword(name):
         reader.report(path, f"the name '{name}' is reserved")
     elif name in taken:
         reader.report(path, f"the name '{name}' is taken by a factor")
@@ -295,8 +242,8 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any]) -> Non
                 continue
             there = factors[name] if isinstance(factors[name], list) else factors[name].get("random", [])
             for level in value if isinstance(value, list) else [value]:
-                if level not in there:
-                    reader.report((*path, name), f"{show(level)} is not a level of '{name}' ({', '.join(map(str, there))})")
+                if same_level(level, there) is None:
+                    reader.report((*path, name), f"{show(level)} is not a level of '{name}' ({listed(there)})")
 
     if "en" not in head.instructions and head.instructions == {}:
         reader.report(("instructions",), "instructions are missing: at least one language, such as en")

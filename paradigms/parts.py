@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar
 from pydantic import ValidationError
 
 from ..components import Component, Registry, nearest
-from ..errors import ParadigmError, Problem
+from ..errors import MAX_PROBLEMS, ParadigmError, Problem
 from .expressions import Environment, ExpressionError, Template
 from .limits import LimitError, spend
-from .problems import sentences, show
+from .problems import in_order, sentences, show
 from .yaml_text import Document, YamlPath
 
 C = TypeVar("C", bound=Component)
@@ -35,6 +35,9 @@ class Reader:
         problem = self.document.problem(path, message)
         if problem not in self.problems:
             self.problems.append(problem)
+        if len(self.problems) > MAX_PROBLEMS:
+            more = Problem(self.document.name, "", f"more than {MAX_PROBLEMS} problems; mend these first")
+            raise ParadigmError([*in_order(self.problems)[:MAX_PROBLEMS], more])
 
     def reporter(self, path: YamlPath) -> Callable[[YamlPath, str], None]:
         """Report below ``path``."""
@@ -96,7 +99,7 @@ class Part(Generic[C]):
         try:
             built = self.cls.model_validate({key: _PENDING if key in dynamic else value for key, value in parameters.items()})
         except ValidationError as error:
-            for below, message in sentences(error, self.cls.model_fields):
+            for below, message in sentences(error, self.cls, parameters):
                 if not (below and below[0] in dynamic and "unknown key" not in message):
                     self._reader.report(self._path + below, message)
         else:
@@ -118,7 +121,7 @@ class Part(Generic[C]):
             return self.cls.model_validate(values)
         except ValidationError as error:
             document = self._reader.document
-            raise ParadigmError([document.problem(self._path + below, message) for below, message in sentences(error, self.cls.model_fields)]) from None
+            raise ParadigmError([document.problem(self._path + below, message) for below, message in sentences(error, self.cls, values)]) from None
 
 
 _PENDING = object()

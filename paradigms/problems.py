@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from ..components import nearest
+from ..errors import MAX_PROBLEMS, Problem
 from .yaml_text import YamlPath
 
 _KINDS = {
@@ -30,32 +32,38 @@ def show(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def sentences(error: ValidationError, fields: Iterable[str]) -> Iterator[tuple[YamlPath, str]]:
-    """(path, message) for everything that pydantic found; alternatives of a union are told as one."""
+def listed(values: Iterable[Any], most: int = 12) -> str:
+    """Some values for a message, and that there are more."""
+    some = list(itertools.islice(values, most + 1))
+    return ", ".join(show(value) if not isinstance(value, str) else value[:60] for value in some[:most]) + (", ..." if len(some) > most else "")
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems as they stand in the file, or in the files."""
+
+    def line(problem: Problem) -> tuple[str, int]:
+        name, _, number = problem.where.rpartition(":")
+        return (name, int(number)) if number.isdigit() else (problem.where, 0)
+
+    return sorted(problems, key=line)
+
+
+def sentences(error: ValidationError, model: type[BaseModel], data: Any) -> Iterator[tuple[YamlPath, str]]:
+    """(path, message) for everything that pydantic found in ``data``; alternatives of a union are told as one."""
     told: dict[YamlPath, list[str]] = {}
     values: dict[YamlPath, Any] = {}
-    names = list(fields)
-    for item in error.errors(include_url=False):
-        path = tuple(key for key in item["loc"] if isinstance(key, int) or not _is_union_tag(key))
+    for item in itertools.islice(error.errors(include_url=False), MAX_PROBLEMS):
+        path = _real_path(item["loc"], data)
         kind = item["type"]
         if kind == "extra_forbidden":
-            told.setdefault(path, []).append(f"unknown key '{path[-1]}'{nearest(path[-1], names)}")
-            values[path] = _SILENT
-            continue
-        if kind == "missing":
-            told.setdefault(path[:-1], []).append(f"'{path[-1]}' is missing")
-            values[path[:-1]] = _SILENT
-            continue
-        values.setdefault(path, item["input"])
-        if kind in _KINDS:
-            told.setdefault(path, []).append(f"expected {_KINDS[kind]}")
-        elif kind == "value_error":
-            told.setdefault(path, []).append(str(item.get("ctx", {}).get("error")))
-            values[path] = _SILENT
-        elif kind == "literal_error":
-            told.setdefault(path, []).append(f"expected {item.get('ctx', {}).get('expected')}")
+            yield path, f"unknown key '{path[-1]}'{nearest(path[-1], _fields_at(model, path[:-1]))}"
+        elif kind == "missing":
+            yield path, f"'{item['loc'][-1]}' is missing"
         else:
-            told.setdefault(path, []).append(item["msg"][0].lower() + item["msg"][1:])
+            values.setdefault(path, item["input"])
+            told.setdefault(path, []).append(_expectation(item))
+            if kind == "value_error":
+                values[path] = _SILENT
     for path, messages in told.items():
         found = "" if values[path] is _SILENT else f"; found {show(values[path])}"
         yield path, " or ".join(dict.fromkeys(message.removeprefix("expected ") if n else message for n, message in enumerate(messages))) + found
@@ -64,9 +72,53 @@ def sentences(error: ValidationError, fields: Iterable[str]) -> Iterator[tuple[Y
 _SILENT = object()
 
 
-def _is_union_tag(key: str) -> bool:
-    # pydantic names the members of a union in the location: constrained-int, tuple[...], function-before[...]
-    return "[" in key or "-" in key or key in ("int", "str", "float", "bool", "tuple", "list", "dict", "none")
+def _expectation(item: Any) -> str:
+    kind, context = item["type"], item.get("ctx", {})
+    if kind in _KINDS:
+        return f"expected {_KINDS[kind]}"
+    if kind == "value_error":
+        return str(context.get("error"))
+    if kind == "literal_error":
+        return f"expected {context.get('expected')}"
+    if kind in _BOUNDS:
+        return f"expected {_BOUNDS[kind]} {next(iter(context.values()))}"
+    if kind in ("too_short", "too_long", "string_too_short", "string_too_long"):
+        bound = f"at least {context['min_length']}" if "short" in kind else f"at most {context['max_length']}"
+        return f"expected {bound} {'characters' if 'string' in kind else 'values'}"
+    return item["msg"][0].lower() + item["msg"][1:]
+
+
+_BOUNDS = {
+    "greater_than": "a number above",
+    "greater_than_equal": "a number from",
+    "less_than": "a number below",
+    "less_than_equal": "a number up to",
+}
+
+
+def _real_path(location: Iterable[int | str], data: Any) -> YamlPath:
+    """Pydantic's location without the names of the members of unions, which it puts between the keys of the file."""
+    path: YamlPath = ()
+    for key in location:
+        keys = range(len(data)) if isinstance(data, (list, tuple)) else data if isinstance(data, dict) else ()
+        if key in keys:
+            path, data = (*path, key), data[key]  # type: ignore[index]
+    return path
+
+
+def _fields_at(model: type[BaseModel], path: YamlPath) -> list[str]:
+    """The keys that may stand at a path below a model."""
+    models = [model]
+    for key in path:
+        fields = [field for one in models for name, field in one.model_fields.items() if key in (name, field.alias)]
+        models = [inner for field in fields for inner in _models_in(field.annotation)] or models
+    return [field.alias or name for one in models for name, field in one.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models_in(part)]
 
 
 def validated(model: type[BaseModel], value: Any) -> tuple[BaseModel | None, list[tuple[YamlPath, str]]]:
@@ -74,4 +126,4 @@ def validated(model: type[BaseModel], value: Any) -> tuple[BaseModel | None, lis
     try:
         return model.model_validate(value), []
     except ValidationError as error:
-        return None, list(sentences(error, model.model_fields))
+        return None, list(sentences(error, model, value))

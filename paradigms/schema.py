@@ -119,8 +119,8 @@ class Head(_Part):
 
 
 def _distinct(levels: list[Any]) -> None:
-    seen: list[Any] = []
+    seen: set[tuple[bool, Any]] = set()
     for level in levels:
-        if any(level == other and type(level) is type(other) for other in seen):
+        if (isinstance(level, bool), level) in seen:
             raise ValueError(f"the level {level!r} stands twice")
-        seen.append(level)
+        seen.add((isinstance(level, bool), level))

@@ -10,7 +10,8 @@ import numpy as np
 from ..components import nearest
 from ..errors import ParadigmError
 from ..stimuli import STIMULI, Stimulus
-from .expressions import Environment, Template
+from .expressions import Environment, Template, is_expression, is_name
+from .limits import MAX_DISPLAYS, is_whole
 from .parts import Part, Reader, read_part
 from .problems import show
 from .responses import RESPONSES, ResponseKind
@@ -38,6 +39,8 @@ ASK_KEYS: dict[str, str] = {
     "late": "presses after the window: record or ignore",
     "chance": "probability that a blind guess is correct, when it is not that of a uniform guess",
 }
+#: columns of the response table for which a step may record a whole number
+WHOLE_COLUMNS = ("set_size", "list_length", "retention_steps", "serial_position", "output_position")
 _VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "missed")
 
 #: gives the random stream of a duration that is drawn
@@ -107,11 +110,11 @@ class AskPart:
         if read is None:
             return
         self.kind, beside = read
-        self.settings = {key: beside[key] for key in beside if key in ("ends", "counts", "late")}
+        self.settings = {key: beside[key] for key in beside if key in ("ends", "counts", "late") and beside[key] is not None}
         for key, allowed in (("ends", ("on_answer", "on_time")), ("counts", ("first", "last")), ("late", ("record", "ignore"))):
-            if key in beside and beside[key] not in allowed:
+            if key in self.settings and beside[key] not in allowed:
                 reader.report((*path, key), f"expected {' or '.join(allowed)}; found {show(beside[key])}{nearest(beside[key], allowed)}")
-        if "answer" not in beside:
+        if beside.get("answer") is None:
             reader.report(path, "'answer' is missing: the correct answer, for scoring (agents never see it)")
         self.templates = {
             key: reader.template(beside[key], (*path, key), known)
@@ -182,16 +185,31 @@ class StepPart:
     def _read_record(self, value: Any, path: YamlPath, known: frozenset[str]) -> Template | None:
         if value is None:
             return None
-        if not isinstance(value, dict) or not all(isinstance(key, str) and key.isidentifier() for key in value):
+        if not isinstance(value, dict) or not all(is_name(key) for key in value):
             self.reader.report(path, f"expected names with values, such as {{serial_position: =number}}; found {show(value)}")
             return None
+        for key, inner in value.items():
+            wrong = None if is_expression(inner) else _unrecordable(key, inner)
+            if wrong is not None:
+                self.reader.report((*path, key), wrong)
         return self.reader.template(value, path, known)
+
+    def _recorded(self, env: Environment) -> dict[str, Any]:
+        if self.record is None:
+            return {}
+        path = (*self.path, "record")
+        record = self.reader.fill(self.record, path, env)
+        for name, value in record.items():
+            wrong = _unrecordable(name, value)
+            if wrong is not None:
+                raise ParadigmError([self.reader.document.problem((*path, name), wrong)])
+        return record
 
     def _read_displays(self, value: Any, path: YamlPath, known: frozenset[str]) -> list[DisplayPart]:
         if isinstance(value, list):
-            if not value:
-                self.reader.report(path, "expected at least one display; found an empty list")
-            displays = [DisplayPart(self.reader, one, (*path, n), known) for n, one in enumerate(value)]
+            if not 1 <= len(value) <= MAX_DISPLAYS:
+                self.reader.report(path, f"expected from 1 to {MAX_DISPLAYS} displays; found {len(value)}")
+            displays = [DisplayPart(self.reader, one, (*path, n), known) for n, one in enumerate(value[:MAX_DISPLAYS])]
         else:
             displays = [DisplayPart(self.reader, value, path, known)]
         for n, display in enumerate(displays[:-1]):
@@ -228,7 +246,7 @@ class StepPart:
         ParadigmError
             when an expression or a component cannot be filled in.
         """
-        record = {} if self.record is None else self.reader.fill(self.record, (*self.path, "record"), env)
+        record = self._recorded(env)
         if self.feedback is not None:
             if not asked_before:
                 raise ParadigmError([self.reader.document.problem((*self.path, "feedback"), "there is no answer before this step to give feedback on")])
@@ -242,6 +260,15 @@ class StepPart:
             return Step(index, Percept(self.phase, displays, None, self.model_step), Truth(record=record, levels=levels))
         ask, truth = self.ask.build(env, displays)
         return Step(index, Percept(self.phase, displays, ask, self.model_step), Truth(truth.answer, record, truth.chance, levels))
+
+
+def _unrecordable(name: str, value: Any) -> str | None:
+    """Why a value does not fit the response table: a cell holds one value, and some columns hold whole numbers."""
+    if name in WHOLE_COLUMNS and value is not None and not is_whole(value):
+        return f"{name} is a whole number; found {show(value)}"
+    if isinstance(value, (list, tuple, dict)):
+        return f"one number, word, true, false or null fits into the response table; found {show(value)}"
+    return None
 
 
 def _is_ms(value: Any) -> bool:

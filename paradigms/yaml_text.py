@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from ..errors import ParadigmError, Problem, SpanLabError
+from ..errors import MAX_PROBLEMS, ParadigmError, Problem, SpanLabError
 
 #: A way into a document: keys and list positions.
 YamlPath = tuple[str | int, ...]
@@ -27,6 +27,8 @@ MAX_VALUES = 50_000
 
 # The C parser, where the wheel has it, reads ten times faster.
 _LOADER = getattr(yaml, "CLoader", yaml.Loader)
+#: characters that YAML does not allow
+_STRANGE = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS = {
@@ -73,9 +75,11 @@ class Document:
 def spell(path: YamlPath) -> str:
     """A path in words: ``timeline step 2 > show > matrix``; list positions count from 1."""
     parts: list[str] = []
+    if len(path) > 12:
+        path = (*path[:6], "...", *path[-3:])
     for key in path:
         if not isinstance(key, int):
-            parts.append(str(key))
+            parts.append(key if len(key) <= 60 else key[:57] + "...")
         elif parts and parts[-1] in ("timeline", "do", "else"):
             parts[-1] += f" step {key + 1}"
         elif parts:
@@ -103,9 +107,11 @@ class _Reader:
     def __init__(self, text: str, name: str) -> None:
         self.name = name
         self.lines: dict[YamlPath, str] = {}
+        self.order: list[YamlPath] = []
         self.values = 0
         self.anchors: dict[str, Any] = {}
-        self.anchor_lines: dict[str, dict[YamlPath, str]] = {}
+        #: for every anchor the paths below it
+        self.below: dict[str, tuple[YamlPath, list[YamlPath]]] = {}
         self.problems: list[Problem] = []
         self.loader = _LOADER(text)
 
@@ -129,6 +135,7 @@ class _Reader:
         event = self.loader.get_event()
         mark = event.start_mark
         self.lines[path] = f"{self.name}:{mark.line + 1}"
+        self.order.append(path)
         self.values += 1
         if self.values > MAX_VALUES:
             raise self.fail(mark, f"more than {MAX_VALUES} values", path)
@@ -138,7 +145,7 @@ class _Reader:
             return self.alias(event, path)
         if event.tag is not None and not (isinstance(event, yaml.ScalarEvent) and event.tag == "!"):
             raise self.fail(mark, f"tags such as {event.tag} are not understood; write plain values", path)
-        start = set(self.lines) if event.anchor else set()
+        start = len(self.order)
         if isinstance(event, yaml.ScalarEvent):
             result: Any = scalar(event.value) if event.implicit[0] else event.value
         elif isinstance(event, yaml.SequenceStartEvent):
@@ -150,7 +157,7 @@ class _Reader:
             result = self.mapping(path, depth)
         if event.anchor:
             self.anchors[event.anchor] = result
-            self.anchor_lines[event.anchor] = {p[len(path) :]: line for p, line in self.lines.items() if p not in start and p[: len(path)] == path}
+            self.below[event.anchor] = (path, self.order[start:])
         return result
 
     def mapping(self, path: YamlPath, depth: int) -> dict[str, Any]:
@@ -162,9 +169,12 @@ class _Reader:
             key, line = event.value, f"{self.name}:{event.start_mark.line + 1}"
             if key == "<<" and event.implicit[0]:
                 raise self.fail(event.start_mark, "merge keys (<<) are not understood; use 'extends' for variants", path)
+            first = self.lines.get((*path, key))
             value = self.value((*path, key), depth + 1)
             if key in result:
-                self.problems.append(Problem(line, spell(path), f"duplicate key '{key}' (first at {self.lines[(*path, key)]})"))
+                self.problems.append(Problem(line, spell(path), f"duplicate key '{key}'; it stands at {first} already"))
+                if len(self.problems) >= MAX_PROBLEMS:
+                    raise self.fail(event.start_mark, f"more than {MAX_PROBLEMS} problems; mend these first")
                 continue
             self.lines[(*path, key)] = line
             result[key] = value
@@ -174,12 +184,19 @@ class _Reader:
     def alias(self, event: Any, path: YamlPath) -> Any:
         if event.anchor not in self.anchors:
             raise self.fail(event.start_mark, f"unknown alias '*{event.anchor}'", path)
-        for below, line in self.anchor_lines[event.anchor].items():
-            self.values += 1
-            if self.values > MAX_VALUES:
-                raise self.fail(event.start_mark, f"the aliases in this file unfold to more than {MAX_VALUES} values", path)
-            self.lines[path + below] = line
+        anchored, paths = self.below[event.anchor]
+        self.values += len(paths)
+        if self.values > MAX_VALUES:
+            raise self.fail(event.start_mark, f"the aliases in this file unfold to more than {MAX_VALUES} values", path)
+        for one in paths:
+            here = path + one[len(anchored) :]
+            self.lines[here] = self.lines[one]
+            self.order.append(here)
         return self.anchors[event.anchor]
+
+
+def _too_large(name: str) -> ParadigmError:
+    return ParadigmError([Problem(name, "", f"the file is larger than {MAX_BYTES // 1000} kB; a paradigm is a page of text")])
 
 
 def parse(text: str, name: str) -> Document:
@@ -191,7 +208,11 @@ def parse(text: str, name: str) -> Document:
         with the file and line of everything that makes the text unreadable.
     """
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise ParadigmError([Problem(name, "", f"the file is larger than {MAX_BYTES // 1000} kB; a paradigm is a page of text")])
+        raise _too_large(name)
+    strange = _STRANGE.search(text)
+    if strange is not None:
+        line = text.count("\n", 0, strange.start()) + 1
+        raise ParadigmError([Problem(f"{name}:{line}", "", f"not valid YAML: the character {strange[0]!a} is not allowed in it")])
     try:
         reader = _Reader(text, name)
         data = reader.document()
@@ -219,11 +240,14 @@ def read(path: Path, name: str | None = None) -> Document:
     """
     shown = name or path.name
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ParadigmError([Problem(shown, "", f"the file is larger than {MAX_BYTES // 1000} kB; a paradigm is a page of text")])
-        text = path.read_bytes().decode("utf-8-sig")
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise _too_large(shown)
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ParadigmError([Problem(shown, "", f"not UTF-8 text (byte {error.start})")]) from None
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ParadigmError([Problem(f"{shown}:{line}", "", f"not UTF-8 text (byte {error.start + 1}: {error.object[error.start]:#04x})")]) from None
     except OSError as error:
         raise SpanLabError(f"cannot read {path}: {error.strerror or error}") from None
     return parse(text, shown)

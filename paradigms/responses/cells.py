@@ -37,8 +37,8 @@ class Cells(ResponseKind):
         return (
             isinstance(value, tuple)
             and len(value) == self.take
-            and len(set(value)) == len(value)
             and all(isinstance(cell, int) and not isinstance(cell, bool) and 0 <= cell < self.grid**2 for cell in value)
+            and len(set(value)) == len(value)
         )
 
     def question(self) -> str:

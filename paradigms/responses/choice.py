@@ -66,7 +66,7 @@ class Choice(ResponseKind):
         return tuple(str(value + 1) if isinstance(value, int) else value for value in self.values)
 
     def allows(self, value: Any) -> bool:
-        return not isinstance(value, bool) and value in self.values
+        return isinstance(value, (int, str)) and not isinstance(value, bool) and value in self.values
 
     def question(self) -> str:
         if isinstance(self.options, int):
