@@ -41,31 +41,30 @@ def accuracy(
     Returns
     -------
     pandas.DataFrame
-        ``who``, ``by``, then the rest of :data:`CURVE_COLUMNS`: ``mean``, ``sem``, ``low``, ``high`` and ``chance`` are proportions; one row per cell that has items.
+        ``who``, ``by``, then the rest of :data:`CURVE_COLUMNS`, one row per cell that has items. ``mean``, ``sem``, ``low``, ``high``
+        and ``chance`` are proportions.
     """
     scored = responses if isinstance(responses, Scored) else score_table(responses)
-    items = scored.items
     keys = [*who, *by]
+    items = _with_units(scored, who)
     items = items.dropna(subset=list(by)) if by else items
-    people = _people(scored.items, who)
-    items = items.merge(people, on=list(who), how="left")
-    items = items.assign(
-        _unit_person=items["participant"].where(items["_people"] > 1, ""),
-        _omitted=items["outcome"].eq("omitted"),
-        _invalid=items["outcome"].eq("invalid"),
-    )
-    trials = items.groupby([*keys, "_unit_person", "unit_trial"], sort=True, dropna=False)[["correct", "chance"]].mean().reset_index()
-    shared = items.groupby(keys, sort=True, dropna=False).agg(
-        oracle=("oracle", "max"), n_items=("correct", "size"), n_omitted=("_omitted", "sum"), n_invalid=("_invalid", "sum"), _people=("_people", "first")
-    ) if len(items) else None  # fmt: skip
+    items = items.assign(_omitted=items["outcome"].eq("omitted"), _invalid=items["outcome"].eq("invalid"))
+    counts = {
+        "correct": ("correct", "mean"),
+        "chance": ("chance", "mean"),
+        "oracle": ("oracle", "max"),
+        "n_items": ("correct", "size"),
+        "n_omitted": ("_omitted", "sum"),
+        "n_invalid": ("_invalid", "sum"),
+    }
+    trials = items.groupby([*keys, "_several", "_person", "unit_trial"], sort=True, dropna=False).agg(**counts).reset_index()
     rows = []
-    if shared is not None:
-        cells = trials.groupby(keys, sort=True, dropna=False)
-        for key, cell in cells:
-            common = shared.loc[key if len(keys) > 1 else key[0]]
-            rows.append(dict(zip(keys, key, strict=True)) | _estimated(cell, "correct", common["_people"] > 1, level, resamples, seed) | common.drop("_people").to_dict()
-                        | {"chance": cell.groupby("_unit_person")["chance"].mean().mean()})  # fmt: skip
-    return _frame(rows, who, by)
+    for key, cell in trials.groupby(keys, sort=True, dropna=False):
+        row = dict(zip(keys, key, strict=True)) | _estimated(cell, "correct", level, resamples, seed)
+        row |= {name: int(cell[name].sum()) for name in ("n_items", "n_omitted", "n_invalid")}
+        row |= {"oracle": bool(cell["oracle"].any()), "chance": cell.groupby("_person")["chance"].mean().mean()}
+        rows.append(row)
+    return _frame(rows, [*keys, *(name for name in CURVE_COLUMNS if name not in WHO)])
 
 
 def accuracy_by_serial_position(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame:
@@ -83,7 +82,9 @@ def overall(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame
     return accuracy(responses, (), **options)  # type: ignore[arg-type]
 
 
-def primacy_recency(responses: pd.DataFrame | Scored, *, who: Sequence[str] = WHO, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+def primacy_recency(
+    responses: pd.DataFrame | Scored, *, who: Sequence[str] = WHO, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
+) -> pd.DataFrame:
     """How far the first and the last item of a list stand out from its middle.
 
     SpanLab's own simple indices of the two ends of the serial position curve (described by Murdock, 1962, Journal of Experimental Psychology 64, 482-488)::
@@ -96,32 +97,28 @@ def primacy_recency(responses: pd.DataFrame | Scored, *, who: Sequence[str] = WH
     Returns
     -------
     pandas.DataFrame
-        ``who``, ``list_length``, ``index`` (primacy or recency), ``unit``, ``n_units``, ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval``, ``note``.
+        ``who``, ``list_length``, ``index`` (primacy or recency), ``unit``, ``n_units``, ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval`` and
+        ``note``.
     """
-    import pandas as pd
-
     scored = responses if isinstance(responses, Scored) else score_table(responses)
-    items = scored.items.dropna(subset=["list_length", "serial_position"])
-    items = items[items["list_length"] >= 3].merge(_people(scored.items, who), on=list(who), how="left")
+    items = _with_units(scored, who).dropna(subset=["list_length", "serial_position"])
+    items = items[items["list_length"] >= 3]
+    place, length = items["serial_position"], items["list_length"]
     items = items.assign(
-        _unit_person=items["participant"].where(items["_people"] > 1, ""),
-        _first=items["correct"].where(items["serial_position"] == 1),
-        _last=items["correct"].where(items["serial_position"] == items["list_length"]),
-        _middle=items["correct"].where((items["serial_position"] > 1) & (items["serial_position"] < items["list_length"])),
+        _first=items["correct"].where(place == 1),
+        _last=items["correct"].where(place == length),
+        _middle=items["correct"].where((place > 1) & (place < length)),
     )
     keys = [*who, "list_length"]
-    columns = [*keys, "index", "unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note"]
-    trials = items.groupby([*keys, "_people", "_unit_person", "unit_trial"], sort=True, dropna=False).agg(
-        first=("_first", "mean"), last=("_last", "mean"), middle=("_middle", "mean"), positions=("serial_position", "nunique")
-    ).reset_index()  # fmt: skip
+    ends = {"first": ("_first", "mean"), "last": ("_last", "mean"), "middle": ("_middle", "mean"), "positions": ("serial_position", "nunique")}
+    trials = items.groupby([*keys, "_several", "_person", "unit_trial"], sort=True, dropna=False).agg(**ends).reset_index()
     trials = trials[trials["positions"] == trials["list_length"]]
     trials = trials.assign(primacy=trials["first"] - trials["middle"], recency=trials["last"] - trials["middle"])
     rows = []
     for key, cell in trials.groupby(keys, sort=True, dropna=False):
         for index in ("primacy", "recency"):
-            row = _estimated(cell, index, bool(cell["_people"].iloc[0] > 1), level, resamples, seed, proportion=False)
-            rows.append(dict(zip(keys, key, strict=True)) | {"index": index} | row)
-    return _whole(pd.DataFrame(rows, columns=columns))
+            rows.append(dict(zip(keys, key, strict=True)) | {"index": index} | _estimated(cell, index, level, resamples, seed, proportion=False))
+    return _frame(rows, [*keys, "index", "unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note"])
 
 
 def intrusions(responses: pd.DataFrame | Scored, by: Sequence[str] = ("list_length",), *, who: Sequence[str] = WHO) -> pd.DataFrame:
@@ -152,15 +149,18 @@ def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
     return int(scored.items[list(by)].isna().any(axis=1).sum())
 
 
-def _people(items: pd.DataFrame, who: Sequence[str]) -> pd.DataFrame:
-    """How many people each agent is, over all of its items (so the unit is the same in every cell)."""
+def _with_units(scored: Scored, who: Sequence[str]) -> pd.DataFrame:
+    """The items with ``_several`` (is their agent several people, over all of its items, so that the unit is the same in every cell) and ``_person``."""
+    items = scored.items
     named = items.assign(_name=items["participant"].where(items["participant"] != ""))
-    return named.groupby(list(who), dropna=False)["_name"].nunique().rename("_people").reset_index()
+    several = named.groupby(list(who), dropna=False)["_name"].transform("nunique") > 1
+    return items.assign(_several=several, _person=items["participant"].where(several, ""))
 
 
-def _estimated(cell: pd.DataFrame, column: str, several: bool, level: float, resamples: int, seed: int, *, proportion: bool = True) -> dict[str, object]:
+def _estimated(cell: pd.DataFrame, column: str, level: float, resamples: int, seed: int, *, proportion: bool = True) -> dict[str, object]:
     """Mean, s.e.m. and interval of one cell, given one row per trial."""
-    per_person = cell.groupby("_unit_person")[column].mean() if several else cell[column]
+    several = bool(cell["_several"].iloc[0])
+    per_person = cell.groupby("_person")[column].mean() if several else cell[column]
     told_apart = bool((cell["unit_trial"] >= 0).all())
     values = per_person.to_numpy(float)
     result = estimate(values, proportion=proportion, level=level, resamples=resamples, seed=seed)
@@ -180,13 +180,13 @@ def _estimated(cell: pd.DataFrame, column: str, several: bool, level: float, res
     return row | {"low": result.low, "high": result.high, "interval": result.interval, "note": note}
 
 
-def _frame(rows: list[dict[str, object]], who: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
+def _frame(rows: list[dict[str, object]], columns: list[str]) -> pd.DataFrame:
+    """Rows as a table with these columns, whole numbers as such."""
     import pandas as pd
 
-    return _whole(pd.DataFrame(rows, columns=[*who, *by, *(name for name in CURVE_COLUMNS if name not in WHO)]))
+    return _whole(pd.DataFrame(rows, columns=columns))
 
 
 def _whole(table: pd.DataFrame) -> pd.DataFrame:
-    """Whole numbers as such, not as floats."""
-    names = [n for n in ("list_length", "set_size", "serial_position", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid") if n in table.columns]
-    return table.astype({name: "Int64" for name in names})
+    names = ("list_length", "set_size", "serial_position", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid")
+    return table.astype(dict.fromkeys([name for name in names if name in table.columns], "Int64"))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .look import PUBLISHED, Look
+from .look import Look
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +19,15 @@ _DODGE = 0.016
 
 
 def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None) -> dict[str, Any]:
-    text = {"labelColor": soft, "titleColor": soft, "labelFont": FONT, "titleFont": FONT, "labelFontSize": 11, "titleFontSize": 11.5, "titleFontWeight": "normal"}
+    text = {
+        "labelColor": soft,
+        "titleColor": soft,
+        "labelFont": FONT,
+        "titleFont": FONT,
+        "labelFontSize": 11,
+        "titleFontSize": 11.5,
+        "titleFontWeight": "normal",
+    }
     return {
         "background": background,
         "font": FONT,
@@ -28,9 +35,19 @@ def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None) -
         "axis": text | {"domainColor": faint, "tickColor": faint, "gridColor": grid, "tickSize": 4, "labelPadding": 4, "titlePadding": 8},
         "header": text | {"labelColor": ink, "labelFontSize": 12, "labelFontWeight": 600, "labelPadding": 4},
         "legend": text | {"labelFontSize": 11.5, "labelLimit": 420, "symbolSize": 90, "symbolStrokeWidth": 2, "rowPadding": 4, "titleFontSize": 0},
-        "title": {"color": ink, "subtitleColor": soft, "font": FONT, "subtitleFont": FONT, "fontSize": 15, "subtitleFontSize": 11.5, "anchor": "start", "offset": 14, "subtitlePadding": 5},
-        "style": {"chance": {"stroke": soft, "fill": soft, "font": FONT, "fontSize": 10.5}},
-    }  # fmt: skip
+        "title": {
+            "color": ink,
+            "subtitleColor": soft,
+            "font": FONT,
+            "subtitleFont": FONT,
+            "fontSize": 15,
+            "subtitleFontSize": 11.5,
+            "anchor": "start",
+            "offset": 14,
+            "subtitlePadding": 5,
+        },
+        "style": {"chance": {"color": soft}},
+    }
 
 
 def print_theme(agents: Sequence[Look]) -> dict[str, Any]:
@@ -44,7 +61,7 @@ def page_theme(agents: Sequence[Look]) -> dict[str, Any]:
     return variables | {"range": {"category": [f"var(--agent-{number})" for number in range(len(agents))]}}
 
 
-def serial_position_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", columns: int = 4) -> Any:
+def serial_position_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", columns: int = 4) -> dict[str, Any]:
     """Accuracy by serial position, one panel per list length.
 
     Parameters
@@ -55,18 +72,20 @@ def serial_position_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title:
 
     Returns
     -------
-    altair.FacetChart
+    dict
+        the declaration: a Vega-Lite specification without configuration, fit for JSON
     """
     import altair as alt
 
-    rows = _points(curve, "serial_position", agents, panel="list_length")
     panels = [_panel(length) for length in sorted(curve["list_length"].unique())]
     facet = alt.Facet("panel:N", header=alt.Header(title=None, labelAnchor="start"), sort=panels)
-    facets = _layers(agents, curve, "serial_position", "serial position").facet(facet=facet, columns=max(1, min(columns, len(panels))), data=alt.InlineData(values=rows))
-    return facets.resolve_scale(x="independent").properties(title=_title(title, subtitle), spacing={"row": 18, "column": 16})
+    layers = _layers(agents, curve, "serial_position", "serial position")
+    facets = layers.facet(facet=facet, columns=max(1, min(columns, len(panels))), data=alt.InlineData(values=[])).resolve_scale(x="independent")
+    rows = _points(curve, "serial_position", agents, panel="list_length")
+    return _declared(facets.properties(title=_title(title, subtitle), spacing={"row": 18, "column": 16}), rows)
 
 
-def set_size_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", x_title: str = "set size") -> Any:
+def set_size_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", x_title: str = "set size") -> dict[str, Any]:
     """Accuracy by set size, one panel.
 
     Parameters
@@ -75,12 +94,13 @@ def set_size_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, s
 
     Returns
     -------
-    altair.LayerChart
+    dict
+        the declaration, as of :func:`serial_position_chart`
     """
     import altair as alt
 
-    chart = _layers(agents, curve, "set_size", x_title, width=440, height=250)
-    return chart.properties(data=alt.InlineData(values=_points(curve, "set_size", agents)), title=_title(title, subtitle))
+    layers = _layers(agents, curve, "set_size", x_title, width=440, height=250)
+    return _declared(layers.properties(title=_title(title, subtitle), data=alt.InlineData(values=[])), _points(curve, "set_size", agents))
 
 
 def _panel(length: Any) -> str:
@@ -102,14 +122,18 @@ def _percent(value: float | None) -> str:
 
 
 def _points(curve: pd.DataFrame, over: str, agents: Sequence[Look], panel: str | None = None) -> list[dict[str, Any]]:
-    """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other) and one per stretch of the chance line."""
+    """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other) and those of the chance line."""
     rows: list[dict[str, Any]] = []
-    present = [look for look in agents if look.label in set(curve["agent"])]
+    drawn = set(curve["agent"])
+    present = [look for look in agents if look.label in drawn]
     # people in the middle, on the true position; machines to both sides
     places = {look.label: (1 if rank % 2 else -1) * ((rank + 1) // 2) for rank, look in enumerate(reversed(present))}
     widest = 0.7 / max(1, len(present))
+    cells: dict[str, list[dict[Any, Any]]] = {}
+    for row in curve.sort_values([name for name in (panel, over) if name]).to_dict("records"):
+        cells.setdefault(row["agent"], []).append(row)
     for look in present:
-        for row in curve[curve["agent"] == look.label].sort_values([name for name in (panel, over) if name]).to_dict("records"):
+        for row in cells[look.label]:
             mean, low, high = _number(row["mean"]), _number(row["low"]), _number(row["high"])
             if mean is None:
                 continue
@@ -132,29 +156,43 @@ def _points(curve: pd.DataFrame, over: str, agents: Sequence[Look], panel: str |
                 }
                 | ({"panel": _panel(row[panel])} if panel else {})
             )
+    return rows + _chance_rows(curve, over, panel)
+
+
+def _chance_rows(curve: pd.DataFrame, over: str, panel: str | None) -> list[dict[str, Any]]:
+    """The chance line of each panel: through the mean chance of every cell, half a step beyond the first and the last."""
     guessed = curve.dropna(subset=["chance"])
-    keys = [panel, over] if panel else [over]
-    for key, level in guessed.groupby(keys)["chance"].mean().items():
-        values = key if isinstance(key, tuple) else (key,)
-        rows.append({"role": "chance", "x": float(values[-1]) - 0.5, "x2": float(values[-1]) + 0.5, "mean": float(level)} | ({"panel": _panel(values[0])} if panel else {}))
+    rows: list[dict[str, Any]] = []
+    for name, part in guessed.groupby(panel) if panel else [(None, guessed)]:
+        line = [(float(x), float(level)) for x, level in part.groupby(over)["chance"].mean().reset_index().itertuples(index=False)]
+        line = [(line[0][0] - 0.5, line[0][1]), *line, (line[-1][0] + 0.5, line[-1][1])] if line else []
+        rows += [{"role": "chance", "x": x, "at": x, "mean": level} | ({"panel": _panel(name)} if panel else {}) for x, level in line]
     return rows
 
 
 def _layers(agents: Sequence[Look], curve: pd.DataFrame, over: str, x_title: str, *, width: int = _PANEL[0], height: int = _PANEL[1]) -> Any:
-    """The layers that all figures share: chance, intervals, lines, points. The parameter ``hidden`` lists agents that are switched off, ``intervals`` shows the bars."""
+    """The layers that all figures share: chance, intervals, lines, points.
+
+    Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown.
+    """
     import altair as alt
 
-    labels = [look.label for look in agents]
+    labels, drawn = [look.label for look in agents], set(curve["agent"])
     hidden = alt.param(name="hidden", value=[])
     intervals = alt.param(name="intervals", value=True)
     domain = alt.Scale(domain=labels)
-    legend = alt.Legend(orient="bottom", columns=3, title=None, symbolOpacity=1, values=[label for label in labels[::-1] if label in set(curve["agent"])])
+    legend = alt.Legend(orient="bottom", columns=3, title=None, symbolOpacity=1, values=[label for label in labels[::-1] if label in drawn])
     colour = alt.Color("agent:N", scale=domain, legend=legend)
 
     def each(values: Sequence[Any]) -> alt.Scale:
         return alt.Scale(type="ordinal", domain=labels, range=list(values))
 
-    x = alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, nice=False, padding=6), axis=alt.Axis(grid=False, values=[int(one) for one in sorted(curve[over].dropna().unique())], format="d", labelOverlap="parity"))
+    x = alt.X(
+        "x:Q",
+        title=x_title,
+        scale=alt.Scale(zero=False, nice=False, padding=6),
+        axis=alt.Axis(grid=False, values=[int(one) for one in sorted(curve[over].dropna().unique())], format="d", labelOverlap="parity"),
+    )
     y = alt.Y("mean:Q", title="correct", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=5))
     order = alt.Order("at:Q")
     tooltip = [
@@ -165,13 +203,17 @@ def _layers(agents: Sequence[Look], curve: pd.DataFrame, over: str, x_title: str
         alt.Tooltip("n:N"),
     ]
     base = alt.Chart().transform_filter("datum.role == 'curve' && indexof(hidden, datum.agent) < 0")
-    widths = alt.StrokeWidth("agent:N", scale=each([look.width for look in agents]), legend=None)
+    widths = alt.StrokeWidth("agent:O", scale=each([look.width for look in agents]), legend=None)
     dashes = alt.StrokeDash("agent:N", scale=each([list(look.dash) for look in agents]), legend=legend)
     shapes = alt.Shape("agent:N", scale=each([look.shape for look in agents]), legend=legend)
-    sizes = alt.Size("agent:N", scale=each([look.size for look in agents]), legend=None)
-    guess = alt.Chart().transform_filter("datum.role == 'chance'").mark_rule(style="chance", strokeDash=[1.5, 2.5], strokeWidth=1.2).encode(x=x, x2="x2:Q", y=y)
-    spread = base.transform_filter("intervals").mark_rule(strokeWidth=1.3, opacity=0.55).encode(
-        x=x, y=alt.Y("low:Q", title="correct"), y2="high:Q", color=colour, strokeOpacity=alt.condition("datum.faint", alt.value(0.4), alt.value(1))
+    sizes = alt.Size("agent:O", scale=each([look.size for look in agents]), legend=None)
+    guess = (
+        alt.Chart().transform_filter("datum.role == 'chance'").mark_line(style="chance", strokeDash=[1.5, 2.5], strokeWidth=1.2).encode(x=x, y=y, order=order)
+    )
+    spread = (
+        base.transform_filter("intervals")
+        .mark_rule(strokeWidth=1.3, opacity=0.55)
+        .encode(x=x, y=alt.Y("low:Q", title="correct"), y2="high:Q", color=colour, strokeOpacity=alt.condition("datum.faint", alt.value(0.4), alt.value(1)))
     )
     lines = base.mark_line(strokeCap="butt", opacity=0.95).encode(x=x, y=y, color=colour, strokeDash=dashes, strokeWidth=widths, order=order)
     fill = alt.condition("datum.hollow", alt.value(0), alt.value(1))
@@ -179,6 +221,16 @@ def _layers(agents: Sequence[Look], curve: pd.DataFrame, over: str, x_title: str
         x=x, y=y, color=colour, stroke=alt.Stroke("agent:N", scale=domain, legend=None), fillOpacity=fill, shape=shapes, size=sizes, tooltip=tooltip
     )
     return alt.layer(guess, spread, lines, points).properties(width=width, height=height).add_params(hidden, intervals)
+
+
+def _declared(chart: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """A chart as its specification. Its rows come in last, for Altair would copy and check each of them many times over."""
+    import altair as alt
+
+    with alt.theme.enable("none"):
+        spec = chart.to_dict()
+    spec.pop("config", None)
+    return spec | {"data": {"values": rows}}
 
 
 def for_page(spec: dict[str, Any]) -> dict[str, Any]:
@@ -192,16 +244,6 @@ def for_page(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: value if key == "data" else stripped(value) for key, value in spec.items() if key != "title"}
 
 
-def declaration(chart: Any) -> dict[str, Any]:
-    """The chart as a Vega-Lite specification without configuration, fit for JSON."""
-    import altair as alt
-
-    with alt.data_transformers.enable("default", max_rows=None, consolidate_datasets=False), alt.theme.enable("none"):
-        spec = chart.to_dict()
-    spec.pop("config", None)
-    return spec
-
-
 def vegalite_version() -> str:
     """The Vega-Lite version that Altair writes and vl-convert draws, such as ``6.4``."""
     import altair as alt
@@ -213,8 +255,8 @@ def vegalite_version() -> str:
     return wanted if wanted in known else (same or known)[-1]
 
 
-def save(chart: Any, stem: Path, agents: Sequence[Look]) -> list[Path]:
-    """Write a chart as ``<stem>.svg`` and ``<stem>.pdf``, in the print theme; needs no browser and no network.
+def save(spec: dict[str, Any], stem: Path, agents: Sequence[Look]) -> list[Path]:
+    """Write a declared chart as ``<stem>.svg`` and ``<stem>.pdf``, in the print theme; needs no browser and no network.
 
     Returns
     -------
@@ -223,9 +265,9 @@ def save(chart: Any, stem: Path, agents: Sequence[Look]) -> list[Path]:
     """
     import vl_convert as vlc
 
-    spec, version, config = declaration(chart), vegalite_version(), print_theme(agents)
     stem.parent.mkdir(parents=True, exist_ok=True)
     svg, pdf = stem.with_suffix(".svg"), stem.with_suffix(".pdf")
-    svg.write_text(vlc.vegalite_to_svg(spec, vl_version=version, config=config), encoding="utf-8")
-    pdf.write_bytes(vlc.vegalite_to_pdf(spec, vl_version=version, config=config))
+    drawn = vlc.vegalite_to_svg(spec, vl_version=vegalite_version(), config=print_theme(agents))
+    svg.write_text(drawn, encoding="utf-8")
+    pdf.write_bytes(vlc.svg_to_pdf(drawn))
     return [svg, pdf]

@@ -1,7 +1,7 @@
 """How each kind of answerer looks in figures: one colour-blind-safe colour, dash and shape per kind, the same in every figure and in light and dark.
 
-Colours follow Okabe & Ito (2008, "Color Universal Design"), darkened or lightened to stay legible as thin lines on white and on black. Nothing is told by colour alone:
-people are thick and solid, oracles are dashed, published people are hollow diamonds, guessing is grey.
+Colours follow Okabe & Ito (2008, "Color Universal Design"), darkened or lightened to stay legible as thin lines on white and on black. Nothing is told by
+colour alone: people are thick and solid, oracles are dashed, published people are hollow diamonds, guessing is grey.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _SOLID, _DASHED, _DOTTED = (1, 0), (6, 3), (2, 2)
 
 #: Kind, in drawing order (later ones lie on top): colours on white, colours on black (one per agent of the kind), dash, width, shape, size.
 _KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[int, int], float, str, int]] = {
-    "chance": (("#8a8a8a", "#a9a9a9"), ("#9a9a9a", "#7c7c7c"), _SOLID, 1.4, "cross", 34),
+    "chance": (("#8a8a8a", "#a9a9a9"), ("#858585", "#6c6c6c"), _SOLID, 1.4, "cross", 34),
     "ideal": (("#5d5a88", "#8d8ab5"), ("#b3b0e0", "#8885bb"), _DASHED, 1.6, "triangle-down", 44),
     "capacity": (("#b07c00", "#d9a62b"), ("#f0c04a", "#c2922a"), _DASHED, 1.6, "triangle-right", 44),
     "simulated": (("#b5488c", "#d68fb8"), ("#ec97c8", "#bf6d9b"), _DASHED, 2.0, "triangle-left", 48),
     "recorded": (("#6b705c", "#969b87"), ("#b7bca5", "#8d927d"), _SOLID, 1.8, "stroke", 60),
-    "chat": (("#00805c", "#3fae8c", "#00543d"), ("#2fc79a", "#8be0c5", "#139c74"), _SOLID, 2.0, "triangle-up", 52),
-    "scripted": (("#00805c", "#3fae8c", "#00543d"), ("#2fc79a", "#8be0c5", "#139c74"), _DOTTED, 1.8, "triangle-up", 52),
+    "chat": (("#00805c", "#3fae8c", "#00543d"), ("#37e0b0", "#98ecd3", "#17a97f"), _SOLID, 2.0, "triangle-up", 52),
+    "scripted": (("#00805c", "#3fae8c", "#00543d"), ("#37e0b0", "#98ecd3", "#17a97f"), _DOTTED, 1.8, "triangle-up", 52),
     "network": (("#0069b0", "#4d9fd6", "#00406b"), ("#5cb3f0", "#a3d5f8", "#2e86c4"), _SOLID, 2.0, "square", 42),
     PUBLISHED: (("#2b2b2b", "#6a6a6a"), ("#f2f2f2", "#bdbdbd"), _SOLID, 1.4, "diamond", 56),
     "participant": (("#c84a00", "#e58a4f"), ("#ff8c42", "#ffb98a"), _SOLID, 3.2, "circle", 66),
@@ -68,14 +68,25 @@ def looks(agents: Iterable[tuple[str, str]]) -> list[Look]:
     agents : label and kind of each; several of one kind get different shades, and a second shape from the fourth on
     """
     order = list(_KINDS)
-    ranked = sorted(set(agents), key=lambda agent: (order.index(agent[1]) if agent[1] in order else -1, agent[0]))
-    seen: dict[str, int] = {}
+    ranked = sorted(sorted(set(agents), reverse=True), key=lambda agent: order.index(agent[1]) if agent[1] in order else -1)
     result = []
     for label, kind in ranked:
         light, dark, dash, width, shape, size = _KINDS.get(kind, _OTHER)
-        number = seen.get(kind, 0)
-        seen[kind] = number + 1
+        number = sorted(name for name, other in ranked if other == kind).index(label)
         shapes = (shape, "circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
         again = number // len(light)
-        result.append(Look(label, kind, light[number % len(light)], dark[number % len(dark)], dash, width, shapes[again % len(shapes)], size, kind == PUBLISHED, kind in _FAINT))
+        result.append(
+            Look(
+                label,
+                kind,
+                light[number % len(light)],
+                dark[number % len(dark)],
+                dash,
+                width,
+                shapes[again % len(shapes)],
+                size,
+                kind == PUBLISHED,
+                kind in _FAINT,
+            )
+        )
     return result

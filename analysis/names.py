@@ -20,8 +20,8 @@ _TITLES = {"vsr": "Visual Serial Recall", "sfr": "Spatial Free Recall", "smu": "
 def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> pd.DataFrame:
     """The response table with ``agent`` replaced by what figures call it, the same in every paradigm.
 
-    People are one answerer. Oracles are called simulated, guessing is called guessing, and what a session's label demands is said (a scripted server's kind becomes
-    ``scripted``). Agents of one name whose settings differ within a paradigm stay apart by the first digits of their settings' hash.
+    People are one answerer. Oracles are called simulated, guessing is called guessing, and what a session's label demands is said (a scripted server's kind
+    becomes ``scripted``). Agents of one name whose settings differ within a paradigm stay apart by the first digits of their settings' hash.
     """
     table = responses.copy()
     for name in ("agent", "agent_kind", "participant", "agent_settings_hash", "session", "paradigm"):
@@ -38,7 +38,8 @@ def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) 
             return crowd
         apart = f" #{settings_hash[:6]}" if (kind, agent) in several else ""
         if kind == "simulated":
-            return f"Simulated participant{apart}" if agent in ("", "simulated") else f"{agent}{apart} (simulated participant)"
+            how = agent.removeprefix("simulated").removeprefix(":")
+            return "Simulated participant" + (f" ({how})" if how else "") + apart
         said = label or ("simulated" if kind in _ORACLES else "guessing" if kind == "chance" else "")
         return f"{agent or kind}{apart}" + (f" ({said})" if said else "")
 

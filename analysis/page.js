@@ -23,10 +23,11 @@
     return fit;
   }
 
+  // Level 1 is errors only: Vega warns of empty extents while its data are still on the way.
   async function draw(chart) {
     const width = chart.clientWidth;
     chart.dataset.width = width;
-    const { view } = await vegaEmbed(chart, fitted(specs[chart.dataset.figure], width), { config, renderer: "svg", actions: false, tooltip: { theme: "custom" } });
+    const { view } = await vegaEmbed(chart, fitted(specs[chart.dataset.figure], width), { config, renderer: "svg", actions: false, tooltip: { theme: "custom" }, logLevel: 1 });
     views.set(chart, view);
     update(view);
   }

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def published_curve(paradigm: str, by: Sequence[str]) -> pd.DataFrame:
     """Published accuracies of people over ``by``, as a curve table.
 
-    ``agent`` is the study (``Avons 1998 (people)``), ``agent_kind`` is ``published``; nothing is known of n, s.e.m., interval or chance, so these are empty. Points that
-    were printed in finer cells are averaged, and ``note`` says so.
+    ``agent`` is the study (``Avons 1998 (people)``), ``agent_kind`` is ``published``; nothing is known of n, s.e.m., interval or chance, so these are empty.
+    Points that were printed in finer cells are averaged, and ``note`` says so.
 
     Returns
     -------
@@ -35,8 +35,8 @@ def published_curve(paradigm: str, by: Sequence[str]) -> pd.DataFrame:
         note = "group mean, digitised from a printed figure"
         if len(cell) > 1:
             note += f"; average of {len(cell)} printed points"
-        rows.append({"paradigm": paradigm, "agent_kind": PUBLISHED, "agent": f"{key[0]} (people)", "oracle": False, "unit": "", "mean": cell["accuracy"].mean(), "interval": "none", "note": note}
-                    | dict(zip(by, key[1:], strict=True)))  # fmt: skip
+        who = {"paradigm": paradigm, "agent_kind": PUBLISHED, "agent": f"{key[0]} (people)", "oracle": False}
+        rows.append(who | dict(zip(by, key[1:], strict=True)) | {"unit": "", "mean": cell["accuracy"].mean(), "interval": "none", "note": note})
     table = pd.DataFrame(rows, columns=columns)
     whole = {name: "Int64" for name in (*by, "n_units", "n_trials", "n_items", "n_omitted", "n_invalid") if name in columns}
     numbers = dict.fromkeys(("mean", "sem", "low", "high", "chance"), "float64")

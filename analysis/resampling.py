@@ -42,8 +42,9 @@ def estimate(values: Sequence[float] | np.ndarray, *, proportion: bool = True, l
     * s.e.m. = sample standard deviation (n - 1) over the square root of n.
     * Interval: expanded percentile bootstrap. The plain percentile interval is too narrow in small samples; its quantiles are therefore taken at
       ``Phi(-sqrt(n / (n - 1)) * t(1 - alpha/2; n - 1))`` and its mirror image (Hesterberg, 2015, The American Statistician 69, 371-386).
-    * Proportions where every unit is at 0 or every unit at 1 have no spread to resample. There the far limit is the exact binomial one (Clopper & Pearson, 1934):
-      ``(alpha/2) ** (1/n)`` for all at 1. It also holds for units that are themselves means in 0..1, since their expectation is at least the probability of a 1.
+    * Proportions where every unit is at 0 or every unit at 1 have no spread to resample. There the far limit is the exact binomial one (Clopper & Pearson,
+      1934): ``(alpha/2) ** (1/n)`` for all at 1. It also holds for units that are themselves means in 0..1, since their expectation is at least the
+      probability of a 1.
     * One unit, or units that are all equal but not at 0 or 1: no interval.
 
     Parameters
@@ -54,7 +55,7 @@ def estimate(values: Sequence[float] | np.ndarray, *, proportion: bool = True, l
     resamples, seed : of the bootstrap; the same values give the same interval in every process
     """
     units = np.asarray(values, dtype=float)
-    units = units[~np.isnan(units)]
+    units = np.sort(units[~np.isnan(units)])  # sums depend on the order in the last digit
     n = len(units)
     if n == 0:
         return Estimate(0, math.nan, math.nan, math.nan, math.nan, "none")
@@ -78,13 +79,13 @@ def estimate(values: Sequence[float] | np.ndarray, *, proportion: bool = True, l
 @functools.lru_cache(maxsize=4096)
 def _interval(distinct: tuple[float, ...], counts: tuple[int, ...], level: float, resamples: int, seed: int) -> tuple[float, float]:
     """Limits of the expanded percentile interval of the mean of ``counts[i]`` units of value ``distinct[i]``."""
-    from scipy.stats import norm, t
+    from scipy.special import ndtr, stdtrit  # the normal and t distributions; scipy.stats takes a second to import
 
     n = sum(counts)
     random = np.random.RandomState(seed)
     share = np.asarray(counts) / n
     step = max(1, _CHUNK // len(distinct))
     means = np.concatenate([random.multinomial(n, share, size=min(step, resamples - done)) @ np.asarray(distinct) / n for done in range(0, resamples, step)])
-    tail = float(norm.cdf(-math.sqrt(n / (n - 1)) * t.ppf((1 + level) / 2, n - 1)))
+    tail = float(ndtr(-math.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 + level) / 2)))
     low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)

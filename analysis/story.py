@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .gather import SessionFacts, Timing
-from .names import listed, same_trials
+from .gather import Gathered, SessionFacts, Timing
+from .names import listed, same_trials, title_of
 from .resampling import FEW
 from .table import Scored, plural
 
@@ -33,9 +33,14 @@ _ORDER = ("participant", "network", "chat", "scripted", "recorded", "simulated",
 
 #: What a blind but clever guesser reaches, where that is more than the chance line.
 CLEVER_GUESSING = {
-    "vsr": "The chance line is a blind choice among nine positions. Only as many positions as the list is long show a pattern: choosing among those alone gives 1/L (50% at two items).",
-    "sfr": "The chance line is a blind choice among 100 cells. Knowing which 30 cells held a square, but not which of them turned red, gives L/30 instead of L/100.",
-    "smu": "The chance line is a blind choice among nine cells. Markers end up in the centre more often than elsewhere: always choosing the centre gives about 22%.",
+    "vsr": (
+        "The chance line is a blind choice among nine positions. Only as many positions as the list is long show a pattern: choosing among those alone gives "
+        "1/L (50% at two items)."
+    ),
+    "sfr": ("The chance line is a blind choice among 100 cells. Knowing which 30 cells held a square, but not which turned red, gives L/30 instead of L/100."),
+    "smu": (
+        "The chance line is a blind choice among nine cells. Markers end in the centre more often than elsewhere: always choosing the centre gives about 22%."
+    ),
 }
 
 
@@ -63,24 +68,30 @@ def ranked(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(_place=place).sort_values(["_place", "agent"], kind="stable").drop(columns="_place")
 
 
-def headline(overall: pd.DataFrame, by_set_size: pd.DataFrame) -> list[str]:
-    """A sentence for each person, model or stand-in of one paradigm, and one for all yardsticks (simulated observers, guessing) together."""
+def headline(overall: pd.DataFrame, by_set_size: pd.DataFrame) -> list[tuple[str, str]]:
+    """A sentence for each person, model or stand-in of one paradigm, and one for all yardsticks (simulated observers, guessing) together.
+
+    Returns
+    -------
+    list of (str, str)
+        the name with which a sentence begins (empty for the yardsticks), and the rest of it
+    """
     sentences, yardsticks = [], []
     for row in ranked(overall).to_dict("records"):
         interval = between(row["low"], row["high"])
         if row["agent_kind"] in _YARDSTICKS:
             yardsticks.append(f"{row['agent']} {percent(row['mean'])}")
             continue
-        text = f"{row['agent']} got {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
+        text = f" got {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
         chance = row["chance"]
         if chance == chance and interval and not row["oracle"]:
             text += ", above chance" if row["low"] > chance else ", below chance" if row["high"] < chance else ", not told apart from chance"
-        sentences.append(text + _fall(by_set_size[by_set_size["agent"] == row["agent"]]) + ".")
+        sentences.append((row["agent"], text + _fall(by_set_size[by_set_size["agent"] == row["agent"]]) + "."))
     chance = overall["chance"].mean()
     if chance == chance:
         yardsticks.append(f"blind choice {percent(chance)}")
     if yardsticks:
-        sentences.append(f"For comparison: {', '.join(yardsticks)}.")
+        sentences.append(("", f"For comparison: {', '.join(yardsticks)}."))
     return sentences
 
 
@@ -95,7 +106,9 @@ def _fall(curve: pd.DataFrame) -> str:
     return f"; {percent(first['mean'])} at {plural(first['set_size'], 'item')}, {percent(last['mean'])} at {last['set_size']}"
 
 
-def like_for_like(scored: Scored, paradigm: str, overall: pd.DataFrame, cells: pd.DataFrame, sessions: Sequence[SessionFacts], has_published: bool) -> list[Note]:
+def like_for_like(
+    scored: Scored, paradigm: str, overall: pd.DataFrame, cells: pd.DataFrame, sessions: Sequence[SessionFacts], has_published: bool
+) -> list[Note]:
     """Everything that limits the comparison within one paradigm, warnings first.
 
     Parameters
@@ -115,7 +128,12 @@ def like_for_like(scored: Scored, paradigm: str, overall: pd.DataFrame, cells: p
             notes.append(Note(f"The sessions used {len(found)} different {word} ({named}).", warning=True))
     oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | overall["agent_kind"].isin(_ORACLES), "agent"])
     if oracles:
-        notes.append(Note(f"{listed(oracles)} {'is' if len(oracles) == 1 else 'are'} simulated: handed the correct answers, to serve as a yardstick. No result about people or models."))
+        notes.append(
+            Note(
+                f"{listed(oracles)} {'is' if len(oracles) == 1 else 'are'} simulated: handed the correct answers, to serve as a yardstick. "
+                "No result about people or models."
+            )
+        )
     scripted = sorted(overall.loc[overall["agent_kind"] == "scripted", "agent"])
     if scripted:
         notes.append(Note(f"{listed(scripted)} comes from a scripted server. It shows that the chain works, not what a model can do.", warning=True))
@@ -133,7 +151,9 @@ def like_for_like(scored: Scored, paradigm: str, overall: pd.DataFrame, cells: p
         notes.append(Note(f"{plural(unplaced, 'item')} without a serial position: in no serial-position curve.", warning=True))
     if len(items) and items["chance"].isna().all():
         notes.append(Note("The record tells no chance level, so no chance line is drawn.", warning=True))
-    averaged = [name.removeprefix("factor_") for name in items.columns if name.startswith("factor_") and items[name].astype(str)[items[name].notna()].nunique() > 1]
+    averaged = [
+        name.removeprefix("factor_") for name in items.columns if name.startswith("factor_") and items[name].astype(str)[items[name].notna()].nunique() > 1
+    ]
     if averaged:
         notes.append(Note(f"Averaged over {listed(averaged)}."))
     if has_published:
@@ -151,7 +171,46 @@ def _span(cells: pd.DataFrame) -> str:
     return plural(high, unit) if low == high else f"{low} to {plural(high, unit)}"
 
 
-def timing_sentence(agent: str, timings: Sequence[Timing]) -> str:
+def opening(gathered: Gathered, scored: Scored, names: Sequence[str]) -> tuple[str, str, list[str]]:
+    """Title, first paragraph and the line of facts of a report on these paradigms."""
+    items = scored.items
+    agents = ranked(items[["agent", "agent_kind"]].drop_duplicates())
+    people = bool((agents["agent_kind"] == "participant").any())
+    verdicts = [same_trials(items[items["paradigm"] == name])[0] for name in names]
+    if not names:
+        return "Nothing to compare yet", "None of the sessions holds a scored answer.", [plural(len(gathered.sessions), "session")]
+    who = "People and machines" if people and agents["agent_kind"].ne("participant").any() else "People" if people else "Machines"
+    alone = len(agents) == 1
+    title = f"{agents['agent'].iloc[0]}" if alone else f"{who}, the same trials" if all(verdicts) else f"{who}, side by side"
+    words = [
+        f"{agent} ({KINDS.get(kind, kind)})" if kind in ("network", "chat", "recorded") else agent for agent, kind in agents.itertuples(index=False, name=None)
+    ]
+    lead = f"{listed(words)} took {listed([title_of(name, gathered.sessions) for name in names])}."
+    if len(names) == 1 and all(verdicts) and not alone:
+        lead += " Everybody took exactly the same trials, so the curves can be read side by side."
+    elif all(verdicts) and not alone:
+        lead += " Within each paradigm everybody took exactly the same trials, so the curves can be read side by side."
+    days = sorted({facts.started[:10] for facts in gathered.sessions if facts.started})
+    facts = [plural(len(gathered.sessions), "session"), plural(len(agents), "answerer"), plural(len(names), "paradigm"), f"{len(items):,} scored items"]
+    return title, lead, facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else [])
+
+
+def timing_lines(gathered: Gathered) -> list[str]:
+    """Planned against shown durations, a line for each kind of answerer at the window."""
+    shown: dict[str, list[Timing]] = {}
+    for facts in gathered.sessions:
+        if facts.timing is not None:
+            who = "People at the window" if facts.kind == "participant" else "Simulated participant at the window" if facts.kind == "simulated" else facts.agent
+            shown.setdefault(who, []).append(facts.timing)
+    lines = [_timing_sentence(who, timings) for who, timings in sorted(shown.items())]
+    if any(facts.kind == "simulated" and facts.timing is not None for facts in gathered.sessions):
+        lines.append(
+            "Simulated participants usually sit at an invisible screen without a graphics card; its timing says nothing about a screen in a laboratory."
+        )
+    return lines
+
+
+def _timing_sentence(agent: str, timings: Sequence[Timing]) -> str:
     """Planned against shown, in one line, for the window sessions of one agent."""
     displays = sum(one.displays for one in timings)
     planned = sum(one.planned_ms * one.displays for one in timings) / displays

@@ -46,8 +46,8 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 def score_table(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> Scored:
     """Sort a response table into scored items and intrusions.
 
-    Practice and pilot rows are left out unless asked for; duplicates count once; omitted and invalid answers are wrong; rows without a score are left out. Every
-    such decision is counted in ``notes``. Missing columns and an empty table give notes too, never an error.
+    Practice and pilot rows are left out unless asked for; duplicates count once; omitted and invalid answers are wrong; rows without a score are left out.
+    Every such decision is counted in ``notes``. Missing columns and an empty table give notes too, never an error.
 
     Parameters
     ----------
@@ -109,12 +109,26 @@ def _boolean(column: pd.Series) -> pd.Series:
 
 def _absent(column: pd.Series) -> pd.Series:
     """Where a column of JSON scalars holds null, decoded or as text."""
-    return column.isna() | column.map(lambda value: isinstance(value, str) and value.strip() in ("", "null"))
+    return column.isna() | column.map(lambda value: isinstance(value, str) and value.strip() in ("", "null")).astype(bool)
 
 
 def _without_duplicates(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Each item of each trial once: the same row read twice is dropped, and so is a second, different answer to the same item (said apart)."""
-    key = ["session", "participant", "agent_kind", "agent", "paradigm", "block", "practice", "trial", "trial_id", "step", "ask", "serial_position", "_intrusion"]
+    key = [
+        "session",
+        "participant",
+        "agent_kind",
+        "agent",
+        "paradigm",
+        "block",
+        "practice",
+        "trial",
+        "trial_id",
+        "step",
+        "ask",
+        "serial_position",
+        "_intrusion",
+    ]
     if not len(table) or not (table["trial"].notna() | (table["trial_id"] != "")).all():
         return table  # items cannot be told apart without knowing their trial
     answer = table["answer"].map(str) if "answer" in table.columns else table["correct"].map(str)
@@ -133,5 +147,7 @@ def _without_duplicates(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 def _numbered(table: pd.DataFrame) -> pd.DataFrame:
     """Add ``unit_trial``: one whole number per trial as it was taken (in a session, by somebody); -1 where the table does not tell trials apart."""
     known = table["trial"].notna() | (table["trial_id"] != "")
-    number = table.groupby(["session", "participant", "agent_kind", "agent", "paradigm", "block", "practice", "trial", "trial_id"], dropna=False, sort=False).ngroup()
+    number = table.groupby(
+        ["session", "participant", "agent_kind", "agent", "paradigm", "block", "practice", "trial", "trial_id"], dropna=False, sort=False
+    ).ngroup()
     return table.assign(unit_trial=number.where(known, -1).astype(int)).drop(columns="_intrusion").reset_index(drop=True)

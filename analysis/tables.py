@@ -66,18 +66,22 @@ def details(curves: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
     found = []
     size = curves["size"]
     if len(size):
-        cells = {(row["agent"], row["set_size"]): f"{percent(row['mean'])}" + (f" ±{percent_points(row['sem'])}" if row["sem"] == row["sem"] else "") for row in size.to_dict("records")}
+        cells = {
+            (row["agent"], row["set_size"]): f"{percent(row['mean'])}" + (f" ±{percent_points(row['sem'])}" if row["sem"] == row["sem"] else "")
+            for row in size.to_dict("records")
+        }
         found.append(_matrix("Correct by set size, in percent ± s.e.m.", "", size, "set_size", cells))
     primacy = curves["primacy"]
     if len(primacy):
         for index in ("primacy", "recency"):
             part = primacy[primacy["index"] == index]
             cells = {
-                (row["agent"], row["list_length"]): f"{100 * row['mean']:+.0f}" + (f" [{100 * row['low']:+.0f}, {100 * row['high']:+.0f}]" if row["low"] == row["low"] else "")
+                (row["agent"], row["list_length"]): f"{100 * row['mean']:+.0f}"
+                + (f" [{100 * row['low']:+.0f}, {100 * row['high']:+.0f}]" if row["low"] == row["low"] else "")
                 for row in part.to_dict("records")
             }
             ends = "first" if index == "primacy" else "last"
-            caption = f"{ends.capitalize()} position minus the mean of the middle ones, in percentage points, by list length; 95% interval in brackets. Zero means no effect."
+            caption = f"{ends.capitalize()} position minus the mean of the middle ones, in percentage points; 95% interval in brackets. Zero means no effect."
             found.append(_matrix(f"{index.capitalize()} by list length", caption, part, "list_length", cells))
     wrong = curves["intrusions"]
     if len(wrong):
@@ -89,4 +93,9 @@ def details(curves: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
 def _matrix(title: str, caption: str, table: pd.DataFrame, over: str, cells: Mapping[tuple[Any, Any], str]) -> dict[str, Any]:
     columns = sorted(table[over].dropna().unique())
     agents = list(dict.fromkeys(ranked(table)["agent"]))
-    return {"title": title, "caption": caption, "columns": [int(one) for one in columns], "rows": [[agent, *(cells.get((agent, one), "") for one in columns)] for agent in agents]}
+    return {
+        "title": title,
+        "caption": caption,
+        "columns": [int(one) for one in columns],
+        "rows": [[agent, *(cells.get((agent, one), "") for one in columns)] for agent in agents],
+    }

@@ -1,6 +1,7 @@
 """Read the published human curves.
 
-The files hold group means that the authors of WorM (NeurIPS 2023) read off printed figures: no spread, no number of people, and a third decimal that means nothing.
+The files hold group means that the authors of WorM (NeurIPS 2023) read off printed figures: no spread, no number of people, and a third decimal that means
+nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _WHOLE = ("list_length", "set_size", "serial_position", "retention_steps")
 
 def studies() -> list[str]:
     """Names of the files that hold one study each, such as ``avons1998``."""
-    return sorted(file.name.removesuffix(".csv") for file in files(__package__).iterdir() if file.name.endswith(".csv"))
+    return sorted(file.name.removesuffix(".csv") for file in files(__name__.rpartition(".")[0]).iterdir() if file.name.endswith(".csv"))
 
 
 def published(paradigm: str | None = None) -> pd.DataFrame:
@@ -38,7 +39,7 @@ def published(paradigm: str | None = None) -> pd.DataFrame:
 
     parts = []
     for study in studies():
-        with files(__package__).joinpath(f"{study}.csv").open(encoding="utf-8") as file:
+        with files(__name__.rpartition(".")[0]).joinpath(f"{study}.csv").open(encoding="utf-8") as file:
             parts.append(pd.read_csv(file))
     table = pd.concat(parts, ignore_index=True)
     if paradigm is not None:
