@@ -102,7 +102,7 @@ python_packages() {
     say "making .venv with $("$python" -c 'import sys; print(sys.executable, "%d.%d.%d" % sys.version_info[:3])')"
     "$python" -m venv .venv
   fi
-  say "installing the packages (the first time: several minutes, about 3 GB) ..."
+  say "installing the packages (the first time: several minutes, about 3 GB; 7 GB with an NVIDIA card) ..."
   cpu_torch
   .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' ||
     fail "the packages could not be installed; see pip's message above (most often: no network)"
