@@ -17,7 +17,8 @@ from .schema import DatasetDesign, SessionDesign, Uniform
 
 #: ms between trials, for people, when a design says nothing (ours)
 DEFAULT_INTERVAL_MS = 1000.0
-_SHUFFLES = 2000
+#: whole orders are tried so often, of long sessions less often; then orders are grown
+_SHUFFLES, _SHUFFLE_WORK, _GROWN = 2000, 1_000_000, 20
 
 Split = Literal["train", "validation", "test"]
 
@@ -143,12 +144,45 @@ def _groups(combinations: Sequence[dict[str, Any]], blocked_by: Sequence[str], r
 
 
 def _shuffled(pool: list[dict[str, Any]], random: np.random.RandomState, max_run: int | None, name: str) -> list[dict[str, Any]]:
-    """A random order, uniform among those without a run of the same levels longer than ``max_run``."""
-    for _ in range(_SHUFFLES):
+    """A random order without a run of the same levels longer than ``max_run``: uniform among them where such orders are common, else grown trial by trial.
+    Trials that all have the same levels are one run by necessity: no limit can be meant for them."""
+    limit = None if all(levels == pool[0] for levels in pool) else max_run
+    for _ in range(min(_SHUFFLES, 1 + _SHUFFLE_WORK // len(pool))):
         order = [pool[n] for n in random.permutation(len(pool))]
-        if max_run is None or max((sum(1 for _ in run) for _, run in itertools.groupby(order)), default=0) <= max_run:
+        if limit is None or _longest_run(order) <= limit:
+            return order
+    assert limit is not None
+    for _ in range(_GROWN):
+        order = _grown(pool, random, limit)
+        if order is not None:
             return order
     raise SpanLabError(f"{name}: no order with at most {max_run} trials of the same levels in a row was found; allow longer runs, or run more levels")
+
+
+def _longest_run(order: Sequence[dict[str, Any]]) -> int:
+    return max((sum(1 for _ in run) for _, run in itertools.groupby(order)), default=0)
+
+
+def _grown(pool: Sequence[dict[str, Any]], random: np.random.RandomState, limit: int) -> list[dict[str, Any]] | None:
+    """An order in which each trial is drawn from those left, save the levels whose run is as long as it may be; None when that leads nowhere."""
+    kinds: list[dict[str, Any]] = []
+    left: list[int] = []
+    for levels in pool:
+        if levels not in kinds:
+            kinds.append(levels)
+            left.append(0)
+        left[kinds.index(levels)] += 1
+    order: list[dict[str, Any]] = []
+    last, run = -1, 0
+    for _ in pool:
+        weights = np.array([0 if kind == last and run == limit else count for kind, count in enumerate(left)])
+        if not weights.any():
+            return None
+        kind = int(np.searchsorted(np.cumsum(weights), int(random.randint(weights.sum())), side="right"))
+        left[kind] -= 1
+        last, run = kind, run + 1 if kind == last else 1
+        order.append(kinds[kind])
+    return order
 
 
 def _interval(design: SessionDesign, random: np.random.RandomState) -> float:
