@@ -35,7 +35,7 @@ TINY: dict[str, Any] = {
     "tasks": [
         {"paradigm": "vsr", "batch": 4, "pool": 24, "factors": {"list_length": [2, 3]}},
         {"paradigm": "sfr", "batch": 4, "pool": 24, "factors": {"list_length": [1, 3]}},
-        {"paradigm": "smu", "batch": 4, "pool": 24, "factors": {"set_size": [1, 2]}},
+        {"paradigm": "smu", "batch": 4, "pool": 24, "factors": {"set_size": [1, 2]}, "from_step": 3},
     ],
     "rate": {"warmup": 3},
     "check": {"every": 4, "trials": 2, "test_trials": 4},

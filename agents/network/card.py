@@ -45,6 +45,8 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         else "Its recurrent weights start orthogonal."
     )
     match = "Before the heads, a template made from the state is compared with each window of the present frame." if model.match else ""
+    later = [f"{Path(task.paradigm).stem} from step {task.from_step:,} on" for task in config.tasks if task.from_step]
+    joined = f"(the others: {', '.join(later)})" if later else "in every step"
     parts = [
         f"# network:{config.name}",
         config.about,
@@ -55,7 +57,7 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         that reads {model.windows} x {model.windows} windows and an overview with the same {model.filters} filters; positions are kept. {match}
         {start}""",
         "## How it was made",
-        f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together: {trained.steps:,} steps, {seen}
+        f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}: {trained.steps:,} steps, {seen}
         trials. {_sentence(why)} The whole run, with compiling the trials and the test, took {times["wall_s"] / 60:.1f} minutes by the clock and
         {times["cpu_s"] / 60:.1f} minutes of processor time (torch {torch.__version__}, device {config.device}). The config is
         `{config.name}.yaml`, the log `{config.name}.log.jsonl`; the weights are those of step {state.best_step:,}, which had the highest mean

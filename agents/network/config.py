@@ -31,6 +31,9 @@ class TaskConfig(_Part):
     batch: Count = Field(32, description="trials in each step of training; they share one combination of factor levels, and combinations take turns")
     pool: Count = Field(10_000, description="different trials to train on; they are gone through again and again, in new order")
     weight: Positive = Field(1.0, description="weight of this paradigm's loss in the sum")
+    from_step: Annotated[int, Field(ge=0)] = Field(
+        0, description="step from which this paradigm is trained; a hard one may be given a start ahead of the others"
+    )
 
 
 class RateConfig(_Part):

@@ -215,7 +215,9 @@ class _Run:
         self.optimizer.zero_grad(set_to_none=True)
         frames = self.store.frames()
         for pool, task in zip(self.pools["train"], config.tasks, strict=True):
-            block, rows = batch_at(pool, config.seed, self.state.step, task.batch)
+            if self.state.step < task.from_step:
+                continue
+            block, rows = batch_at(pool, config.seed, self.state.step - task.from_step, task.batch)
             loss, right = loss_of(logits_of(self.network, pool.task, frames, block.frames[rows], self.device), block, rows, pool.loss)
             if not torch.isfinite(loss):
                 raise SpanLabError(f"the loss of {pool.paradigm.name} is not finite at step {self.state.step}; lower rate.peak in the config")
