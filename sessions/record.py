@@ -170,8 +170,8 @@ def read_events(folder: str | Path) -> list[dict[str, Any]]:
         if not isinstance(event, dict) or "event" not in event:
             damaged = damaged or number
             continue
-        # A kill may leave a half-written line; what is appended after it begins on a new line, with "resumed".
-        if damaged and event["event"] != "resumed":
+        # A kill may leave a half-written line; what is appended after it begins on a new line, and says so.
+        if damaged and event["event"] not in ("resumed", "session_start"):
             raise SpanLabError(
                 f"{path}:{damaged} is damaged; restore the file from a copy, or remove this line (its trial then counts as not finished, and is taken again)"
             )
