@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, Tag, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, Tag, model_validator
 
+from .limits import MAX_DRAWS
 from .network_view import NetworkView
 
 Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
-Levels = Annotated[list[Scalar], Field(min_length=1)]
+
+
+def _distinct(levels: list[Any]) -> list[Any]:
+    seen: set[tuple[bool, Any]] = set()
+    for level in levels:
+        if (isinstance(level, bool), level) in seen:
+            raise ValueError(f"the level {level!r} stands twice")
+        seen.add((isinstance(level, bool), level))
+    return levels
+
+
+Levels = Annotated[list[Scalar], Field(min_length=1), AfterValidator(_distinct)]
 Milliseconds = Annotated[float, Field(gt=0, le=86_400_000)]
 
 
@@ -21,11 +33,6 @@ class RandomFactor(_Part):
     """A factor whose level is drawn for each trial instead of being crossed with the others."""
 
     random: Levels = Field(description="levels, each equally likely")
-
-    @model_validator(mode="after")
-    def _different(self) -> RandomFactor:
-        _distinct(self.random)
-        return self
 
 
 class Uniform(_Part):
@@ -101,7 +108,9 @@ class Head(_Part):
     functions: list[str] = Field(default_factory=list, description="storage, integration, supervision, updating ...")
     characteristics: list[str] = Field(default_factory=list, description="memory characteristics that it measures")
     factors: dict[str, Levels | RandomFactor] = Field(default_factory=dict, description="factors and their levels")
-    draw: dict[str, Any] = Field(default_factory=dict, description="what is drawn once per trial: a sampler, or an expression")
+    draw: Annotated[dict[str, Any], Field(max_length=MAX_DRAWS)] = Field(
+        default_factory=dict, description="what is drawn once per trial: a sampler, or an expression"
+    )
     timeline: Annotated[list[Any], Field(min_length=1)] = Field(description="the steps")
     set_size: int | str | None = Field(default=None, description="number of items held in mind, usually an expression")
     list_length: int | str | None = Field(default=None, description="number of items presented, usually an expression; the factor of that name when not given")
@@ -109,18 +118,3 @@ class Head(_Part):
     instructions: dict[str, str] = Field(description="neutral instructions by language; how to answer is added for each kind of agent")
     practice: Practice | None = Field(default=None, description="practice trials")
     designs: dict[str, Design] = Field(default_factory=dict, description="named designs; 'human' is the default")
-
-    @model_validator(mode="after")
-    def _different_levels(self) -> Head:
-        for factor in self.factors.values():
-            if isinstance(factor, list):
-                _distinct(factor)
-        return self
-
-
-def _distinct(levels: list[Any]) -> None:
-    seen: set[tuple[bool, Any]] = set()
-    for level in levels:
-        if (isinstance(level, bool), level) in seen:
-            raise ValueError(f"the level {level!r} stands twice")
-        seen.add((isinstance(level, bool), level))
