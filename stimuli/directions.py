@@ -35,7 +35,7 @@ _FROM_TO = {
 
 def _direction(value: Any) -> Any:
     name = _FROM_TO.get(value, value) if isinstance(value, str) else value
-    if name not in STEPS:
+    if not isinstance(name, str) or name not in STEPS:
         raise ValueError(f"unknown direction '{value}'{nearest(value, STEPS)} (one of {', '.join(STEPS)})")
     return name
 

@@ -13,7 +13,11 @@ from ..stimulus import STIMULI, Stimulus
 
 
 def _ends(value: Any) -> Any:
-    return tuple(float(v) for v in value) if isinstance(value, (list, tuple)) and all(type(v) in (int, float) for v in value) else value
+    if not isinstance(value, (list, tuple)) or not all(type(v) in (int, float) for v in value):
+        return value
+    if not all(-1000 < v < 1000 for v in value):
+        raise ValueError(f"the bar lies outside the 96 x 96 canvas; found ends {list(value)}")
+    return tuple(float(v) for v in value)
 
 
 Ends = Annotated[tuple[float, float, float, float], BeforeValidator(_ends)]
