@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -312,7 +313,8 @@ def write_responses(folder: str | Path) -> pyarrow.Table:
             write(table, partial)
             partial.replace(folder / name)
         except OSError as error:
-            partial.unlink(missing_ok=True)
+            with suppress(OSError):
+                partial.unlink()
             raise SpanLabError(f"cannot write {folder / name}: {error}; make room, or see to the disk") from None
     return table
 

@@ -20,7 +20,7 @@ from spanlab.sessions import Request, Session, read_responses, read_session, reo
 from spanlab.sessions.replaying import recorded_agent
 
 PARADIGMS = list_paradigms()
-TRIALS = 160
+TRIALS = 120
 #: nothing here may fail by chance more often than this
 RARE = 0.001
 
@@ -162,8 +162,8 @@ class Stepping:
 def test_a_network_in_batches_gives_the_table_that_stepping_gives(tmp_path: Path, name: str) -> None:
     agent = network_agent(tmp_path / "untrained.pt")
     assert hasattr(agent, "answer")
-    batched = take(tmp_path / "batched", load_paradigm(name), agent, 20)
-    stepped = take(tmp_path / "stepped", load_paradigm(name), Stepping(agent), 20)
+    batched = take(tmp_path / "batched", load_paradigm(name), agent, 12)
+    stepped = take(tmp_path / "stepped", load_paradigm(name), Stepping(agent), 12)
     pd.testing.assert_frame_equal(lasting(batched.folder), lasting(stepped.folder))
 
 
