@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from itertools import islice
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt
@@ -44,7 +45,9 @@ D = TypeVar("D", bound=Component)
 
 def nearest(name: object, names: Iterable[str]) -> str:
     """The hint ``; did you mean 'colour'?`` for a misspelt name, or nothing."""
-    close = difflib.get_close_matches(str(name), list(names), n=1, cutoff=0.6)
+    word = str(name)
+    alike = (other for other in names if abs(len(other) - len(word)) <= 12)
+    close = difflib.get_close_matches(word, list(islice(alike, 500)), n=1, cutoff=0.6) if len(word) <= 80 else []
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
@@ -76,7 +79,12 @@ class Registry(Generic[C]):
         if not self._loaded:
             self._loaded = True
             for point in entry_points(group=self.group):
-                self.register(point.load())
+                try:
+                    self.register(point.load())
+                except Exception as error:
+                    self._loaded = False
+                    where = f" of {point.dist.name}" if point.dist is not None else ""
+                    raise SpanLabError(f"the {self.sort} '{point.name}'{where} cannot be loaded ({error}); mend or uninstall that package") from error
 
     def get(self, name: str) -> type[C]:
         """The class called ``name``.

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 from ..errors import ParadigmError, Problem
 from .compile import compile_trial
 from .identity import trial_seed
+from .limits import MAX_WORK, work_done
 from .paradigm import GENERATORS, load_paradigm
+from .problems import in_order
 
 _SEEDS = 3
 _MAX_TRIALS = 600
+_MAX_FAILURES = 30
+#: when trials are huge, fewer of them are compiled
+_MAX_WORK = 3 * MAX_WORK
 
 
 def check_paradigm(source: str | Path) -> str:
@@ -23,21 +29,20 @@ def check_paradigm(source: str | Path) -> str:
     """
     paradigm = load_paradigm(source)
     combinations = paradigm.combinations()
-    if not combinations:
-        combinations = [{}]
     problems: dict[tuple[str, str], Problem] = {}
-    compiled = 0
-    for index in range(_SEEDS):
-        for levels in combinations:
-            for generator in GENERATORS:
-                if compiled >= _MAX_TRIALS:
-                    break
-                try:
-                    compile_trial(paradigm, levels, trial_seed("check", 0, index), generator)
-                except ParadigmError as error:
-                    for problem in error.problems:
-                        problems.setdefault((problem.where, problem.key), problem)
-                compiled += 1
+    compiled = failures = work = 0
+    every = itertools.product(range(_SEEDS), combinations, GENERATORS)
+    for index, levels, generator in itertools.islice(every, _MAX_TRIALS):
+        try:
+            compile_trial(paradigm, levels, trial_seed("check", 0, index), generator)
+        except ParadigmError as error:
+            failures += 1
+            for problem in error.problems:
+                problems.setdefault((problem.where, problem.key), problem)
+        compiled += 1
+        work += work_done()
+        if failures >= _MAX_FAILURES or work >= _MAX_WORK:
+            break
     if problems:
-        raise ParadigmError(list(problems.values()))
+        raise ParadigmError(in_order(problems.values()))
     return f"{paradigm.reader.document.name}: {paradigm.name} is fine ({len(combinations)} combinations of factor levels, {compiled} trials compiled)"

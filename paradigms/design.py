@@ -12,7 +12,8 @@ import numpy as np
 from ..components import nearest
 from ..errors import SpanLabError
 from .identity import stream, trial_seed
-from .paradigm import Paradigm
+from .limits import MAX_SESSION_TRIALS
+from .paradigm import Paradigm, same_level
 from .schema import DatasetDesign, SessionDesign, Uniform
 
 #: ms between trials, for people, when a design says nothing (ours)
@@ -84,6 +85,9 @@ def plan_session(
     random = stream(paradigm.name, seed, "design")
     repetitions = design.repetitions if trials is None else -(-trials // len(combinations))
     blocks: list[list[dict[str, Any]]] = []
+    many = repetitions * len(combinations) * (design.blocks if trials is None else 1)
+    if many > MAX_SESSION_TRIALS:
+        raise SpanLabError(f"{paradigm.name}: a session of {many} trials; at most {MAX_SESSION_TRIALS} are possible")
     for _ in range(design.blocks if trials is None else 1):
         for group in _groups(combinations, design.blocked_by, random):
             pool = [combination for _ in range(repetitions) for combination in group]
@@ -126,7 +130,7 @@ def _combinations(paradigm: Paradigm, design: SessionDesign, levels: Mapping[str
     combinations = [
         combination
         for combination in paradigm.combinations(restrict)
-        if not any(combination.get(name) in held for name, held in design.hold_out.items() if name not in (levels or {}))
+        if not any(same_level(combination.get(name), held) is not None for name, held in design.hold_out.items() if name not in (levels or {}))
     ]
     if not combinations:
         raise SpanLabError(f"{paradigm.name}: the design leaves no factor levels to run")

@@ -15,6 +15,7 @@ MAX_WHOLE = 2**63 - 1
 MAX_WORK = 2_000_000
 MAX_STEPS = 10_000
 MAX_DISPLAYS = 100
+MAX_DRAWS = 200
 #: combinations of the levels of crossed factors
 MAX_COMBINATIONS = 100_000
 MAX_SESSION_TRIALS = 1_000_000
@@ -36,6 +37,11 @@ _ACCOUNT = _Account()
 def start_trial() -> None:
     """A new trial begins: it has all its work before it."""
     _ACCOUNT.left = MAX_WORK
+
+
+def work_done() -> int:
+    """How many values the trial has touched until now."""
+    return MAX_WORK - _ACCOUNT.left
 
 
 def spend(work: int) -> None:

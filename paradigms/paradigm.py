@@ -15,7 +15,7 @@ from ..errors import ParadigmError, Problem, SpanLabError
 from .expressions import FUNCTIONS, Template, is_expression, is_name
 from .extends import locate, resolve
 from .identity import digest
-from .limits import MAX_COMBINATIONS, is_whole
+from .limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
 from .network_view import NetworkView
 from .parts import Part, Reader, read_part
 from .problems import in_order, listed, show, validated
@@ -212,7 +212,7 @@ def _check_name(reader: Reader, path: YamlPath, name: Any, taken: set[str]) -> N
 def _read_draws(reader: Reader, value: Any, known: set[str]) -> tuple[Draw, ...]:
     """Read the draws in order; each may use the ones before it. ``known`` grows by their names."""
     draws: list[Draw] = []
-    for name, inner in value.items() if isinstance(value, dict) else ():
+    for name, inner in itertools.islice(value.items(), MAX_DRAWS) if isinstance(value, dict) else ():
         path: YamlPath = ("draw", name)
         _check_name(reader, path, name, known)
         if is_expression(inner) or isinstance(inner, list):
@@ -253,8 +253,13 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any]) -> Non
         path: YamlPath = ("designs", name)
         levels((*path, "factors"), design.factors)
         levels((*path, "hold_out"), design.hold_out)
-        for key in ("blocked_by", "per"):
+        for key in ("blocked_by", "per", "hold_out"):
             wanted = getattr(design, key, [])
             for factor in [wanted] if isinstance(wanted, str) else wanted:
                 if factor not in factors:
-                    reader.report((*path, key), f"there is no factor '{factor}'{nearest(factor, factors)}")
+                    if key != "hold_out":
+                        reader.report((*path, key), f"there is no factor '{factor}'{nearest(factor, factors)}")
+                elif isinstance(factors[factor], dict) and factor not in design.factors:
+                    reader.report(
+                        (*path, key), f"'{factor}' is drawn at random for each trial; give its levels under 'factors' here to cross it with the others"
+                    )
