@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,7 @@ def serial_position_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title:
     layers = _layers(agents, curve, "serial_position", "serial position")
     facets = layers.facet(facet=facet, columns=max(1, min(columns, len(panels))), data=alt.InlineData(values=[])).resolve_scale(x="independent")
     rows = _points(curve, "serial_position", agents, panel="list_length")
-    return _declared(facets.properties(title=_title(title, subtitle), spacing={"row": 18, "column": 16}), rows)
+    return _declared(facets.properties(title=_title(title, subtitle), spacing={"row": 68, "column": 16}, bounds="flush"), rows)
 
 
 def set_size_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", x_title: str = "set size") -> dict[str, Any]:
@@ -193,18 +194,23 @@ def _layers(agents: Sequence[Look], curve: pd.DataFrame, over: str, x_title: str
         scale=alt.Scale(zero=False, nice=False, padding=6),
         axis=alt.Axis(grid=False, values=[int(one) for one in sorted(curve[over].dropna().unique())], format="d", labelOverlap="parity"),
     )
-    y = alt.Y("mean:Q", title="correct", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=5))
+    height_axis = {
+        "title": "correct",
+        "scale": alt.Scale(domain=[-0.04, 1.05], nice=False, zero=False),  # room for points at 0 and at 100%
+        "axis": alt.Axis(format="%", values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelOverlap=False),
+    }
+    y = alt.Y("mean:Q", **height_axis)
     order = alt.Order("at:Q")
     tooltip = [
         alt.Tooltip("agent:N", title="who"),
         alt.Tooltip("at:Q", title=x_title),
         alt.Tooltip("correct:N"),
-        alt.Tooltip("range:N", title="95 % interval"),
+        alt.Tooltip("range:N", title="95% interval"),
         alt.Tooltip("n:N"),
     ]
     base = alt.Chart().transform_filter("datum.role == 'curve' && indexof(hidden, datum.agent) < 0")
     widths = alt.StrokeWidth("agent:O", scale=each([look.width for look in agents]), legend=None)
-    dashes = alt.StrokeDash("agent:N", scale=each([list(look.dash) for look in agents]), legend=legend)
+    dashes = alt.StrokeDash("agent:N", scale=each([list(look.dash) for look in agents]), legend=None)
     shapes = alt.Shape("agent:N", scale=each([look.shape for look in agents]), legend=legend)
     sizes = alt.Size("agent:O", scale=each([look.size for look in agents]), legend=None)
     guess = (
@@ -213,7 +219,7 @@ def _layers(agents: Sequence[Look], curve: pd.DataFrame, over: str, x_title: str
     spread = (
         base.transform_filter("intervals")
         .mark_rule(strokeWidth=1.3, opacity=0.55)
-        .encode(x=x, y=alt.Y("low:Q", title="correct"), y2="high:Q", color=colour, strokeOpacity=alt.condition("datum.faint", alt.value(0.4), alt.value(1)))
+        .encode(x=x, y=alt.Y("low:Q", **height_axis), y2="high:Q", color=colour, strokeOpacity=alt.condition("datum.faint", alt.value(0.4), alt.value(1)))
     )
     lines = base.mark_line(strokeCap="butt", opacity=0.95).encode(x=x, y=y, color=colour, strokeDash=dashes, strokeWidth=widths, order=order)
     fill = alt.condition("datum.hollow", alt.value(0), alt.value(1))
@@ -267,7 +273,17 @@ def save(spec: dict[str, Any], stem: Path, agents: Sequence[Look]) -> list[Path]
 
     stem.parent.mkdir(parents=True, exist_ok=True)
     svg, pdf = stem.with_suffix(".svg"), stem.with_suffix(".pdf")
-    drawn = vlc.vegalite_to_svg(spec, vl_version=vegalite_version(), config=print_theme(agents))
+    drawn = vlc.vega_to_svg(_with_plain_legend(vlc.vegalite_to_vega(spec, vl_version=vegalite_version(), config=print_theme(agents)), agents))
     svg.write_text(drawn, encoding="utf-8")
     pdf.write_bytes(vlc.svg_to_pdf(drawn))
     return [svg, pdf]
+
+
+def _with_plain_legend(drawing: dict[str, Any], agents: Sequence[Look]) -> dict[str, Any]:
+    """A compiled chart whose legend shows points as they are drawn: Vega-Lite would dash their outlines like the lines, and fill the hollow ones."""
+    hollow = json.dumps([look.label for look in agents if look.hollow])
+    for legend in drawing.get("legends", []):
+        for channel in ("strokeDash", "strokeWidth"):
+            legend.pop(channel, None)
+        legend.setdefault("encode", {}).setdefault("symbols", {})["update"] = {"fillOpacity": {"signal": f"indexof({hollow}, datum.value) < 0 ? 1 : 0"}}
+    return drawing

@@ -245,3 +245,26 @@ def test_the_page_draws_everything_in_a_browser_without_network_and_without_comp
     assert 'data-ready="yes"' in run.stdout
     assert run.stdout.count('<svg class="marks"') + run.stdout.count('class="marks"') >= 5
     assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
+
+
+@pytest.mark.slow
+def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Path, tmp_path: Path) -> None:
+    browser = chromium()
+    if browser is None:
+        pytest.skip("no chromium here")
+    html = report.read_text(encoding="utf-8")
+    end = html.rindex("</body>")
+    click = "document.querySelector('button.who[data-agent^=ideal]').click(); document.getElementById('intervals').click()"
+    page = tmp_path / "clicked.html"
+    page.write_text(f"{html[:end]}<script>setTimeout(() => {{ {click} }}, 8000)</script>{html[end:]}", encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000"]
+    before, after = (
+        subprocess.run([browser, *flags, "--dump-dom", one.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout for one in (report, page)
+    )
+    drawn = re.compile(r'aria-label="[^"]*who: ideal')
+    bars = re.compile(r'aria-roledescription="rule mark"')
+    assert drawn.search(before)
+    assert bars.search(before)
+    assert not drawn.search(after)
+    assert not bars.search(after)
+    assert "who: capacity" in after
