@@ -180,7 +180,7 @@ def show(
     trial = compile_trial(loaded, {**chosen, **{name: values[0] for name, values in levels.items()}}, seed, _generator(generator))
     picture = trial_picture(trial, loaded)
     try:
-        picture.save(output, format="PNG")
+        picture.save(output, format="PNG", dpi=picture.info["dpi"])
     except OSError as error:
         raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
     print(output)
