@@ -79,14 +79,6 @@ find_python() {
 }
 
 # --- packages ---------------------------------------------------------------------------------------------------------------------------
-cpu_torch() { # the torch of PyPI brings gigabytes of CUDA on Linux; without an NVIDIA card, take the small build where it can be reached
-  local index="${SPANLAB_TORCH_INDEX:-https://download.pytorch.org/whl/cpu}"
-  if [ "$(uname -s)" = Linux ] && ! command -v nvidia-smi >/dev/null 2>&1 &&
-    .venv/bin/python -c 'import sys, urllib.request as u; u.urlopen(sys.argv[1] + "/torch/", timeout=8)' "$index" >/dev/null 2>&1; then
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --extra-index-url "$index" torch
-  fi
-}
-
 python_packages() {
   local key stamp=.venv/.set-up
   key="$(cat pyproject.toml constraints.txt scripts/setup.sh | cksum) $PWD ${PYTHON:-}"
@@ -102,8 +94,7 @@ python_packages() {
     say "making .venv with $("$python" -c 'import sys; print(sys.executable, "%d.%d.%d" % sys.version_info[:3])')"
     "$python" -m venv .venv
   fi
-  say "installing the packages (the first time: several minutes, about 3 GB; 7 GB with an NVIDIA card) ..."
-  cpu_torch
+  say "installing the packages (the first time: several minutes, 3 GB, or 7 GB where torch comes with CUDA) ..."
   .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' ||
     fail "the packages could not be installed; see pip's message above (most often: no network)"
   # the scripted chat server of the demonstration and of tests, in an environment of its own
