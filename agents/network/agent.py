@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -144,11 +145,26 @@ class NetworkMind:
             return None
         import torch
 
-        with torch.inference_mode():
+        with one_thread(), torch.inference_mode():
             frame = torch.from_numpy(network_frame(percept.for_machine.stimulus.scene())).unsqueeze(0)
             seen = self._network.eye(frame).at(torch.zeros(1, 1, dtype=torch.int64))
             logits, self._state = self._network(seen, self._view.task, self._state)
         return None if percept.ask is None else read_out(logits[0, 0].numpy(), percept.ask, self._view)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch compute with one processor thread: a single step is so little work that sharing it out costs far more than it gains."""
+    import torch
+
+    before = torch.get_num_threads()
+    if before > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if before > 1:
+            torch.set_num_threads(before)
 
 
 def read_out(logits: np.ndarray, ask: Ask, view: NetworkView) -> Response:
