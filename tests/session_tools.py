@@ -128,9 +128,11 @@ def start(
     return begin(data, paradigm, agent, plan, Request(seed=seed, **request))
 
 
-def take(data: Path, paradigm: Paradigm, agent: Agent, trials: int | Sequence[PlannedTrial], seed: int = 1, **request: Any) -> Session:
+def take(
+    data: Path, paradigm: Paradigm, agent: Agent, trials: int | Sequence[PlannedTrial], seed: int = 1, levels: Mapping[str, Any] | None = None, **request: Any
+) -> Session:
     """A whole session."""
-    session = start(data, paradigm, agent, trials, seed, **request)
+    session = start(data, paradigm, agent, trials, seed, levels, **request)
     Runner(session, agent).run()
     return session
 

@@ -1,0 +1,159 @@
+"""The recorder: fast, in order, on the disk when it says so, and a sentence when it cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from session_tools import Saying, start, take
+
+from spanlab.agents.protocol import Response
+from spanlab.agents.simulated import Chance
+from spanlab.errors import SpanLabError
+from spanlab.paradigms import load_paradigm
+from spanlab.sessions import Runner, read_responses, reopen
+from spanlab.sessions.record import read_events, response_table
+from spanlab.sessions.recorder import Recorder
+
+VSR = load_paradigm("vsr")
+
+
+def test_a_hundred_thousand_events(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    events = [{"event": "step", "trial": str(n // 10), "attempt": 1, "value": n, "shown": [{"onset_ms": n * 1.5}]} for n in range(100_000)]
+    began = time.perf_counter()
+    for event in events:
+        recorder.write(event)
+    handed_over = time.perf_counter() - began
+    recorder.commit()
+    written = time.perf_counter() - began
+    recorder.close()
+    assert read_events(tmp_path) == events
+    assert handed_over < 10
+    assert written < 20
+
+
+def test_a_hundred_thousand_rows(tmp_path: Path) -> None:
+    """One table of as many rows; its time grows with the rows and not faster."""
+    session = take(tmp_path, VSR, Chance(), 4)
+    rows = json.loads(read_responses(session.folder).to_json(orient="records"))
+    began = time.perf_counter()
+    table = response_table((rows * (100_000 // len(rows) + 1))[:100_000])
+    assert table.num_rows == 100_000
+    assert time.perf_counter() - began < 30
+
+
+def test_commit_returns_when_everything_before_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, synced = os.fsync, []
+
+    def fsync(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_size)
+        real(descriptor)
+
+    recorder = Recorder(tmp_path)
+    monkeypatch.setattr(os, "fsync", fsync)
+    for n in range(1, 6):
+        recorder.write({"event": "note", "n": n})
+        recorder.write({"event": "note", "n": -n})
+        recorder.commit()
+        assert len(synced) == n
+        assert synced[-1] == recorder.path.stat().st_size
+        assert recorder.path.read_bytes().count(b"\n") == 2 * n
+    recorder.close()
+
+
+def test_every_trial_is_on_the_disk_before_the_next_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, synced = os.fsync, [0]
+    finished = []
+
+    def fsync(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_size)
+        real(descriptor)
+
+    session = start(tmp_path, VSR, Chance(), 5)
+    log = session.folder / "events.jsonl"
+    monkeypatch.setattr(os, "fsync", fsync)
+
+    def tell(done: int, total: int) -> None:
+        finished.append((done, log.read_bytes()[: synced[-1]].count(b'"trial_end"')))
+
+    Runner(session, Chance(), tell).run()
+    assert finished == [(n, n) for n in range(1, 6)]
+
+
+@pytest.mark.parametrize(("raw", "why"), [(float("nan"), "JSON compliant"), (np.int64(3), "int64"), ({1, 2}, "set"), ([1.0, float("inf")], "JSON compliant")])
+def test_what_cannot_be_recorded_is_said_and_does_not_hang(tmp_path: Path, raw: Any, why: str) -> None:
+    answers = 0
+
+    def answer(*_: object) -> Response:
+        nonlocal answers
+        answers += 1
+        return Response(0, raw=raw if answers > 6 else "key")
+
+    session = start(tmp_path, VSR, Saying(answer), 4, levels={"list_length": [3]})
+    with pytest.raises(SpanLabError, match=f"cannot be recorded .*{why}.* this is a fault of the agent"):
+        Runner(session, Saying(answer)).run()
+    assert list(read_responses(session.folder)["trial"].unique()) == [1, 2], "the finished trials are there"
+    Runner(reopen(session.folder), Saying(lambda *_: Response(0))).run()
+    assert read_responses(session.folder)["trial"].nunique() == 4
+
+
+def test_a_disk_that_fails_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(tmp_path)
+    recorder.write({"event": "note"})
+    recorder.commit()
+
+    def broken(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", broken)
+    recorder.write({"event": "note"})
+    for _ in range(2):
+        with pytest.raises(SpanLabError, match=r"cannot write .*events.jsonl: Input/output error; make room, or see to the disk"):
+            recorder.commit()
+    with pytest.raises(SpanLabError, match="cannot write"):
+        recorder.write({"event": "note"})
+    recorder.close()
+    recorder.close()
+
+
+def test_an_agent_that_breaks_the_protocol_is_named(tmp_path: Path) -> None:
+    class Silent(Saying):
+        def start(self, briefing: Any) -> Any:
+            class Mind:
+                async def step(self, percept: Any) -> None:
+                    return None
+
+            return Mind()
+
+    with pytest.raises(SpanLabError, match="the agent did not answer in step 4; this is a fault of the agent"):
+        take(tmp_path, VSR, Silent(lambda *_: Response(0)), 1, levels={"list_length": [3]})
+
+
+def test_a_crash_of_the_agent_is_no_answer(tmp_path: Path) -> None:
+    """An error never turns into an omitted or invalid answer; the trial is taken again."""
+    session = start(tmp_path, VSR, Saying(lambda *_: Response(0)), 3, levels={"list_length": [2]})
+    calls = 0
+
+    def answer(*_: object) -> Response:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise ZeroDivisionError
+        return Response(0)
+
+    with pytest.raises(ZeroDivisionError):
+        Runner(session, Saying(answer)).run()
+    events = read_events(session.folder)
+    assert events[-1]["event"] == "interrupted"
+    assert events[-1]["why"] == "ZeroDivisionError"
+    assert set(read_responses(session.folder)["trial"]) == {1}
+    Runner(reopen(session.folder), Saying(answer)).run()
+    table = read_responses(session.folder)
+    assert set(table["outcome"]) == {"answered"}
+    assert len(table) == 6
