@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,7 +43,14 @@ DATA = Path("data")
 
 def main() -> None:
     """Entry point: every foreseen problem is one clear sentence on stderr and a non-zero exit."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a letter shows its number.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
+        for argument in sys.argv[1:]:
+            if any("\ud800" <= one <= "\udfff" for one in argument):
+                raise SpanLabError(f"the argument {argument!a} is no UTF-8 text; give the file or the person another name")
         app(standalone_mode=False)
     except SpanLabError as error:
         _stop(str(error), 1)
@@ -57,8 +65,9 @@ def main() -> None:
         # click's own complaints about the command line
         if hasattr(error, "format_message") and hasattr(error, "exit_code"):
             context = getattr(error, "ctx", None)
-            hint = f" (see {context.command_path} --help)" if context is not None else ""
-            _stop(f"{error.format_message()}{hint}", error.exit_code)  # type: ignore[attr-defined]
+            message = error.format_message()  # type: ignore[attr-defined]
+            hint = f" (see {context.command_path} --help)" if context is not None and "\n" not in message else ""
+            _stop(f"{message}{hint}", error.exit_code)  # type: ignore[attr-defined]
         raise
 
 
@@ -122,6 +131,8 @@ def parse_levels(pairs: list[str] | None) -> dict[str, list[Any]]:
         if name in levels:
             raise SpanLabError(f"--set names '{name}' twice; give several levels as {name}=3,4")
         levels[name] = [scalar(value.strip()) for value in values.split(",")]
+        if len(set(map(repr, levels[name]))) < len(levels[name]):
+            raise SpanLabError(f"--set gives a level of '{name}' twice; found '{pair}'")
     return levels
 
 
@@ -201,6 +212,38 @@ def check(files: Annotated[list[Path], typer.Argument(help="paradigm files", met
             print(report)
     if problems:
         raise SpanLabError("\n".join(problems))
+
+
+@app.command()
+def parts(
+    names: Annotated[list[str] | None, typer.Argument(help="stimuli, samplers or response kinds; all of them when none is named", metavar="[NAME...]")] = None,
+    json_schema: Annotated[bool, typer.Option("--json-schema", help="a JSON Schema of paradigm files instead, for editors")] = False,
+) -> None:
+    """What a paradigm file can draw, show and ask, with all parameters: types, defaults and a line of help."""
+    from .components import describe, nearest
+    from .paradigms import RESPONSES, SAMPLERS
+    from .stimuli import STIMULI
+
+    if json_schema:
+        import json
+
+        from .paradigms.file_schema import file_schema
+
+        if names:
+            raise SpanLabError("--json-schema describes whole files: leave out the names")
+        print(json.dumps(file_schema(), indent=1))
+        return
+    sorts = {"draw: samplers": describe(SAMPLERS), "show: stimuli": describe(STIMULI), "ask: response kinds": describe(RESPONSES)}
+    known = {part.name for described in sorts.values() for part in described}
+    for name in names or []:
+        if name not in known:
+            raise SpanLabError(f"there is no part called '{name}'{nearest(name, known) or '; see spanlab parts'}")
+    for sort, described in sorts.items():
+        chosen = [part for part in described if not names or part.name in names]
+        if chosen:
+            print(f"{sort}\n")
+        for part in chosen:
+            print(f"{part}\n")
 
 
 @app.command()
@@ -332,8 +375,8 @@ def replay(
     else:
         loaded, plan = _plan(paradigm, seed, set_, trials, design)
         request = Request(seed=seed, generator=_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
-    for spec in agent:
-        taker = _machine(spec, request.seed, parse_settings(chat))
+    # All of them before the first begins: a slip in the last name shows at once.
+    for taker in [_machine(spec, request.seed, parse_settings(chat)) for spec in agent]:
         _run(_begin(data, loaded, taker, plan, request), taker)
 
 

@@ -186,12 +186,18 @@ def json_schema(registry: Registry[Any]) -> dict[str, Any]:
 
 def _with_expressions(schema: Mapping[str, Any]) -> dict[str, Any]:
     """An object's schema in which every property may be an expression too."""
-    expression = {"$ref": "#/$defs/expression"}
-    properties = {
-        key: {"description": part.get("description", ""), "anyOf": [{k: v for k, v in part.items() if k != "description"}, expression]}
-        for key, part in schema.get("properties", {}).items()
-    }
-    return {**schema, "properties": properties}
+    return {**schema, "properties": {key: _or_expression(part) for key, part in schema.get("properties", {}).items()}}
+
+
+def _or_expression(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema that takes an expression too, also for the members of a list."""
+    inner = {key: value for key, value in schema.items() if key != "description"}
+    for key in ("anyOf", "prefixItems"):
+        if key in inner:
+            inner[key] = [_or_expression(part) for part in inner[key]]
+    if inner.get("items"):
+        inner["items"] = _or_expression(inner["items"])
+    return {"description": schema.get("description", ""), "anyOf": [inner, {"$ref": "#/$defs/expression"}]}
 
 
 def _written(value: Any) -> str:

@@ -41,7 +41,7 @@ ASK_KEYS: dict[str, str] = {
 }
 #: columns of the response table for which a step may record a whole number
 WHOLE_COLUMNS = ("set_size", "list_length", "retention_steps", "serial_position", "output_position")
-_VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "missed")
+VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "missed")
 
 #: gives the random stream of a duration that is drawn
 Streams = Callable[[str], np.random.RandomState]
@@ -222,12 +222,12 @@ class StepPart:
     def _read_feedback(self, value: dict[str, Any], path: YamlPath) -> None:
         if "show" in value:
             self.reader.report((*path, "show"), "a feedback step has no 'show' beside its 'feedback'")
-        outcomes = self.reader.mapping(value["feedback"], (*path, "feedback"), _VERDICTS)
+        outcomes = self.reader.mapping(value["feedback"], (*path, "feedback"), VERDICTS)
         if outcomes is None:
             return
         # No expressions here: feedback may say whether the answer was right, and nothing else.
         self.feedback = {}
-        for verdict in _VERDICTS:
+        for verdict in VERDICTS:
             source = verdict if verdict in outcomes else "wrong"
             if source not in outcomes:
                 self.reader.report((*path, "feedback"), f"'{verdict}' is missing")
