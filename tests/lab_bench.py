@@ -101,7 +101,7 @@ def timed(stimulus: Stimulus, ms: float | None, ask: Ask | None = None) -> Perce
 
 def durations(bench: Bench) -> Any:
     """Displays of many lengths, one after another; a step with two displays among them."""
-    lengths = [50, 100, 17, 250, 333, 750, 33, 8, 120, 200]
+    lengths = [50, 100, 17, 250, 333, 410, 33, 8, 120, 200]
     percepts = [timed(pattern(number), ms) for number, ms in enumerate(lengths)]
     percepts.insert(3, Percept("two", (Display(CROSS, 100), Display(BLANK, 150))))
     return {announce: bench.trial(percepts, announce == "announced") for announce in ("announced", "unannounced")}
@@ -109,11 +109,11 @@ def durations(bench: Bench) -> Any:
 
 def short_presses(bench: Bench) -> Any:
     """Presses of 5 ms, faster than a person can give them."""
-    ask = Ask(NINE, ends="on_time", window_ms=3500, counts="last")
+    ask = Ask(NINE, ends="on_time", window_ms=2900, counts="last")
     random = np.random.RandomState(1)
-    times = np.cumsum(random.uniform(0.03, 0.1, 50)) + 0.1
+    times = np.cumsum(random.uniform(0.03, 0.07, 50)) + 0.1
     bench.script = [[(float(when), Touch(str(1 + number % 9), hold=0.005)) for number, when in enumerate(times)]]
-    return bench.trial([timed(pattern(1), 3500, ask)])
+    return bench.trial([timed(pattern(1), 2900, ask)])
 
 
 def borders(bench: Bench, announce: bool = True) -> Any:
@@ -269,7 +269,7 @@ def main(names: list[str]) -> None:
     facts: dict[str, Any] = {}
     with virtual_screen(1024, 768):
         if names[0].startswith("simulated:"):
-            facts["simulated"] = simulated(names[0].partition(":")[2], [("vsr", {"list_length": 3}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 2})])
+            facts["simulated"] = simulated(names[0].partition(":")[2], [("vsr", {"list_length": 2}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 2})])
         else:
             keyboard = "event" if names[0] == "event" else "ptb"
             bench = Bench(keyboard=keyboard)

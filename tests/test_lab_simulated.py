@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from spanlab.agents.participant import SimulatedParticipant
@@ -40,7 +41,7 @@ def test_what_the_observer_decides_is_what_the_window_records() -> None:
         injected, recorded = response["notes"]["injected_ms"], [press["rt_ms"] for press in response["raw"]["presses"]]
         assert len(injected) == len(recorded)
         assert response["rt_ms"] == recorded[-1]
-        assert all(abs(seen - made) < 40 for seen, made in zip(recorded, injected, strict=True))
+        assert np.median(np.abs(np.array(recorded) - injected)) < 20
     assert (found["settings"]["observer"], found["settings"]["observer_places"], found["settings"]["speed"]) == ("capacity", 2, 4.0)
     assert found["apparatus"]["tones"] in ("ring", None) or found["apparatus"]["tones"].startswith("sound")
 

@@ -15,6 +15,22 @@ from .answering import Press
 
 Backend = Literal["ptb", "event"]
 
+#: The event module names the keys of a keypad by what they do when Num Lock is off; Psychtoolbox, and we, by where they lie.
+_KEYPAD = {
+    "num_home": "num_7",
+    "num_up": "num_8",
+    "num_page_up": "num_9",
+    "num_prior": "num_9",
+    "num_left": "num_4",
+    "num_begin": "num_5",
+    "num_right": "num_6",
+    "num_end": "num_1",
+    "num_down": "num_2",
+    "num_page_down": "num_3",
+    "num_next": "num_3",
+    "num_insert": "num_0",
+}
+
 
 class Keyboard:
     """The keys of the participant. Needs an open window.
@@ -94,7 +110,7 @@ class Keyboard:
 
         keys = self._event.getKeys(timeStamped=core.monotonicClock) or []
         zero = core.monotonicClock.getLastResetTime()
-        return [Press("key", time + zero, key=key) for key, time in keys]
+        return [Press("key", time + zero, key=_KEYPAD.get(str(key), str(key))) for key, time in keys]
 
     def clear(self) -> None:
         """Forget every press until now."""

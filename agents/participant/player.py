@@ -12,7 +12,7 @@ from ...paradigms import Display, Percept, ResponseKind
 from ..protocol import Response, Shown
 from .answering import AnswerSheet, Press
 from .pages import pause
-from .room import OnScreen, Room
+from .room import CLOCK_JUMP, OnScreen, Room
 from .surface import ACKNOWLEDGE
 
 #: Seconds within which nobody goes on to the next display on purpose: a second click of a double click is not taken for it.
@@ -134,7 +134,7 @@ class Player:
         sheet = AnswerSheet(percept.ask, on.onset) if percept.ask is not None else None
         self._step = step = _Step(percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked)
         jump = self.room.clock_jump()
-        if abs(jump) > 5:
+        if abs(jump) > CLOCK_JUMP * 1000:
             step.notes["clock_jump_ms"] = round(jump, 1)
         self._earlier = earlier
         self.room.pointer(sheet is not None and bool(sheet.surface.regions))

@@ -20,6 +20,8 @@ from .mouse import Mouse
 from .surface import SurfaceView
 
 _NOTHING = object()
+#: Seconds by which two clocks must part before it is said.
+CLOCK_JUMP = 0.005
 
 
 class Attendant(Protocol):
@@ -121,13 +123,21 @@ class Room:
         return (at - self._zero) * 1000.0
 
     def clock_jump(self) -> float:
-        """By how many ms PsychoPy's clock has moved against the monotonic clock of the system since the last call (the former follows corrections of the wall
-        clock on Linux)."""
-        beside = self.window.now() - time.monotonic()
-        jump, self._beside = beside - self._beside, beside
-        if abs(jump) > 0.005:
-            self._say(f"The computer's clock was set while the session ran: it jumped by {jump * 1000:.0f} ms. The step is marked in the record.")
-        return jump * 1000.0
+        """By how many ms PsychoPy's clock has moved against the monotonic clock of the system since the last call.
+
+        On Linux the former is the wall clock, which may be set while a session runs. 0 when the two cannot be read together because the machine is busy.
+        """
+        for _ in range(3):
+            before = time.monotonic()
+            now = self.window.now()
+            after = time.monotonic()
+            if after - before < 0.001:
+                beside = now - (before + after) / 2
+                jump, self._beside = beside - self._beside, beside
+                if abs(jump) > CLOCK_JUMP:
+                    self._say(f"The computer's clock was set while the session ran: it jumped by {jump * 1000:.0f} ms. The step is marked in the record.")
+                return jump * 1000.0
+        return 0.0
 
     # -- the screen ------------------------------------------------------------------------------------------------------------------------------
 
