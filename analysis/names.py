@@ -91,7 +91,7 @@ def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
     if len(groups) == 1:
         (trials,) = groups
         count = plural(len(trials), "trial")
-        return True, f"{listed(list(taken))} took {count}." if len(taken) == 1 else f"All {len(taken)} took exactly the same {count}."
+        return True, f"{listed(list(taken))} took {count}." if len(taken) == 1 else f"Everybody took exactly the same {count}."
     largest = max(groups, key=lambda trials: (len(groups[trials]), len(trials)))
     parts = []
     for trials, agents in sorted(groups.items(), key=lambda group: (group[0] != largest, group[1])):

@@ -38,7 +38,7 @@ def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str
             {
                 "agent": row["agent"],
                 "look": looks[row["agent"]],
-                "kind": KINDS.get(row["agent_kind"], row["agent_kind"]),
+                "kind": "people" if row["unit"] == "participant" else KINDS.get(row["agent_kind"], row["agent_kind"]),
                 "trials": f"{row['n_trials']:,}",
                 "scored": f"{row['n_items']:,}",
                 "correct": percent(row["mean"]),

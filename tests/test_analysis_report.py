@@ -109,7 +109,7 @@ def test_the_page_needs_nothing_but_itself(report: Path) -> None:
 
 def test_the_page_tells_the_story(report: Path) -> None:
     text = read(report).text
-    assert "All 3 took exactly the same 16 trials." in text
+    assert "Everybody took exactly the same 16 trials." in text
     assert "ideal (simulated) 100%" in text
     assert "No digitised human data are published for this paradigm" in text
     assert "Avons, S. E. (1998)" in text
@@ -173,6 +173,10 @@ def test_several_people_become_one_answerer(data: Path, tmp_path: Path) -> None:
     report = compare([tmp_path / "data"], tmp_path / "out")
     total = pd.read_csv(report.parent / "tables" / "vsr_overall.csv")
     assert total[["agent", "unit", "n_units", "n_trials"]].to_numpy().tolist() == [["People (n = 3)", "participant", 3, 48]]
+    assert "The participants did not all take the same trials." not in read(report).text
+    events = tmp_path / "data" / "C" / "events.jsonl"
+    events.write_bytes(events.read_bytes()[:-3000])
+    assert "The participants did not all take the same trials." in read(compare([tmp_path / "data"], tmp_path / "again")).text
 
 
 def test_the_same_session_given_twice_counts_once_and_equal_names_stay_apart(data: Path, tmp_path: Path) -> None:
