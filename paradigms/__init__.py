@@ -5,8 +5,9 @@ Names are loaded when they are first used, so that listing paradigms needs neith
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import re_exports
 
 if TYPE_CHECKING:
     from .compile import compile_trial, fingerprint, percept_bytes, resolve_levels
@@ -19,18 +20,20 @@ if TYPE_CHECKING:
     from .samplers import SAMPLERS, Sampler
     from .trial import Ask, Display, Percept, Step, Trial, Truth, Verdict
 
-_HOMES = {
-    "compile": ("compile_trial", "fingerprint", "percept_bytes", "resolve_levels"),
-    "design": ("PlannedTrial", "plan_dataset", "plan_practice", "plan_session", "session_design"),
-    "identity": ("trial_seed",),
-    "library": ("list_paradigms",),
-    "network_view": ("NetworkView",),
-    "paradigm": ("Factor", "Generator", "Paradigm", "load_paradigm", "paradigm_from_data"),
-    "responses": ("RESPONSES", "Answer", "ItemScore", "Region", "ResponseKind", "Surface"),
-    "samplers": ("SAMPLERS", "Sampler"),
-    "trial": ("Ask", "Display", "Percept", "Step", "Trial", "Truth", "Verdict"),
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+__getattr__ = re_exports(
+    __name__,
+    {
+        "compile": ("compile_trial", "fingerprint", "percept_bytes", "resolve_levels"),
+        "design": ("PlannedTrial", "plan_dataset", "plan_practice", "plan_session", "session_design"),
+        "identity": ("trial_seed",),
+        "library": ("list_paradigms",),
+        "network_view": ("NetworkView",),
+        "paradigm": ("Factor", "Generator", "Paradigm", "load_paradigm", "paradigm_from_data"),
+        "responses": ("RESPONSES", "Answer", "ItemScore", "Region", "ResponseKind", "Surface"),
+        "samplers": ("SAMPLERS", "Sampler"),
+        "trial": ("Ask", "Display", "Percept", "Step", "Trial", "Truth", "Verdict"),
+    },
+)
 
 __all__ = [
     "RESPONSES",
@@ -66,11 +69,3 @@ __all__ = [
     "session_design",
     "trial_seed",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    globals()[name] = value
-    return value

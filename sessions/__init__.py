@@ -1,7 +1,26 @@
-"""Who meets what: the one runner, and the record of what happened."""
+"""Who meets what: the one runner, and the record of what happened.
 
-from .record import COLUMNS, find_sessions, read_responses, read_session
-from .runner import Runner, judge
-from .session import Request, Session, begin, complete, reopen, same_trials
+Names are loaded when they are first used: reading a record needs neither agents nor paradigms.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import re_exports
+
+if TYPE_CHECKING:
+    from .record import COLUMNS, find_sessions, read_responses, read_session
+    from .runner import Runner, judge
+    from .session import Request, Session, begin, complete, reopen, same_trials
+
+__getattr__ = re_exports(
+    __name__,
+    {
+        "record": ("COLUMNS", "find_sessions", "read_responses", "read_session"),
+        "runner": ("Runner", "judge"),
+        "session": ("Request", "Session", "begin", "complete", "reopen", "same_trials"),
+    },
+)
 
 __all__ = ["COLUMNS", "Request", "Runner", "Session", "begin", "complete", "find_sessions", "judge", "read_responses", "read_session", "reopen", "same_trials"]

@@ -16,12 +16,13 @@ ROOT = Path(__file__).resolve().parent.parent
 MAY_IMPORT: dict[str, set[str]] = {
     "": set(),
     "errors": set(),
+    "lazy": set(),
     "components": {"errors"},
     "human_data": {"errors", "components"},
     "stimuli": {"errors", "components"},
-    "paradigms": {"errors", "components", "stimuli"},
+    "paradigms": {"lazy", "errors", "components", "stimuli"},
     "agents": {"errors", "components", "stimuli", "paradigms"},
-    "sessions": {"", "errors", "components", "stimuli", "paradigms", "agents"},
+    "sessions": {"lazy", "", "errors", "components", "stimuli", "paradigms", "agents"},
     "analysis": {"", "errors", "components", "human_data", "sessions.record"},
 }
 #: Folders of the repository that are no part of the package.
