@@ -24,11 +24,14 @@ lint: setup
 	@.venv/bin/pyright
 
 # Files are kept together on one worker, so that what a file sets up once is set up once.
-test: lint
-	@.venv/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile $(ARGS)
+# The tests run also when style or types have a fault, and either makes the target fail; pytest's closing lines are the last.
+TESTS = @faults=0; $(MAKE) --no-print-directory lint || faults=1; .venv/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 
-test-all: lint
-	@.venv/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile -m "slow or not slow" $(ARGS)
+test: setup
+	$(TESTS) $(ARGS) && exit $$faults
+
+test-all: setup
+	$(TESTS) -m "slow or not slow" $(ARGS) && exit $$faults
 
 bench: setup
 	@.venv/bin/python benchmarks/run.py $(ARGS)

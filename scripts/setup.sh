@@ -6,6 +6,19 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# Runs a command; what it says is shown only when it fails.
+quietly() {
+  local log
+  log="$(mktemp)"
+  if "$@" >"$log" 2>&1; then
+    rm -f "$log"
+  else
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+}
+
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
@@ -20,17 +33,11 @@ may_be_root() { # root already, or sudo without a password, or somebody there to
 apt_install() {
   may_be_root || return 1
   say "installing with apt: $*"
-  local log root=()
+  local root=()
   [ "$(id -u)" = 0 ] || root=(sudo)
-  log="$(mktemp)"
   # the lists of a fresh machine are empty or old; a mirror that cannot be reached matters only if the installation then fails
-  if ! "${root[@]}" bash -c 'export DEBIAN_FRONTEND=noninteractive
-    apt-get -qq update; apt-get -qq install -y --no-install-recommends "$@"' apt "$@" >"$log" 2>&1; then
-    tail -n 15 "$log" >&2
-    rm -f "$log"
-    return 1
-  fi
-  rm -f "$log"
+  quietly "${root[@]}" bash -c 'export DEBIAN_FRONTEND=noninteractive
+    apt-get -qq update; apt-get -qq install -y --no-install-recommends "$@"' apt "$@"
 }
 
 system_libraries() {
@@ -95,7 +102,7 @@ python_packages() {
     "$python" -m venv .venv
   fi
   say "installing the packages (the first time: several minutes, 3 GB, or 7 GB where torch comes with CUDA) ..."
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' ||
+  quietly .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' ||
     fail "the packages could not be installed; see pip's message above (most often: no network)"
   # the scripted chat server of the demonstration and of tests, in an environment of its own
   .venv/bin/python -c 'from spanlab.agents.chat.scripted_server import install; install()' ||
