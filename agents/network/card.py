@@ -59,9 +59,9 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}: {trained.steps:,} steps, {seen}
         trials. {_sentence(why)} The whole run, with compiling the trials and the test, took {times["wall_s"] / 60:.1f} minutes by the clock and
-        {times["cpu_s"] / 60:.1f} minutes of processor time (torch {torch.__version__}, device {config.device}). The config is
-        `{config.name}.yaml`, the log `{config.name}.log.jsonl`; the weights are those of step {state.best_step:,}, which had the highest mean
-        validation accuracy.""",
+        {times["cpu_s"] / 60:.1f} minutes of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
+        {torch.__version__}, device {config.device}). The config is `{config.name}.yaml`, the log `{config.name}.log.jsonl`; the weights are
+        those of step {state.best_step:,}, which had the highest mean validation accuracy.""",
         "## Held-out accuracy",
         """On test trials that come from a stream of seeds of their own, read out from the half-precision weights in the file. Accuracy is the share of
         items that are right; its standard error is over trials. The best blind guess is the best fixed answer: chosen on the training trials,

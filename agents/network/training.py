@@ -49,8 +49,14 @@ class TrainingResult:
 
 
 def train_from_file(path: str | Path, out: str | Path | None = None, resume: bool = False, progress: bool = True) -> TrainingResult:
-    """Train by a config file; see :func:`train`."""
-    return train(read_config(path), out=out, resume=resume, progress=progress, command=f"spanlab train {Path(path).name}")
+    """Train by a config file, and say in the end what came of it; see :func:`train`."""
+    result = train(read_config(path), out=out, resume=resume, progress=progress, command=f"spanlab train {Path(path).name}")
+    if progress:
+        names = dict.fromkeys(row.paradigm for row in result.rows)
+        accuracy = ", ".join(f"{name} {mean_accuracy([row for row in result.rows if row.paradigm == name]):.3f}" for name in names)
+        print(f"{result.checkpoint}: {result.steps} steps in {result.wall_s / 60:.1f} minutes; accuracy on held-out trials: {accuracy}")
+        print(f"More in {result.checkpoint.with_suffix('.md')}; try it: spanlab replay {next(iter(names))} --agent network:{result.checkpoint}")
+    return result
 
 
 def train(
