@@ -16,7 +16,7 @@ from .sessions import Request, Runner, Session, begin
 SEED = 7
 #: the list lengths for which there are published human curves
 LENGTHS = (3, 4, 5, 6)
-REPETITIONS = 3
+REPETITIONS = 4
 #: trials of the paradigms that only machines take here
 MACHINE_TRIALS = 96
 
