@@ -81,9 +81,11 @@ class Choice(ResponseKind):
         parts = []
         if self.layout is not None:
             parts.append("Click on the position.")
-        pressed = ", ".join(f"{key} = {label}" if key != label else key for key, label in zip(self._main_keys(), self.labels, strict=False))
-        if pressed:
-            parts.append(("Or press" if parts else "Press") + f" one of these keys: {pressed}.")
+        keys = self._main_keys()
+        if keys:
+            digits = keys == self.labels and len(keys) > 2 and "".join(keys) == "123456789"[: len(keys)]
+            pressed = ", ".join(key if key == label else f"{key} = {label}" for key, label in zip(keys, self.labels, strict=False))
+            parts.append(("Or press" if parts else "Press") + (f" a key from {keys[0]} to {keys[-1]}." if digits else f" one of these keys: {pressed}."))
         return " ".join(parts)
 
     def _main_keys(self) -> tuple[str, ...]:
