@@ -1,0 +1,213 @@
+"""A reader of everything but the displays, who tries to guess the answers: for the test that nothing but the displays tells them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from spanlab.agents.protocol import Briefing
+from spanlab.paradigms import Percept, Trial
+
+#: bits of the briefing's seed that are looked at
+_BITS = 48
+#: a value must be seen so often to be learned from
+_OFTEN = 8
+
+Features = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One scalar answer: what is legitimately known (``condition``: factor levels and which question it is; ``question`` alone), everything outside the
+    displays (``features``), and what is right."""
+
+    condition: str
+    question: str
+    features: Features
+    answer: str
+
+
+def examples(trial: Trial, briefing: Briefing) -> list[Example]:
+    """Every question of a trial; of an answer with several values each value is one example."""
+    found: list[Example] = []
+    past: list[Percept] = []
+    common = _of_briefing(briefing) | {"steps": str(len(trial.steps))}
+    asked = 0
+    for step in trial.steps:
+        percept = step.percept
+        if percept.ask is not None:
+            asked += 1
+            features = common | _of_question(percept) | _of_past(past) | {"step": str(step.index)}
+            answers = step.truth.answer if isinstance(step.truth.answer, tuple) else (step.truth.answer,)
+            for n, answer in enumerate(answers):
+                question = f"{asked} {n}"
+                same = past[asked + n - 1] if asked + n <= len(past) else percept  # the step with the number of the question
+                found.append(Example(f"{dict(trial.levels)} {question}", question, features | _of_timing("of the same number", same), str(answer)))
+        past.append(percept)
+    return found
+
+
+def _of_briefing(briefing: Briefing) -> Features:
+    features = {f"seed bit {n}": str(briefing.seed >> n & 1) for n in range(_BITS)}
+    texts = [briefing.title, briefing.language, briefing.instructions, *(kind.legend("words") for kind in briefing.asks)]
+    return features | {"briefing": json.dumps(texts), "seed mod 9": str(briefing.seed % 9), "seed mod 10": str(briefing.seed % 10)}
+
+
+def _of_question(percept: Percept) -> Features:
+    assert percept.ask is not None
+    ask = percept.ask
+    question = ask.kind.question()
+    words = [display.stimulus.words() for display in percept.displays]
+    return {
+        "question": question,
+        "question's length": str(len(question)),
+        "legend": ask.kind.legend("words") + ask.kind.legend("participant"),
+        "kind of question": json.dumps([type(ask.kind).name, ask.kind.model_dump(mode="json")]),
+        "rules of the question": json.dumps([ask.ends, ask.window_ms, ask.no_answer_means, ask.counts, ask.late]),
+        "words' lengths": json.dumps([[len(text), text.count("\n")] for text in words]),
+        "keys": json.dumps([_keys(display.stimulus.model_dump(mode="json")) for display in percept.displays]),
+        **_of_timing("now", percept),
+    }
+
+
+def _of_past(past: Sequence[Percept]) -> Features:
+    """Names and times of the steps before; the words of their displays are what is to be remembered, so their lengths may go with it."""
+    features = {
+        "phases before": json.dumps([percept.phase for percept in past]),
+        "questions before": json.dumps([percept.ask is not None for percept in past]),
+        "kinds of displays before": json.dumps([[type(display.stimulus).name for display in percept.displays] for percept in past]),
+        "keys before": json.dumps([_keys(display.stimulus.model_dump(mode="json")) for percept in past for display in percept.displays]),
+    }
+    for n, percept in enumerate(reversed(past), start=1):
+        features |= _of_timing(f"{n} steps ago", percept)
+    return features
+
+
+def _of_timing(when: str, percept: Percept) -> Features:
+    marked = [display.for_machines for display in percept.displays]
+    return {f"timing {when}": json.dumps([percept.phase, percept.model_step, [display.ms for display in percept.displays], marked])}
+
+
+def _keys(value: Any) -> Any:
+    """The names in a percept, in the order in which they stand there; how many cells are filled is a matter of the display."""
+    if isinstance(value, Mapping):
+        return [[key, _keys(inner)] for key, inner in value.items()]
+    return None
+
+
+# -- guessing ----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def advantage(found: Sequence[Example], seed: int = 0) -> dict[str, float]:
+    """How surely guessing from the features beats the best blind guess, on trials that were not learned from.
+
+    Two ways of guessing learn from three quarters of the examples: the one feature that tells most (as a table, for all questions together or apart), and a
+    logistic regression on all features. Only examples on which they and the blind guess disagree in being right say anything; were there nothing to be
+    known, each would be equally likely to win (a sign test).
+
+    Returns
+    -------
+    the p of each way of guessing
+    """
+    order = np.random.RandomState(seed).permutation(len(found))
+    quarter = len(found) // 4
+    test, tune, train = ([found[n] for n in part] for part in (order[:quarter], order[quarter : 2 * quarter], order[2 * quarter :]))
+    blind = _Table([*train, *tune])
+    guessers = {"one feature": _best_table(train, tune), "all features": _Regression([*train, *tune])}
+    right_blind = blind.right(test)
+    return {way: _sign_test(guesser.right(test), right_blind) for way, guesser in guessers.items()}
+
+
+def _sign_test(ours: np.ndarray, blind: np.ndarray) -> float:
+    won, lost = int((ours & ~blind).sum()), int((blind & ~ours).sum())
+    return float(stats.binomtest(won, won + lost, alternative="greater").pvalue) if won + lost else 1.0
+
+
+def _everywhere(example: Example) -> str:
+    return ""
+
+
+def _by_question(example: Example) -> str:
+    return example.question
+
+
+def _by_condition(example: Example) -> str:
+    return example.condition
+
+
+class _Table:
+    """The commonest answer, given the value of one feature; where that was never seen, and without a feature, the commonest in the condition (the best blind
+    guess)."""
+
+    def __init__(self, learned: Sequence[Example], feature: str | None = None, scope: Callable[[Example], str] = _everywhere) -> None:
+        self._feature, self._scope = feature, scope
+        self._blind = _commonest((example.condition, example.answer) for example in learned)
+        self._informed = {} if feature is None else _commonest((self._known(example), example.answer) for example in learned)
+
+    def _known(self, example: Example) -> tuple[str, str]:
+        return self._scope(example), example.features.get(self._feature or "", "")
+
+    def right(self, examples: Sequence[Example]) -> np.ndarray:
+        return np.array([self._informed.get(self._known(example), self._blind.get(example.condition)) == example.answer for example in examples])
+
+
+def _commonest(pairs: Iterable[tuple[Any, str]]) -> dict[Any, str]:
+    counts: dict[Any, Counter[str]] = {}
+    for key, answer in pairs:
+        counts.setdefault(key, Counter())[answer] += 1
+    return {key: count.most_common(1)[0][0] for key, count in counts.items()}
+
+
+def _best_table(train: Sequence[Example], tune: Sequence[Example]) -> _Table:
+    names = sorted({name for example in train for name in example.features})
+    varying = [name for name in names if len({example.features.get(name, "") for example in train}) > 1]
+    choices = [(name, scope) for name in varying for scope in (_everywhere, _by_question, _by_condition)]
+    scores = [int(_Table(train, *choice).right(tune).sum()) for choice in choices]
+    best = choices[int(np.argmax(scores))] if choices else ()
+    return _Table([*train, *tune], *best)
+
+
+class _Regression:
+    """Multinomial logistic regression on every value of every feature, and on the condition."""
+
+    def __init__(self, learned: Sequence[Example], rounds: int = 60, decay: float = 1e-3) -> None:
+        counts = Counter(pair for example in learned for pair in self._pairs(example))
+        self._columns = {pair: n for n, pair in enumerate(sorted(pair for pair, count in counts.items() if _OFTEN <= count < len(learned)))}
+        self._answers = sorted({example.answer for example in learned})
+        inputs = self._inputs(learned)
+        wanted = np.eye(len(self._answers), dtype=np.float32)[[self._answers.index(example.answer) for example in learned]]
+        self._weights = np.zeros((inputs.shape[1], len(self._answers)), np.float32)
+        momentum = np.zeros_like(self._weights)
+        step = 4.0 / max(1.0, float((inputs**2).sum(1).mean()))
+        for _ in range(rounds):
+            slope = inputs.T @ (self._softmax(inputs @ self._weights) - wanted) / len(learned) + decay * self._weights
+            momentum = 0.9 * momentum - step * slope
+            self._weights += momentum
+
+    @staticmethod
+    def _pairs(example: Example) -> list[tuple[str, str]]:
+        return [("condition", example.condition), *example.features.items()]
+
+    @staticmethod
+    def _softmax(scores: np.ndarray) -> np.ndarray:
+        raised = np.exp(scores - scores.max(1, keepdims=True))
+        return raised / raised.sum(1, keepdims=True)
+
+    def _inputs(self, examples: Sequence[Example]) -> np.ndarray:
+        inputs = np.zeros((len(examples), len(self._columns) + 1), np.float32)
+        inputs[:, -1] = 1
+        for row, example in enumerate(examples):
+            for pair in self._pairs(example):
+                if pair in self._columns:
+                    inputs[row, self._columns[pair]] = 1
+        return inputs
+
+    def right(self, examples: Sequence[Example]) -> np.ndarray:
+        guessed = (self._inputs(examples) @ self._weights).argmax(1)
+        return np.array([self._answers[guess] == example.answer for guess, example in zip(guessed, examples, strict=True)])
