@@ -85,7 +85,7 @@ class Choice(ResponseKind):
         if keys:
             digits = keys == self.labels and len(keys) > 2 and "".join(keys) == "123456789"[: len(keys)]
             pressed = ", ".join(key if key == label else f"{key} = {label}" for key, label in zip(keys, self.labels, strict=False))
-            parts.append(("Or press" if parts else "Press") + (f" a key from {keys[0]} to {keys[-1]}." if digits else f" one of these keys: {pressed}."))
+            parts.append(("Or press" if parts else "Press") + (f" a key from 1 to {len(keys)}." if digits else f" one of these keys: {pressed}."))
         return " ".join(parts)
 
     def _main_keys(self) -> tuple[str, ...]:
