@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from spanlab.agents.network import ModelSettings, NetworkAgent  # noqa: E402
+from spanlab.agents.network import ModelSettings, NetworkAgent, read_config  # noqa: E402
 from spanlab.agents.network.agent import one_thread  # noqa: E402
-from spanlab.agents.network.checkpoint import TrainedOn, save, shipped  # noqa: E402
+from spanlab.agents.network.checkpoint import TrainedOn, locate, save, shipped  # noqa: E402
 from spanlab.agents.network.data import make_pool  # noqa: E402
 from spanlab.agents.network.evaluation import evaluate, mean_accuracy  # noqa: E402
 from spanlab.agents.network.frames import FrameStore  # noqa: E402
@@ -160,9 +161,15 @@ def test_settings_tell_which_network_it_was() -> None:
     assert settings["trained_steps"] > 0
 
 
-def test_the_shipped_network_is_small() -> None:
+def test_the_shipped_network_is_small_and_comes_with_its_papers() -> None:
     assert "laptop" in shipped()
-    assert NetworkAgent("laptop").checkpoint.bytes < 10_000_000
+    checkpoint = NetworkAgent("laptop").checkpoint
+    assert checkpoint.bytes < 10_000_000
+    file = locate("laptop")
+    assert read_config(file.with_suffix(".yaml")).hash == checkpoint.header.trained.config
+    assert checkpoint.sha256 in file.with_suffix(".md").read_text(encoding="utf-8")
+    end = json.loads(file.with_suffix(".log.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    assert (end["event"], end["checkpoint_sha256"]) == ("end", checkpoint.sha256)
 
 
 # Margins over the best blind guess: far below what was measured when the network was trained (its model card), far above what 200 trials could give by luck.
