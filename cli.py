@@ -413,12 +413,13 @@ def _machine(spec: str, seed: int, chat: dict[str, Any] | None) -> Agent:
 @app.command()
 def train(
     config: Annotated[Path, typer.Argument(help="training configuration (YAML)", metavar="CONFIG")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for checkpoint, log and card; runs/NAME when not given", metavar="DIR")] = None,
     resume_: Annotated[bool, typer.Option("--resume", help="go on from the last checkpoint")] = False,
 ) -> None:
     """Train a network on paradigms."""
     from .agents.network.training import train_from_file
 
-    train_from_file(config, resume=resume_)
+    train_from_file(config, output, resume=resume_)
 
 
 @app.command()
