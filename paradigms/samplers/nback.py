@@ -28,6 +28,8 @@ class NBackBlock(Sampler):
 
     @model_validator(mode="after")
     def _possible(self) -> NBackBlock:
+        if self.n >= self.length:
+            raise ValueError(f"no item has one {self.n} back among {self.length}")
         if self.matches > self.length - self.n:
             raise ValueError(f"cannot place {self.matches} matches among the {self.length - self.n} items that have one {self.n} back")
         if len(set(self.symbols)) < 2:
