@@ -31,7 +31,7 @@ test: setup
 	$(TESTS) $(ARGS) && exit $$faults
 
 test-all: setup
-	$(TESTS) -m "slow or not slow" $(ARGS) && exit $$faults
+	$(TESTS) --hypothesis-profile=others -m "slow or not slow" $(ARGS) && exit $$faults
 
 bench: setup
 	@.venv/bin/python benchmarks/run.py $(ARGS)

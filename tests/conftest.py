@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -37,6 +38,12 @@ _private_home()
 if sys.platform.startswith("linux"):
     os.environ.pop("DISPLAY", None)
     os.environ.pop("WAYLAND_DISPLAY", None)
+
+
+# The quick suite tries the same examples every time; "make test-all" tries others.
+settings.register_profile("same", derandomize=True, deadline=None, database=None)
+settings.register_profile("others", deadline=None, print_blob=True)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")
