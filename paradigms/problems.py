@@ -52,11 +52,16 @@ def sentences(error: ValidationError, model: type[BaseModel], data: Any) -> Iter
     """(path, message) for everything that pydantic found in ``data``; alternatives of a union are told as one."""
     told: dict[YamlPath, list[str]] = {}
     values: dict[YamlPath, Any] = {}
-    for item in itertools.islice(error.errors(include_url=False), MAX_PROBLEMS):
-        path = _real_path(item["loc"], data)
+    found = [(_real_path(item["loc"], data), item) for item in itertools.islice(error.errors(include_url=False), MAX_PROBLEMS + 1)]
+    # Where one alternative of a union fits the value but for something inside, the others need no mention.
+    closer = {path[:n] for path, item in found if item["type"] not in _KINDS for n in range(len(path) + 1)}
+    for path, item in found:
         kind = item["type"]
+        if kind in _KINDS and path in closer:
+            continue
         if kind == "extra_forbidden":
-            yield path, f"unknown key '{path[-1]}'{nearest(path[-1], _fields_at(model, path[:-1]))}"
+            names = [name for name in _fields_at(model, path[:-1]) if name != path[-1]]
+            yield path, f"unknown key '{path[-1]}'{nearest(path[-1], names)}"
         elif kind == "missing":
             yield path, f"'{item['loc'][-1]}' is missing"
         else:
@@ -65,8 +70,8 @@ def sentences(error: ValidationError, model: type[BaseModel], data: Any) -> Iter
             if kind == "value_error":
                 values[path] = _SILENT
     for path, messages in told.items():
-        found = "" if values[path] is _SILENT else f"; found {show(values[path])}"
-        yield path, " or ".join(dict.fromkeys(message.removeprefix("expected ") if n else message for n, message in enumerate(messages))) + found
+        value = "" if values[path] is _SILENT else f"; found {show(values[path])}"
+        yield path, " or ".join(dict.fromkeys(message.removeprefix("expected ") if n else message for n, message in enumerate(messages))) + value
 
 
 _SILENT = object()

@@ -228,7 +228,7 @@ class StepPart:
         # No expressions here: feedback may say whether the answer was right, and nothing else.
         self.feedback = {}
         for verdict in VERDICTS:
-            source = verdict if verdict in outcomes else "wrong"
+            source = "wrong" if verdict == "missed" and verdict not in outcomes else verdict
             if source not in outcomes:
                 self.reader.report((*path, "feedback"), f"'{verdict}' is missing")
                 continue

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from keyword import iskeyword
 from typing import Any
 
 from ..components import nearest
 from ..errors import ParadigmError
-from .expressions import Environment, Template, is_expression
+from .expressions import FUNCTIONS, Environment, Template, is_expression
 from .limits import MAX_STEPS
 from .parts import Reader
 from .problems import show
@@ -162,7 +163,7 @@ def _read_for(reader: Reader, value: Any, path: YamlPath, known: frozenset[str])
         return (), None
     names = tuple(re.findall(_NAME, match["names"]))
     for name in names:
-        if name in known or name in COUNTERS or names.count(name) > 1:
+        if name in known or name in COUNTERS or name in FUNCTIONS or iskeyword(name) or names.count(name) > 1:
             reader.report(path, f"the name '{name}' is taken; choose another for this loop")
     return names, reader.template("=" + match["list"].removeprefix("="), path, known)
 

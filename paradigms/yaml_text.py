@@ -147,7 +147,7 @@ class _Reader:
             raise self.fail(mark, f"tags such as {event.tag} are not understood; write plain values", path)
         start = len(self.order)
         if isinstance(event, yaml.ScalarEvent):
-            result: Any = scalar(event.value) if event.implicit[0] else event.value
+            result: Any = scalar(event.value) if event.implicit[0] and event.tag is None else event.value
         elif isinstance(event, yaml.SequenceStartEvent):
             result = []
             while not self.loader.check_event(yaml.SequenceEndEvent):
