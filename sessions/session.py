@@ -15,10 +15,10 @@ from typing import Any
 
 from ..agents.protocol import PEOPLE, Agent
 from ..errors import SpanLabError
-from ..paradigms import Generator, Paradigm, PlannedTrial, Trial, compile_trial, load_paradigm, paradigm_from_data
+from ..paradigms import Generator, Paradigm, PlannedTrial, compile_trial, load_paradigm, paradigm_from_data
 from ..paradigms.identity import digest
 from .disk import only_writer, sync_folder
-from .record import FORMAT_VERSION, OWN_COLUMNS, read_events, read_session, trials_left, write_responses
+from .record import FORMAT_VERSION, read_events, read_session, trials_left, write_responses
 
 _PACKAGES = ("numpy", "pillow", "psychopy", "torch", "openai")
 
@@ -139,15 +139,7 @@ def _try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], req
     for planned in plan:
         if agent.kind in PEOPLE or planned.levels not in seen:
             seen.append(planned.levels)
-            _check_recorded(compile_trial(paradigm, planned.levels, planned.seed, request.generator))
-
-
-def _check_recorded(trial: Trial) -> None:
-    """Whether the values that steps record fit the declared columns that they are for."""
-    for step in trial.steps:
-        for name, value in step.truth.record.items():
-            if name in OWN_COLUMNS and value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-                raise SpanLabError(f"{trial.paradigm}: the column {name} takes whole numbers; phase '{step.percept.phase}' records {value!r} there")
+            compile_trial(paradigm, planned.levels, planned.seed, request.generator)
 
 
 def complete(folder: str | Path) -> bool:

@@ -116,10 +116,10 @@ def killed_again_and_again(tmp_path: Path, start: Sequence[str | Path], name: st
 
 
 def test_replay_killed_at_eight_moments(tmp_path: Path) -> None:
-    start = ("replay", "vsr", "--agent", "capacity", "--trials", "240", "--seed", "5", "--set", "list_length=2,3")
+    start = ("replay", "vsr", "--agent", "capacity", "--trials", "160", "--seed", "5", "--set", "list_length=2,3")
     undisturbed = Path(spanlab(*start, "--data", tmp_path / "undisturbed").stdout.strip())
     wanted, size = lasting(undisturbed), log_size(undisturbed)
-    moment = in_the_log(np.random.RandomState(11), most=size // 6, startup=0.8)
+    moment = in_the_log(np.random.RandomState(11), most=size // 5, startup=0.8)
     kills = killed_again_and_again(tmp_path / "killed", start, undisturbed.name, wanted, 8, moment)
     assert kills >= 6
     events = [event["event"] for event in read_events(tmp_path / "killed" / undisturbed.name)]
@@ -137,7 +137,7 @@ Runner(reopen(sys.argv[1]), make_agent("capacity"), lambda done, total: print(do
 
 def test_a_trial_that_was_told_to_be_finished_is_on_the_disk(tmp_path: Path) -> None:
     """The progress bar never promises what a kill can take away."""
-    folder = Path(spanlab("replay", "vsr", "--agent", "capacity", "--trials", "300", "--set", "list_length=2,3", "--data", tmp_path).stdout.strip())
+    folder = Path(spanlab("replay", "vsr", "--agent", "capacity", "--trials", "200", "--set", "list_length=2,3", "--data", tmp_path).stdout.strip())
     (folder / "responses.parquet").unlink()
     whole, random = log_of(folder), np.random.RandomState(3)
     for _ in range(3):

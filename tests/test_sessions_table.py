@@ -329,6 +329,6 @@ def test_a_second_session_of_the_same_name_gets_another_folder(tmp_path: Path) -
 def test_a_recorded_value_that_does_not_fit_its_column_is_refused_before_anybody_sits_down(tmp_path: Path) -> None:
     file = tmp_path / "odd.yaml"
     file.write_text(GO_NOGO.replace("serial_position: =number", "serial_position: =item"), encoding="utf-8")
-    with pytest.raises(SpanLabError, match=r"serial_position takes whole numbers; phase 'probe' records '(stop|go)' there"):
+    with pytest.raises(SpanLabError, match=r"serial_position is a whole number; found '(stop|go)'"):
         start(tmp_path / "data", load_paradigm(file), Chance(), 1)
     assert not (tmp_path / "data").exists()

@@ -169,14 +169,16 @@ def _best_table(train: Sequence[Example], tune: Sequence[Example]) -> _Table:
     varying = [name for name in names if len({example.features.get(name, "") for example in train}) > 1]
     choices = [(name, scope) for name in varying for scope in (_everywhere, _by_question, _by_condition)]
     scores = [int(_Table(train, *choice).right(tune).sum()) for choice in choices]
-    best = choices[int(np.argmax(scores))] if choices else ()
-    return _Table([*train, *tune], *best)
+    if not choices:
+        return _Table([*train, *tune])
+    feature, scope = choices[int(np.argmax(scores))]
+    return _Table([*train, *tune], feature, scope)
 
 
 class _Regression:
     """Multinomial logistic regression on every value of every feature, and on the condition."""
 
-    def __init__(self, learned: Sequence[Example], rounds: int = 60, decay: float = 1e-3) -> None:
+    def __init__(self, learned: Sequence[Example], rounds: int = 40, decay: float = 1e-3) -> None:
         counts = Counter(pair for example in learned for pair in self._pairs(example))
         self._columns = {pair: n for n, pair in enumerate(sorted(pair for pair, count in counts.items() if _OFTEN <= count < len(learned)))}
         self._answers = sorted({example.answer for example in learned})
