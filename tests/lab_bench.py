@@ -61,12 +61,8 @@ class Bench:
 
     def trial(self, percepts: Sequence[Percept], announce: bool = True) -> list[dict[str, Any]]:
         """Play a trial and tell what was seen and answered in each step."""
-        mind, steps, injected = self.mind(percepts), [], len(self.hands.done)
-        for number, percept in enumerate(percepts):
-            if announce:
-                mind.coming(percepts[number + 1].displays[0] if number + 1 < len(percepts) else None)
-            response = asyncio.run(_step(mind, percept))
-            steps.append((mind.player.onset, response, mind.shown(), mind.notes()))
+        mind, injected = self.mind(percepts), len(self.hands.done)
+        steps = asyncio.run(_trial(mind, percepts, announce))
         mind.finish()
         touches = self.hands.done_since(injected)
         told = []
@@ -88,8 +84,14 @@ class Bench:
         self.agent.close()
 
 
-async def _step(mind: ParticipantMind, percept: Percept) -> Response | None:
-    return await mind.step(percept)
+async def _trial(mind: ParticipantMind, percepts: Sequence[Percept], announce: bool) -> list[tuple[float, Response | None, Any, Any]]:
+    steps = []
+    for number, percept in enumerate(percepts):
+        if announce:
+            mind.coming(percepts[number + 1].displays[0] if number + 1 < len(percepts) else None)
+        response = await mind.step(percept)
+        steps.append((mind.player.onset, response, mind.shown(), mind.notes()))
+    return steps
 
 
 def timed(stimulus: Stimulus, ms: float | None, ask: Ask | None = None) -> Percept:

@@ -140,7 +140,8 @@ def _until(room: Room, language: str, draw: Callable[[], None], decide: Callable
             decision = decide(press)
             if decision:
                 return decision
-        room.again(draw, id(draw))
+        room.ready(draw, id(draw))
+        room.again()
     return "on"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from ...errors import SpanLabError
 from ...paradigms import Display, Percept
@@ -62,6 +62,8 @@ class Participant:
     ) -> None:
         if size_deg <= 0 or distance_cm <= 0 or paced_hz <= 0 or (width_cm is not None and width_cm <= 0):
             raise SpanLabError("the size of the canvas, the width of the screen, the distance and the rate must be above 0")
+        if keyboard not in get_args(Backend):
+            raise SpanLabError(f"the keyboard is read by 'ptb' (precise) or 'event'; found '{keyboard}'")
         self.name = name
         self._screen = Screen(fullscreen, screen, size_px, width_cm, distance_cm, paced_hz)
         self._size_deg = size_deg

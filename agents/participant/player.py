@@ -172,20 +172,27 @@ class Player:
             final = refreshes is not None and on.refreshes + 1 >= refreshes
             if final and not step.waits:
                 return
+            if not final:
+                room.ready(lambda: self._draw(step, display), self._state(step, display))
             room.guard(self._guard)
             self._attend(step)
             if final or step.over or step.gone_on:
                 return
-            room.again(lambda: self._draw(step, display), self._state(step, display))
+            self._again(step, display)
 
     def _acknowledge(self, step: _Step) -> None:
         """Let a self-paced answer be seen for a moment before the step ends. Nothing that has a published or declared time is lengthened."""
         if step.over and step.percept.ask is not None and step.percept.ask.window_ms is None and self.room.on is not None:
             display = self.room.on.display
             for _ in range(self.room.window.grid.frames(ACKNOWLEDGE * 1000)):
-                self.room.again(lambda: self._draw(step, display), self._state(step, display))
+                self._again(step, display)
                 self.room.guard(self._guard)
                 self._attend(step)
+
+    def _again(self, step: _Step, display: Display) -> None:
+        """One more refresh of the same display; drawn now where it was not drawn ahead."""
+        self.room.ready(lambda: self._draw(step, display), self._state(step, display))
+        self.room.again()
 
     def _end(self, step: _Step) -> None:
         on = self.room.on

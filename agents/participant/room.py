@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...errors import SpanLabError
@@ -49,7 +49,6 @@ class OnScreen:
     refreshes: int = 0
     dropped: int = 0
     away: float = 0.0
-    extra: dict[str, Any] = field(default_factory=dict)
 
     def put(self, end: float, refreshes: int) -> None:
         """Write what is known: shown until ``end`` (s), for so many refreshes."""
@@ -100,6 +99,7 @@ class Room:
         self._zero = self.window.now()
         self._beside = self.window.now() - time.monotonic()
         self._drawn: Hashable = _NOTHING
+        self._ahead: Hashable = _NOTHING
         self.flip(lambda: None)
         gc.collect()
         gc.freeze()  # what PsychoPy has loaded is not looked through again at every collection
@@ -112,7 +112,7 @@ class Room:
             fits = size_deg * largest / canvas
             raise SpanLabError(
                 f"a canvas of {size_deg:g} degrees takes {canvas} pixels here, but the window of {width} x {height} pixels has room for {int(largest)}; "
-                f"choose at most {math_floor(fits)} degrees, a larger window, or check the given width of the screen and the distance"
+                f"choose at most {rounded_down(fits)} degrees, a larger window, or check the given width of the screen and the distance"
             )
         return canvas
 
@@ -143,6 +143,9 @@ class Room:
 
     def flip(self, draw: Callable[[], object]) -> tuple[float, int]:
         """Draw and flip; returns the time and the refreshes since the last flip."""
+        if self._ahead is not _NOTHING:
+            self.window.win.clearBuffer()
+            self._ahead = _NOTHING
         draw()
         self._drawn = _NOTHING
         return self.window.flip()
@@ -162,16 +165,22 @@ class Room:
             what.onset, what.onset_ms = at, self.ms(at)
         return at
 
-    def again(self, draw: Callable[[], object], state: Hashable = None) -> None:
-        """Show the same display for one more refresh.
+    def ready(self, draw: Callable[[], object], state: Hashable) -> None:
+        """Draw the next frame of the same display ahead of time, so that nothing but the flip is left to do when the refresh is due.
 
         What is drawn depends on ``state`` alone: where it is as it was, and flips do not wait for the screen, nothing is drawn anew.
         """
-        if self.window.grid.paced and state == self._drawn:
+        if self._ahead is _NOTHING and not (self.window.grid.paced and state == self._drawn):
+            draw()
+            self._ahead = state
+
+    def again(self) -> None:
+        """Show the same display for one more refresh, as it was made ready."""
+        if self._ahead is _NOTHING:
             passed = self.window.skip()
         else:
-            _, passed = self.flip(draw)
-            self._drawn = state
+            _, passed = self.window.flip()
+            self._drawn, self._ahead = self._ahead, _NOTHING
         if self.on is not None:
             self.on.refreshes += passed
             self.on.dropped += passed - 1
@@ -222,6 +231,6 @@ class Room:
         self.window.close()
 
 
-def math_floor(value: float) -> str:
+def rounded_down(value: float) -> str:
     """Rounded down to one decimal."""
     return f"{int(value * 10) / 10:g}"
