@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from .kinds.plain import Tone
@@ -97,6 +98,8 @@ class WindowRenderer:
         if self.tones == "ring":
             return None
         try:
+            if _no_sound_card():
+                raise RuntimeError("this machine has no sound card")
             with _quiet():
                 from psychopy import sound
 
@@ -107,6 +110,15 @@ class WindowRenderer:
             return None
         self.tones = f"sound ({getattr(sound, 'audioLib', 'unknown library')})"
         return made
+
+
+def _no_sound_card() -> bool:
+    """Whether Linux knows of no sound card and no sound server; Psychtoolbox's sound library, once loaded in vain, complains at the end of the process."""
+    if not sys.platform.startswith("linux"):
+        return False
+    cards, runtime = Path("/proc/asound/cards"), Path(os.environ.get("XDG_RUNTIME_DIR") or "/run/user/none")
+    served = "PULSE_SERVER" in os.environ or (runtime / "pulse" / "native").exists() or (runtime / "pipewire-0").exists()
+    return not served and (not cards.exists() or "no soundcards" in cards.read_text(encoding="utf-8", errors="replace"))
 
 
 @contextmanager
