@@ -9,20 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ...components import Component, Registry
+from .regions import Region
 
 #: One value (a choice) or several (cells, in the order of output). Plain Python, fit for JSON.
 Answer = int | str | tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A clickable area of the canvas, in canvas units, and the value that a click in it stands for."""
-
-    value: int | str
-    x0: float
-    y0: float
-    x1: float
-    y1: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,10 @@ import re
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from .base import RESPONSES, Answer, ItemScore, Region, ResponseKind, Surface
-
-
-def _box(value: Any) -> Any:
-    return tuple(float(v) for v in value) if isinstance(value, list) and all(isinstance(v, (int, float)) for v in value) else value
+from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
+from .regions import WHOLE_CANVAS, Area, grid_regions
 
 
 @RESPONSES.register
@@ -23,9 +20,7 @@ class Cells(ResponseKind):
 
     grid: Annotated[int, Field(ge=2, le=20)] = Field(description="rows and columns of the grid")
     take: Annotated[int, Field(ge=1)] = Field(description="how many cells the answer must have")
-    within: Annotated[tuple[float, float, float, float], BeforeValidator(_box)] = Field(
-        (0.0, 0.0, 96.0, 96.0), description="the part of the canvas that the grid covers, as [x0, y0, x1, y1]"
-    )
+    within: Area = Field(WHOLE_CANVAS, description="the part of the canvas that the grid covers, as [x0, y0, x1, y1]")
 
     @model_validator(mode="after")
     def _possible(self) -> Cells:
@@ -51,19 +46,7 @@ class Cells(ResponseKind):
         return "Click on the cells in any order; click again to take a mark away. Then click on Done or press Return."
 
     def surface(self) -> Surface:
-        x0, y0, x1, y1 = self.within
-        width, height = (x1 - x0) / self.grid, (y1 - y0) / self.grid
-        regions = tuple(
-            Region(
-                cell,
-                x0 + width * (cell % self.grid),
-                y0 + height * (cell // self.grid),
-                x0 + width * (cell % self.grid + 1),
-                y0 + height * (cell // self.grid + 1),
-            )
-            for cell in range(self.grid**2)
-        )
-        return Surface(regions=regions, several=True, take=self.take)
+        return Surface(regions=grid_regions(range(self.grid**2), self.grid, self.grid, self.within), several=True, take=self.take)
 
     def parse(self, text: str) -> Answer | None:
         """Read ``row,column`` pairs; None unless there are exactly ``take`` different ones inside the grid."""

@@ -6,18 +6,15 @@ import re
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from ...components import Words
-from .base import RESPONSES, Answer, ItemScore, Region, ResponseKind, Surface
+from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
+from .regions import WHOLE_CANVAS, Area, Region, grid_regions
 
 _LAYOUT = re.compile(r"^(\d+)x(\d+)$")
 #: main-row digit keys name options in reading order; keypad keys name them by where they lie
 _KEYPAD_3X3 = ("num_7", "num_8", "num_9", "num_4", "num_5", "num_6", "num_1", "num_2", "num_3")
-
-
-def _box(value: Any) -> Any:
-    return tuple(float(v) for v in value) if isinstance(value, list) and all(isinstance(v, (int, float)) for v in value) else value
 
 
 @RESPONSES.register
@@ -31,9 +28,7 @@ class Choice(ResponseKind):
 
     options: Annotated[int, Field(ge=2, le=100)] | Words = Field(description="how many positions there are to choose from, or the list of possible answers")
     layout: str | None = Field(None, description="positions as a grid of columns x rows, such as 3x3: makes the canvas clickable")
-    within: Annotated[tuple[float, float, float, float], BeforeValidator(_box)] | None = Field(
-        None, description="the clickable part of the canvas as [x0, y0, x1, y1]; the whole canvas when not given"
-    )
+    within: Area | None = Field(None, description="the clickable part of the canvas as [x0, y0, x1, y1]; the whole canvas when not given")
     keys: Words | None = Field(None, description="one key per option, as PsychoPy names them; digits in reading order (or the words' own keys) when not given")
 
     @model_validator(mode="after")
@@ -106,24 +101,17 @@ class Choice(ResponseKind):
 
     def _regions(self) -> tuple[Region, ...]:
         match = _LAYOUT.match(self.layout or "")
-        if match is None:
-            return ()
-        columns, rows = int(match[1]), int(match[2])
-        x0, y0, x1, y1 = self.within or (0.0, 0.0, 96.0, 96.0)
-        width, height = (x1 - x0) / columns, (y1 - y0) / rows
-        return tuple(
-            Region(value, x0 + width * (n % columns), y0 + height * (n // columns), x0 + width * (n % columns + 1), y0 + height * (n // columns + 1))
-            for n, value in enumerate(self.values)
-        )
+        return grid_regions(self.values, int(match[1]), int(match[2]), self.within or WHOLE_CANVAS) if match is not None else ()
 
     def parse(self, text: str) -> Answer | None:
         """Read an answer: the bare label, or the only label in a longer reply."""
         stripped = text.strip().strip("'\"`*.()[] ").strip() or text.strip()
         if stripped in self.labels:
             return self.values[self.labels.index(stripped)]
-        words = re.findall(r"\d+|[A-Za-z]+|[^\sA-Za-z\d]", text) if all(re.fullmatch(r"\d+|[A-Za-z]+", label) for label in self.labels) else text.split()
-        found = {word for word in words if word in self.labels}
-        numbers = {word for word in words if word.isdigit()}
+        # Within a longer reply a single letter or sign means nothing ("a match", "m - maybe"): only numbers and words of some length are looked for.
+        tokens = re.findall(r"\d+|[^\W\d_]{2,}", text)
+        found = {token for token in tokens if token in self.labels}
+        numbers = {token for token in tokens if token.isdigit()}
         if len(found) == 1 and (not isinstance(self.options, int) or len(numbers) == 1):
             return self.values[self.labels.index(found.pop())]
         return None

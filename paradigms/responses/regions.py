@@ -1,0 +1,41 @@
+"""Clickable areas of the canvas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from ...stimuli import CANVAS
+
+
+def _numbers(value: Any) -> Any:
+    return tuple(float(v) for v in value) if isinstance(value, list) and all(isinstance(v, (int, float)) for v in value) else value
+
+
+#: A part of the canvas as [x0, y0, x1, y1], in canvas units.
+Area = Annotated[tuple[float, float, float, float], BeforeValidator(_numbers)]
+WHOLE_CANVAS = (0.0, 0.0, float(CANVAS), float(CANVAS))
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A clickable area of the canvas, in canvas units, and the value that a click in it stands for."""
+
+    value: int | str
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+def grid_regions(values: Sequence[int | str], columns: int, rows: int, area: tuple[float, float, float, float]) -> tuple[Region, ...]:
+    """One region per value, row by row in a grid of ``columns`` x ``rows`` that fills ``area``."""
+    x0, y0, x1, y1 = area
+    width, height = (x1 - x0) / columns, (y1 - y0) / rows
+    return tuple(
+        Region(value, x0 + width * (n % columns), y0 + height * (n // columns), x0 + width * (n % columns + 1), y0 + height * (n // columns + 1))
+        for n, value in enumerate(values)
+    )
