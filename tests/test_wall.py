@@ -263,7 +263,7 @@ def test_nothing_outside_the_displays_tells_the_answer(tmp_path: Path, name: str
     """Question, legend, names of phases, numbers of steps, lengths of words, names of keys, times and the agent's seed: a reader of all these does not beat
     the best blind guess."""
     paradigm = load_paradigm(name)
-    found = gathered(tmp_path, paradigm, 700)
+    found = gathered(tmp_path, paradigm, 600)
     assert len(found) > 2000
     assert len({example.answer for example in found}) > 1
     found = found[:: max(1, len(found) // 3000)]
@@ -303,7 +303,7 @@ def with_seed(trial: Trial, briefing: Briefing) -> tuple[Trial, Briefing]:
 
 @pytest.mark.parametrize("leak", [with_phase, with_first_ms, with_seed])
 def test_the_guesser_would_find_a_leak(tmp_path: Path, leak: Callable[[Trial, Briefing], tuple[Trial, Briefing]]) -> None:
-    found = gathered(tmp_path, load_paradigm("smu"), 500, leak)
+    found = gathered(tmp_path, load_paradigm("smu"), 350, leak)
     assert min(advantage(found).values()) < SURE
 
 
@@ -325,5 +325,5 @@ timeline:
 """,
         encoding="utf-8",
     )
-    found = gathered(tmp_path, load_paradigm(file), 250)
+    found = gathered(tmp_path, load_paradigm(file), 200)
     assert min(advantage(found).values()) < SURE

@@ -118,7 +118,7 @@ def advantage(found: Sequence[Example], seed: int = 0) -> dict[str, float]:
     order = np.random.RandomState(seed).permutation(len(found))
     quarter = len(found) // 4
     test, tune, train = ([found[n] for n in part] for part in (order[:quarter], order[quarter : 2 * quarter], order[2 * quarter :]))
-    blind = _Table([*train, *tune])
+    blind = _Table([], _blind([*train, *tune]))
     guessers = {"one feature": _best_table(train, tune), "all features": _Regression([*train, *tune])}
     right_blind = blind.right(test)
     return {way: _sign_test(guesser.right(test), right_blind) for way, guesser in guessers.items()}
@@ -145,34 +145,38 @@ class _Table:
     """The commonest answer, given the value of one feature; where that was never seen, and without a feature, the commonest in the condition (the best blind
     guess)."""
 
-    def __init__(self, learned: Sequence[Example], feature: str | None = None, scope: Callable[[Example], str] = _everywhere) -> None:
-        self._feature, self._scope = feature, scope
-        self._blind = _commonest((example.condition, example.answer) for example in learned)
-        self._informed = {} if feature is None else _commonest((self._known(example), example.answer) for example in learned)
+    def __init__(self, learned: Sequence[Example], blind: Mapping[str, str], feature: str = "", scope: Callable[[Example], str] = _everywhere) -> None:
+        self._feature, self._scope, self._blind = feature, scope, blind
+        self._informed = _commonest((self._known(example), example.answer) for example in learned) if feature else {}
 
     def _known(self, example: Example) -> tuple[str, str]:
-        return self._scope(example), example.features.get(self._feature or "", "")
+        return self._scope(example), example.features.get(self._feature, "")
 
     def right(self, examples: Sequence[Example]) -> np.ndarray:
         return np.array([self._informed.get(self._known(example), self._blind.get(example.condition)) == example.answer for example in examples])
 
 
 def _commonest(pairs: Iterable[tuple[Any, str]]) -> dict[Any, str]:
-    counts: dict[Any, Counter[str]] = {}
-    for key, answer in pairs:
-        counts.setdefault(key, Counter())[answer] += 1
-    return {key: count.most_common(1)[0][0] for key, count in counts.items()}
+    best: dict[Any, tuple[int, str]] = {}
+    for (key, answer), count in Counter(pairs).items():
+        if key not in best or count > best[key][0]:
+            best[key] = (count, answer)
+    return {key: answer for key, (_, answer) in best.items()}
+
+
+def _blind(learned: Iterable[Example]) -> dict[str, str]:
+    return _commonest((example.condition, example.answer) for example in learned)
 
 
 def _best_table(train: Sequence[Example], tune: Sequence[Example]) -> _Table:
     names = sorted({name for example in train for name in example.features})
     varying = [name for name in names if len({example.features.get(name, "") for example in train}) > 1]
+    blind = _blind(train)
     choices = [(name, scope) for name in varying for scope in (_everywhere, _by_question, _by_condition)]
-    scores = [int(_Table(train, *choice).right(tune).sum()) for choice in choices]
+    scores = [int(_Table(train, blind, *choice).right(tune).sum()) for choice in choices]
     if not choices:
-        return _Table([*train, *tune])
-    feature, scope = choices[int(np.argmax(scores))]
-    return _Table([*train, *tune], feature, scope)
+        return _Table([], blind)
+    return _Table([*train, *tune], _blind([*train, *tune]), *choices[int(np.argmax(scores))])
 
 
 class _Regression:
