@@ -118,8 +118,7 @@ def _unroll(paradigm: Paradigm, env: dict[str, Any], seed: int, levels: Mapping[
     for part, names in paradigm.timeline.unroll(dict(env)):
         if len(steps) >= MAX_STEPS:
             raise ParadigmError([paradigm.reader.document.problem(("timeline",), f"more than {MAX_STEPS} steps")])
-        # About what a step costs, in values touched.
-        paradigm.reader.spend(50, ("timeline",))
+        paradigm.reader.spend(part.cost, ("timeline",))
         steps.append(part.build(len(steps), names, streams_by_name, asked, levels))
         asked = asked or steps[-1].percept.ask is not None
     if not asked:

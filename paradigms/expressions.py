@@ -171,6 +171,8 @@ def _refuse_unknown_syntax(tree: ast.AST, text: str) -> None:
     for node in ast.walk(tree):
         if not isinstance(node, _ALLOWED):
             raise ExpressionError(f"'={text}': {type(node).__name__.lower()} is not part of the expression language")
+        if isinstance(node, ast.comprehension) and node.is_async:
+            raise ExpressionError(f"'={text}': async is not part of the expression language")
         if isinstance(node, ast.Constant):
             _refuse_constant(node.value, text)
         if isinstance(node, ast.Compare):

@@ -15,6 +15,7 @@ MAX_WHOLE = 2**63 - 1
 MAX_WORK = 2_000_000
 MAX_STEPS = 10_000
 MAX_DISPLAYS = 100
+MAX_FACTORS = 50
 MAX_DRAWS = 200
 #: combinations of the levels of crossed factors
 MAX_COMBINATIONS = 100_000

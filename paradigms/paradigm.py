@@ -97,9 +97,7 @@ class Paradigm:
         crossed = {name: chosen.get(name, factor.levels) for name, factor in self.factors.items() if factor.mode == "crossed" or name in chosen}
         many = math.prod(len(levels) for levels in crossed.values())
         if many > MAX_COMBINATIONS:
-            raise SpanLabError(
-                f"{self.name}: {many} combinations of factor levels; choose some of the levels, or make factors random (at most {MAX_COMBINATIONS})"
-            )
+            raise SpanLabError(f"{self.name}: more than {MAX_COMBINATIONS} combinations of factor levels; choose some levels, or make some factors random")
         return [dict(zip(crossed, levels, strict=True)) for levels in itertools.product(*crossed.values())]
 
     def level(self, name: str, level: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, Tag, model_validator
 
-from .limits import MAX_DRAWS
+from .limits import MAX_DRAWS, MAX_FACTORS
 from .network_view import NetworkView
 
 Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -107,7 +107,7 @@ class Head(_Part):
     domains: list[str] = Field(default_factory=list, description="visual, spatial, verbal, temporal")
     functions: list[str] = Field(default_factory=list, description="storage, integration, supervision, updating ...")
     characteristics: list[str] = Field(default_factory=list, description="memory characteristics that it measures")
-    factors: dict[str, Levels | RandomFactor] = Field(default_factory=dict, description="factors and their levels")
+    factors: Annotated[dict[str, Levels | RandomFactor], Field(max_length=MAX_FACTORS)] = Field(default_factory=dict, description="factors and their levels")
     draw: Annotated[dict[str, Any], Field(max_length=MAX_DRAWS)] = Field(
         default_factory=dict, description="what is drawn once per trial: a sampler, or an expression"
     )

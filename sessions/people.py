@@ -69,7 +69,7 @@ class Hospitality:
         """Instructions, and how to answer."""
         paradigm, first = self._session.paradigm, self._session.plan[0]
         trial = compile_trial(paradigm, first.levels, first.seed, self._session.info["generator"])
-        legends = dict.fromkeys(step.percept.ask.kind.legend("participant") for step in trial.steps if step.percept.ask is not None)
+        legends = dict.fromkeys(step.percept.ask.kind.legend("participant", self._language) for step in trial.steps if step.percept.ask is not None)
         self._page(paradigm.title, "\n\n".join([paradigm.instructions[self._language], *legends]))
 
     async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:

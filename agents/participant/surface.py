@@ -91,7 +91,7 @@ class SurfaceView:
         return self._pictures.put((key, self.language), lambda: set_text((block,), room))
 
     def _legend(self, kind: ResponseKind) -> Any:
-        text = kind.legend("participant")
+        text = kind.legend("participant", self.language)
         return self._text(("legend", text), text, colour=MUTED)
 
     def _hint(self) -> Any:

@@ -58,8 +58,8 @@ class ResponseKind(Component):
         """The words of the question at the moment of asking; never hints at the answer."""
         raise NotImplementedError
 
-    def legend(self, reader: Literal["participant", "words"]) -> str:
-        """How to answer, for the instructions: what to press and click, or what to write."""
+    def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
+        """How to answer, for the instructions: what to press and click (in a language of people; English where it is not spoken), or what to write."""
         raise NotImplementedError
 
     def surface(self) -> Surface:

@@ -12,6 +12,12 @@ from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
 from .regions import WHOLE_CANVAS, Area, grid_regions
 
 
+_LEGEND = {
+    "en": "Click on the cells in any order; click again to take a mark away. Then click on Done or press Return.",
+    "de": "Klicken Sie die Zellen in beliebiger Reihenfolge an; ein zweiter Klick nimmt eine Marke weg. Dann klicken Sie auf Fertig oder drücken die Eingabetaste.",
+}
+
+
 @RESPONSES.register
 class Cells(ResponseKind):
     """Several different cells of a square grid, in any order. Cells are numbered from 0, row by row."""
@@ -40,10 +46,10 @@ class Cells(ResponseKind):
         many = "1 cell" if self.take == 1 else f"{self.take} different cells"
         return f"Answer with {many}, each as row,column from 1,1 (top left) to {self.grid},{self.grid} (bottom right), separated by semicolons."
 
-    def legend(self, reader: Literal["participant", "words"]) -> str:
+    def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
             return self.question().replace(f"with {'1 cell' if self.take == 1 else f'{self.take} different cells'}", "with as many cells as you are asked for")
-        return "Click on the cells in any order; click again to take a mark away. Then click on Done or press Return."
+        return _LEGEND.get(language, _LEGEND["en"])
 
     def surface(self) -> Surface:
         return Surface(regions=grid_regions(range(self.grid**2), self.grid, self.grid, self.within), several=True, take=self.take)

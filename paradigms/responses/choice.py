@@ -17,6 +17,24 @@ _LAYOUT = re.compile(r"^(\d+)x(\d+)$")
 _KEYPAD_3X3 = ("num_7", "num_8", "num_9", "num_4", "num_5", "num_6", "num_1", "num_2", "num_3")
 
 
+_LEGEND: dict[str, dict[str, str]] = {
+    "en": {
+        "click": "Click on the position.",
+        "digit": "Press a key from 1 to {last}.",
+        "or_digit": "Or press a key from 1 to {last}.",
+        "key": "Press one of these keys: {keys}.",
+        "or_key": "Or press one of these keys: {keys}.",
+    },
+    "de": {
+        "click": "Klicken Sie auf den Platz.",
+        "digit": "Drücken Sie eine Taste von 1 bis {last}.",
+        "or_digit": "Oder drücken Sie eine Taste von 1 bis {last}.",
+        "key": "Drücken Sie eine dieser Tasten: {keys}.",
+        "or_key": "Oder drücken Sie eine dieser Tasten: {keys}.",
+    },
+}
+
+
 @RESPONSES.register
 class Choice(ResponseKind):
     """One answer out of several.
@@ -68,19 +86,18 @@ class Choice(ResponseKind):
             return f"Answer with one number from 1 to {self.options}."
         return "Answer with one of: " + ", ".join(self.labels) + "."
 
-    def legend(self, reader: Literal["participant", "words"]) -> str:
+    def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
             if not isinstance(self.options, int):
                 return self.question()
             return self.question() + (" Positions are numbered row by row, starting at the top left." if self.layout else "")
-        parts = []
-        if self.layout is not None:
-            parts.append("Click on the position.")
+        texts = _LEGEND.get(language, _LEGEND["en"])
+        parts = [texts["click"]] if self.layout is not None else []
         keys = self._main_keys()
         if keys:
             digits = keys == self.labels and len(keys) > 2 and "".join(keys) == "123456789"[: len(keys)]
             pressed = ", ".join(key if key == label else f"{key} = {label}" for key, label in zip(keys, self.labels, strict=False))
-            parts.append(("Or press" if parts else "Press") + (f" a key from 1 to {len(keys)}." if digits else f" one of these keys: {pressed}."))
+            parts.append(texts["or_digit" if parts else "digit"].format(last=len(keys)) if digits else texts["or_key" if parts else "key"].format(keys=pressed))
         return " ".join(parts)
 
     def _main_keys(self) -> tuple[str, ...]:
