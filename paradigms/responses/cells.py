@@ -11,10 +11,9 @@ from pydantic import Field, model_validator
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
 from .regions import WHOLE_CANVAS, Area, grid_regions
 
-
 _LEGEND = {
     "en": "Click on the cells in any order; click again to take a mark away. Then click on Done or press Return.",
-    "de": "Klicken Sie die Zellen in beliebiger Reihenfolge an; ein zweiter Klick nimmt eine Marke weg. Dann klicken Sie auf Fertig oder drücken die Eingabetaste.",
+    "de": "Klicken Sie die Zellen in beliebiger Reihenfolge an; noch ein Klick nimmt die Marke weg. Dann auf Fertig klicken oder die Eingabetaste drücken.",
 }
 
 
