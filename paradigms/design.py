@@ -83,20 +83,24 @@ def plan_session(
     design = design or SessionDesign()
     combinations = _combinations(paradigm, design, levels)
     random = stream(paradigm.name, seed, "design")
-    repetitions = design.repetitions if trials is None else -(-trials // len(combinations))
-    blocks: list[list[dict[str, Any]]] = []
-    many = repetitions * len(combinations) * (design.blocks if trials is None else 1)
+    blocks = design.blocks if trials is None else 1
+    if trials is None:
+        shares = [design.repetitions] * len(combinations)
+    else:
+        # The remainder goes to combinations drawn at random, so that none is favoured over many sessions.
+        lucky = set(random.permutation(len(combinations))[: trials % len(combinations)])
+        shares = [trials // len(combinations) + (n in lucky) for n in range(len(combinations))]
+    many = sum(shares) * blocks
     if many > MAX_SESSION_TRIALS:
         raise SpanLabError(f"{paradigm.name}: a session of {many} trials; at most {MAX_SESSION_TRIALS} are possible")
-    for _ in range(design.blocks if trials is None else 1):
+    pools: list[list[dict[str, Any]]] = []
+    for _ in range(blocks):
         for group in _groups(combinations, design.blocked_by, random):
-            pool = [combination for _ in range(repetitions) for combination in group]
-            blocks.append(pool if design.order == "fixed" else _shuffled(pool, random, design.max_run, paradigm.name))
+            pool = [combinations[n] for turn in range(max(shares)) for n in group if turn < shares[n]]
+            pools.append(pool if design.order == "fixed" or not pool else _shuffled(pool, random, design.max_run, paradigm.name))
     planned: list[PlannedTrial] = []
-    for block, pool in enumerate(blocks, start=1):
+    for block, pool in enumerate((pool for pool in pools if pool), start=1):
         for combination in pool:
-            if trials is not None and len(planned) == trials:
-                break
             index = len(planned)
             interval = _interval(design, random)
             planned.append(PlannedTrial(block, index + 1, combination, trial_seed("session", seed, index), interval_ms=interval))
@@ -137,12 +141,13 @@ def _combinations(paradigm: Paradigm, design: SessionDesign, levels: Mapping[str
     return combinations
 
 
-def _groups(combinations: Sequence[dict[str, Any]], blocked_by: Sequence[str], random: np.random.RandomState) -> list[list[dict[str, Any]]]:
+def _groups(combinations: Sequence[dict[str, Any]], blocked_by: Sequence[str], random: np.random.RandomState) -> list[list[int]]:
+    """The combinations (by number) that share a block, in random order of blocks."""
     if not blocked_by:
-        return [list(combinations)]
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for combination in combinations:
-        groups.setdefault(tuple(combination.get(name) for name in blocked_by), []).append(combination)
+        return [list(range(len(combinations)))]
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for n, combination in enumerate(combinations):
+        groups.setdefault(tuple(combination.get(name) for name in blocked_by), []).append(n)
     ordered = list(groups.values())
     return [ordered[n] for n in random.permutation(len(ordered))]
 
