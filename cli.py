@@ -269,10 +269,10 @@ def run(
     from .sessions import Request
 
     window = {"fullscreen": not windowed, "width_cm": width_cm, "distance_cm": distance_cm}
-    agent = _person(simulate, seed, speed, window)
     if not participant and simulate is None:
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
     loaded, plan = _plan(paradigm, seed, set_, trials, design)
+    agent = _person(simulate, seed, speed, window)
     request = Request(
         seed=seed,
         generator=_generator(generator),

@@ -123,7 +123,7 @@ class _Reader:
         loader = self.loader
         loader.get_event()
         if loader.check_event(yaml.StreamEndEvent):
-            raise self.fail(None, "the file is empty; a paradigm begins with 'paradigm: NAME'")
+            raise self.fail(None, "the file is empty")
         loader.get_event()
         data = self.value((), 0)
         loader.get_event()
@@ -196,7 +196,7 @@ class _Reader:
 
 
 def _too_large(name: str) -> ParadigmError:
-    return ParadigmError([Problem(name, "", f"the file is larger than {MAX_BYTES // 1000} kB; a paradigm is a page of text")])
+    return ParadigmError([Problem(name, "", f"the file is larger than {MAX_BYTES // 1000} kB")])
 
 
 def parse(text: str, name: str) -> Document:

@@ -116,7 +116,7 @@ def read_session(folder: str | Path) -> dict[str, Any]:
     path = Path(folder) / "session.json"
     try:
         session = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise SpanLabError(f"{folder} is not a session: it has no session.json") from None
     except (OSError, ValueError) as error:
         raise SpanLabError(f"{path} cannot be read: {error}") from None
