@@ -116,10 +116,10 @@ def killed_again_and_again(tmp_path: Path, start: Sequence[str | Path], name: st
 
 
 def test_replay_killed_at_eight_moments(tmp_path: Path) -> None:
-    start = ("replay", "vsr", "--agent", "capacity", "--trials", "160", "--seed", "5", "--set", "list_length=2,3")
+    start = ("replay", "vsr", "--agent", "capacity", "--trials", "480", "--seed", "5", "--set", "list_length=2,3")
     undisturbed = Path(spanlab(*start, "--data", tmp_path / "undisturbed").stdout.strip())
     wanted, size = lasting(undisturbed), log_size(undisturbed)
-    moment = in_the_log(np.random.RandomState(11), most=size // 5, startup=0.8)
+    moment = in_the_log(np.random.RandomState(11), most=size // 10, startup=0.8)
     kills = killed_again_and_again(tmp_path / "killed", start, undisturbed.name, wanted, 8, moment)
     assert kills >= 6
     events = [event["event"] for event in read_events(tmp_path / "killed" / undisturbed.name)]
