@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import SpanLabError
+from .damage import event_damage, session_damage
 
 if TYPE_CHECKING:
     import pandas
@@ -124,6 +125,9 @@ def read_session(folder: str | Path) -> dict[str, Any]:
         raise SpanLabError(f"{path} is not the record of a session (it has no format_version)")
     if session["format_version"] > FORMAT_VERSION:
         raise SpanLabError(f"{path} was written by a newer spanlab (format {session['format_version']}, this one reads up to {FORMAT_VERSION}): update spanlab")
+    damage = session_damage(session)
+    if damage:
+        raise SpanLabError(f"{path} is damaged ({damage}); restore it from a copy")
     return session
 
 
@@ -160,23 +164,22 @@ def read_events(folder: str | Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     events: list[dict[str, Any]] = []
-    damaged = 0
+    found = ""
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if not line.strip():
             continue
         try:
             event = json.loads(line)
         except ValueError:
-            event = None
-        if not isinstance(event, dict) or "event" not in event:
-            damaged = damaged or number
+            event = {}
+        damage = event_damage(event)
+        if damage is not None:
+            found = found or f"{path}:{number} is damaged{f' ({damage})' if event else ''}"
             continue
         # A kill may leave a half-written line; what is appended after it begins on a new line, and says so.
-        if damaged and event["event"] not in ("resumed", "session_start"):
-            raise SpanLabError(
-                f"{path}:{damaged} is damaged; restore the file from a copy, or remove this line (its trial then counts as not finished, and is taken again)"
-            )
-        damaged = 0
+        if found and event["event"] not in ("resumed", "session_start"):
+            raise SpanLabError(f"{found}; restore the file from a copy, or remove this line (its trial then counts as not finished, and is taken again)")
+        found = ""
         events.append(event)
     return events
 
@@ -285,7 +288,7 @@ def response_table(rows: Sequence[Mapping[str, Any]]) -> pyarrow.Table:
         cells = [_json_cell(row.get(column.name)) if column.type == "json" else row.get(column.name) for row in rows]
         try:
             arrays.append(pyarrow.array(cells, types[column.type]))
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
             raise SpanLabError(f"the column {column.name} of the record takes values of type {column.type} only: {error}") from None
     return pyarrow.table(arrays, names=[column.name for column in columns])
 
@@ -325,7 +328,13 @@ def read_table(folder: str | Path) -> pyarrow.Table:
 
     folder = Path(folder)
     if (folder / "responses.parquet").exists():
-        return pyarrow.parquet.read_table(folder / "responses.parquet")
+        try:
+            return pyarrow.parquet.read_table(folder / "responses.parquet")
+        except (pyarrow.ArrowException, OSError) as error:
+            raise SpanLabError(
+                f"{folder} is damaged and cannot be read (responses.parquet: {str(error).splitlines()[0]}); "
+                f"delete that file, and it is made again by: spanlab resume {folder}"
+            ) from None
     return response_table(response_rows(read_session(folder), read_events(folder)))
 
 

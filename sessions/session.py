@@ -7,7 +7,7 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -180,15 +180,18 @@ def reopen(folder: str | Path) -> Session:
             f"the paradigm {name} ({source}) has changed since {folder} began (hash {stored.hash} then, {current.hash} now), so the session cannot go on: "
             "its trials would not be the same. Bring the old file back, or start a new session"
         )
-    plan = tuple(PlannedTrial(**trial) for trial in info["plan"])
-    return Session(folder, stored, plan, info)
+    return Session(folder, stored, _plan_of(info), info)
 
 
 def same_trials(folder: str | Path) -> Session:
     """A session whose trials another agent is going to take."""
     info = read_session(folder)
-    plan = tuple(PlannedTrial(**trial) for trial in info["plan"])
-    return Session(Path(folder), paradigm_from_data(info["paradigm_data"], info["paradigm"]), plan, info)
+    return Session(Path(folder), paradigm_from_data(info["paradigm_data"], info["paradigm"]), _plan_of(info), info)
+
+
+def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:
+    names = [part.name for part in fields(PlannedTrial)]
+    return tuple(PlannedTrial(**{name: trial[name] for name in names}) for trial in info["plan"])
 
 
 def write_info(folder: Path, info: Mapping[str, Any]) -> None:

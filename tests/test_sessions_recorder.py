@@ -25,7 +25,7 @@ VSR = load_paradigm("vsr")
 
 def test_a_hundred_thousand_events(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
-    events = [{"event": "step", "trial": str(n // 10), "attempt": 1, "value": n, "shown": [{"onset_ms": n * 1.5}]} for n in range(100_000)]
+    events = [{"event": "note", "trial": str(n // 10), "attempt": 1, "value": n, "shown": [{"onset_ms": n * 1.5}]} for n in range(100_000)]
     began = time.perf_counter()
     for event in events:
         recorder.write(event)

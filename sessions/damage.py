@@ -1,0 +1,89 @@
+"""What a record must hold to be read: found out before anything relies on it, so that damage is told in a sentence. It imports no sibling either."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+#: keys with the types that their values may have
+Keys = Mapping[str, tuple[type, ...]]
+
+_SESSION_KEYS: Keys = {
+    **dict.fromkeys(("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "paradigm_hash", "paradigm_source"), (str,)),
+    **dict.fromkeys(("generator", "design", "language", "like", "created"), (str,)),
+    **dict.fromkeys(("oracle", "pilot", "practice"), (bool,)),
+    **dict.fromkeys(("paradigm_version", "seed"), (int,)),
+    **dict.fromkeys(("agent_settings", "paradigm_data"), (dict,)),
+    "plan": (list,),
+}
+_PLAN_KEYS: Keys = {
+    **dict.fromkeys(("block", "trial", "seed"), (int,)),
+    "levels": (dict,),
+    "practice": (bool,),
+    "interval_ms": (int, float),
+}
+_OF_TRIAL: Keys = {"trial": (str,), "attempt": (int,)}
+_EVENT_KEYS: dict[str, Keys] = {
+    "trial_start": {
+        **_OF_TRIAL,
+        **dict.fromkeys(("block", "seed"), (int,)),
+        **dict.fromkeys(("set_size", "list_length"), (int, type(None))),
+        **dict.fromkeys(("trial_id", "started_at"), (str,)),
+        "practice": (bool,),
+        "levels": (dict,),
+    },
+    "step": {**_OF_TRIAL, "step": (int,), "phase": (str,), "planned_ms": (int, float, type(None))},
+    "trial_end": {**_OF_TRIAL, "steps": (int,)},
+    "reply": {**_OF_TRIAL, "reply": (dict,)},
+}
+_ASK_KEYS: Keys = {
+    "ask": (int,),
+    "outcome": (str,),
+    "value": (object,),
+    "raw": (object,),
+    **dict.fromkeys(("rt_ms", "chance"), (int, float, type(None))),
+    **dict.fromkeys(("notes", "record"), (dict,)),
+    "scores": (list,),
+}
+_SCORE_KEYS: Keys = {
+    **dict.fromkeys(("answer", "correct_answer"), (int, str, float, type(None))),
+    "correct": (bool,),
+    **dict.fromkeys(("serial_position", "output_position"), (int, type(None))),
+}
+_SHOWN_KEYS: Keys = dict.fromkeys(("onset_ms", "shown_ms", "planned_frames", "shown_frames", "dropped_frames"), (int, float, type(None)))
+
+
+def _misfit(value: Any, keys: Keys) -> str | None:
+    """What keeps a part of a record from being read: a key that is missing, or of a wrong type."""
+    if not isinstance(value, dict):
+        return "keys with values are missing"
+    for key, types in keys.items():
+        if key not in value:
+            return f"'{key}' is missing"
+        if not isinstance(value[key], types) or (isinstance(value[key], bool) and bool not in types and object not in types):
+            return f"'{key}' is not what it should be"
+    return None
+
+
+def session_damage(session: Mapping[str, Any]) -> str | None:
+    """Why the content of ``session.json`` cannot be read, or None."""
+    misfit = _misfit(session, _SESSION_KEYS)
+    return misfit or next(filter(None, (_misfit(trial, _PLAN_KEYS) for trial in session["plan"])), None)
+
+
+def event_damage(event: Any) -> str | None:
+    """Why a line of ``events.jsonl`` cannot be read, or None."""
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        return "it is no event"
+    misfit = _misfit(event, _EVENT_KEYS.get(event["event"], {}))
+    if misfit is None and "trial" in event and not re.fullmatch(r"p?[0-9]{1,9}", str(event["trial"])):
+        misfit = "'trial' is not what it should be"
+    parts: list[tuple[Any, Keys]] = []
+    if misfit is None and event["event"] == "step":
+        shown = event.get("shown", [])
+        parts += [(one, _SHOWN_KEYS) for one in (shown if isinstance(shown, list) else [None])]
+        if "ask" in event:
+            misfit = _misfit(event, _ASK_KEYS)
+            parts += [(one, _SCORE_KEYS) for one in event["scores"]] if misfit is None else []
+    return misfit or next(filter(None, (_misfit(one, keys) for one, keys in parts)), None)
