@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -51,7 +52,7 @@ def main() -> None:
         for argument in sys.argv[1:]:
             if any("\ud800" <= one <= "\udfff" for one in argument):
                 raise SpanLabError(f"the argument {argument!a} is no UTF-8 text; give the file or the person another name")
-        app(standalone_mode=False)
+        app(standalone_mode=False, prog_name="spanlab")
     except SpanLabError as error:
         _stop(str(error), 1)
     except KeyboardInterrupt:
@@ -205,7 +206,7 @@ def check(files: Annotated[list[Path], typer.Argument(help="paradigm files", met
     problems: list[str] = []
     for file in files:
         try:
-            report = check_paradigm(file)
+            report = check_paradigm(file if os.path.exists(file) else str(file))
         except SpanLabError as error:
             problems.append(str(error))
         else:
@@ -360,6 +361,8 @@ def replay(
 
     if not agent:
         raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
+    if chat and not any(spec.startswith("chat:") for spec in agent):
+        raise SpanLabError("--chat sets something for chat agents, and there is none; add --agent chat:MODEL, or leave it out")
     if like is not None:
         if set_ or trials is not None or design is not None:
             raise SpanLabError("--like takes exactly the trials of that session: leave out --set, --trials and --design")

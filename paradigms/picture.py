@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from PIL import Image
 
+from ..errors import SpanLabError
 from .picture_sheet import EDGE, GAP, LARGEST, WIDTH, Frame, Placed, Sheet
 from .trial import Step, Trial
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 #: A phase with this many displays is kept together.
 _LONG_RUN = 4
 _MOST_COLUMNS = 9
+_MOST_DISPLAYS = 1000
 
 
 def trial_picture(trial: Trial, paradigm: Paradigm | None = None, title: str | None = None) -> Image.Image:
@@ -34,8 +36,15 @@ def trial_picture(trial: Trial, paradigm: Paradigm | None = None, title: str | N
     Returns
     -------
     an RGB image 2400 pixels wide, with 300 dots per inch in its ``info``
+
+    Raises
+    ------
+    SpanLabError
+        when the trial is too long for a picture.
     """
     frames = [frame for step in trial.steps for frame in _frames(step)]
+    if len(frames) > _MOST_DISPLAYS:
+        raise SpanLabError(f"a picture has room for {_MOST_DISPLAYS} displays; this trial of {trial.paradigm} has {len(frames)}")
     placed, columns = _place(frames)
     side = min(LARGEST, (WIDTH - 2 * EDGE - (columns - 1) * GAP) // columns)
     sheet = Sheet(placed, columns, side)

@@ -106,6 +106,10 @@ _SESSION_COLUMNS = (
 )
 
 
+def _refuse(number: str) -> None:
+    raise ValueError(f"{number} is no number")
+
+
 def read_session(folder: str | Path) -> dict[str, Any]:
     """The content of ``session.json``.
 
@@ -116,7 +120,7 @@ def read_session(folder: str | Path) -> dict[str, Any]:
     """
     path = Path(folder) / "session.json"
     try:
-        session = json.loads(path.read_text(encoding="utf-8"))
+        session = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
     except (FileNotFoundError, NotADirectoryError):
         raise SpanLabError(f"{folder} is not a session: it has no session.json") from None
     except (OSError, ValueError) as error:

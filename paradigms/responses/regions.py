@@ -6,17 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from ...stimuli import CANVAS
 
 
 def _numbers(value: Any) -> Any:
-    return tuple(float(v) for v in value) if isinstance(value, list) and all(isinstance(v, (int, float)) for v in value) else value
+    return tuple(float(v) for v in value) if isinstance(value, list) and all(type(v) in (int, float) for v in value) else value
+
+
+def _on_the_canvas(area: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    x0, y0, x1, y1 = area
+    if not (0 <= x0 < x1 <= CANVAS and 0 <= y0 < y1 <= CANVAS):
+        raise ValueError(f"an area is [x0, y0, x1, y1], from its top left to its bottom right corner, within 0 to {CANVAS}; found {list(area)}")
+    return area
 
 
 #: A part of the canvas as [x0, y0, x1, y1], in canvas units.
-Area = Annotated[tuple[float, float, float, float], BeforeValidator(_numbers)]
+Area = Annotated[tuple[float, float, float, float], BeforeValidator(_numbers), AfterValidator(_on_the_canvas)]
 WHOLE_CANVAS = (0.0, 0.0, float(CANVAS), float(CANVAS))
 
 
