@@ -126,7 +126,7 @@ class _Buffer:
         assert percept.ask is not None
         assert self._kept is not None
         # The freshest first, then guesses for the rest.
-        known = [presented[item - 1] for item in sorted(self._kept, reverse=True)]
+        known = [presented[item - 1] for item in sorted(self._kept, reverse=True) if item <= len(presented)]
         guesses: list[int] = []
         while len(known) + len(guesses) < len(presented):
             guess = percept.ask.kind.guess(self._random)
