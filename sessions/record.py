@@ -124,7 +124,7 @@ def read_session(folder: str | Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         raise SpanLabError(f"{folder} is not a session: it has no session.json") from None
     except (OSError, ValueError) as error:
-        raise SpanLabError(f"{path} cannot be read: {error}") from None
+        raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(session, dict) or not isinstance(session.get("format_version"), int):
         raise SpanLabError(f"{path} is not the record of a session (it has no format_version)")
     if session["format_version"] > FORMAT_VERSION:
