@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Run, command_line, complaint
 from paradigm_texts import PROBE, asked, problems, text
 
 from spanlab.paradigms import load_paradigm
 from spanlab.paradigms.yaml_text import parse, scalar
 
-#: the first line of the timeline in a text without factors and draws, and of the factors or draws in one with them
-FIRST = 6
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def one(timeline: str, message: str, *, factors: str = "", draw: str = "", more: str = "") -> Any:
@@ -185,8 +188,11 @@ COMPILING = [
 
 
 @pytest.mark.parametrize(("content", "expected"), [*UNKNOWN_KEYS, *TYPES, *MISSING, *CLASHES, *NAMES, *COMPILING])
-def test_mistakes_are_told_with_line_and_key(tmp_path: Path, content: str, expected: list[str]) -> None:
+def test_mistakes_are_told_with_line_and_key(run: Run, tmp_path: Path, content: str, expected: list[str]) -> None:
     assert problems(tmp_path, content) == expected
+    err = complaint(*run("check", "small.yaml"))
+    for line in expected:
+        assert line.split(" (with seed")[0] in err
 
 
 YAML: list[tuple[str | bytes, str]] = [
