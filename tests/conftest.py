@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,9 @@ if sys.platform.startswith("linux"):
     os.environ.pop("DISPLAY", None)
     os.environ.pop("WAYLAND_DISPLAY", None)
 
+
+# A shell that starts the tests in the background makes them, and every program that they start, deaf to Ctrl-C; some tests press it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The quick suite tries the same examples every time; "make test-all" tries others.
 settings.register_profile("same", derandomize=True, deadline=None, database=None)

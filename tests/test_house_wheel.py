@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -51,7 +52,8 @@ def test_holds_the_package_and_nothing_else(wheel: Path) -> None:
 def test_nothing_of_the_package_is_forgotten(wheel: Path, files: list[str]) -> None:
     """Every file in a folder of the package is shipped: code, paradigms, human data, fonts, checkpoints."""
     shipped = set(zipfile.ZipFile(wheel).namelist())
-    folders = {name.split("/")[0] for name in files if "/" in name} - NOT_SHIPPED
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        folders = {package.split(".")[1] for package in tomllib.load(file)["tool"]["setuptools"]["packages"] if "." in package}
     expected = {f"spanlab/{name}" for name in files if name.split("/")[0] in folders or ("/" not in name and name.endswith((".py", "py.typed")))}
     assert sorted(expected - shipped) == []
 
