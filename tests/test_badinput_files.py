@@ -7,7 +7,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -332,6 +331,8 @@ def little_memory(megabytes: int) -> Iterator[None]:
     if not sys.platform.startswith("linux"):
         yield
         return
+    import resource
+
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 2**20, before[1]))
