@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command_line import Run, command_line, make_things
 from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -88,3 +89,15 @@ def screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     display = request.getfixturevalue("_xvfb")
     monkeypatch.setenv("DISPLAY", display)
     return display
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command line in this process: exit status, what it printed, what it complained about."""
+    return command_line(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def things(tmp_path: Path) -> None:
+    """Things that are not what a command wants, and a paradigm that is."""
+    make_things(tmp_path)

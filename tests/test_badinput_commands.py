@@ -11,22 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import Run, command_line, complaint, make_things
+from command_line import Run, complaint
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paradigm_texts import PROBE, text
 
 FUZZ = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
-
-
-@pytest.fixture
-def things(tmp_path: Path) -> None:
-    make_things(tmp_path)
 
 
 MISTAKES: list[tuple[str, str]] = [

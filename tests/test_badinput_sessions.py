@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, command_line, complaint, make_things
+from command_line import Run, complaint
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paradigm_texts import text
@@ -24,16 +24,6 @@ from spanlab.sessions.record import write_responses
 from spanlab.sessions.replaying import recorded_agent
 
 FUZZ = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
-
-
-@pytest.fixture
-def things(tmp_path: Path) -> None:
-    make_things(tmp_path)
 
 
 @pytest.fixture(scope="module")

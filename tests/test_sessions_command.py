@@ -15,31 +15,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from command_line import Run
 from session_tools import GO_NOGO, WHO, command, lasting, one_thread, spanlab
 
-from spanlab.cli import main
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.disk import only_writer
 from spanlab.sessions.record import read_events
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command line in this process: exit status, what it printed, what it complained about."""
-
-    def run(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["spanlab", *map(str, arguments)])
-        try:
-            main()
-            status = 0
-        except SystemExit as end:
-            status = int(end.code or 0)
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
-
-    return run
 
 
 @pytest.fixture
