@@ -5,19 +5,30 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import __version__
+from .arguments import (
+    DataOption,
+    DesignOption,
+    GeneratorOption,
+    ParadigmArgument,
+    SeedOption,
+    SetOption,
+    TrialsOption,
+    parse_generator,
+    parse_levels,
+    parse_settings,
+    progress_bar,
+)
 from .errors import SpanLabError
 
 if TYPE_CHECKING:
     from .agents.protocol import Agent
-    from .paradigms import Generator, Paradigm, PlannedTrial
+    from .paradigms import Paradigm, PlannedTrial
     from .sessions import Request, Session
 
 app = typer.Typer(
@@ -28,16 +39,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-ParadigmArgument = Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file", metavar="PARADIGM")]
-SetOption = Annotated[
-    list[str] | None, typer.Option("--set", help="factor level(s): --set list_length=5 or --set list_length=3,4,5; may be repeated", metavar="NAME=LEVEL")
-]
-SeedOption = Annotated[int, typer.Option("--seed", help="seed of the session", min=0)]
-DataOption = Annotated[Path, typer.Option("--data", help="folder for sessions", metavar="DIR")]
-DesignOption = Annotated[str | None, typer.Option("--design", help="design in the paradigm's file; 'human' when not given")]
-GeneratorOption = Annotated[str, typer.Option("--generator", help="corrected or published trials")]
-TrialsOption = Annotated[int | None, typer.Option("--trials", help="number of trials, shared out over the factor levels", min=1, max=1_000_000)]
 
 DATA = Path("data")
 
@@ -87,69 +88,6 @@ def _version(wanted: bool) -> None:
 def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="show the version")] = False) -> None: ...
 
 
-@contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar that appears when the work takes longer than two seconds."""
-    import time
-
-    began, bar, task = time.monotonic(), None, None
-
-    def tell(done: int, total: int) -> None:
-        nonlocal bar, task
-        if bar is None and time.monotonic() - began > 2:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            bar.start()
-            task = bar.add_task(what, total=total)
-        if bar is not None and task is not None:
-            bar.update(task, completed=done, total=total)
-
-    try:
-        yield tell
-    finally:
-        if bar is not None:
-            bar.stop()
-
-
-def parse_levels(pairs: list[str] | None) -> dict[str, list[Any]]:
-    """``["list_length=3,4"]`` to ``{"list_length": [3, 4]}``.
-
-    Raises
-    ------
-    SpanLabError
-        when a pair is not NAME=LEVEL, or a name comes twice.
-    """
-    from .paradigms.yaml_text import scalar
-
-    levels: dict[str, list[Any]] = {}
-    for pair in pairs or []:
-        name, equals, values = pair.partition("=")
-        if not equals or not name or not values:
-            raise SpanLabError(f"--set takes NAME=LEVEL, such as list_length=5; found '{pair}'")
-        if name in levels:
-            raise SpanLabError(f"--set names '{name}' twice; give several levels as {name}=3,4")
-        levels[name] = [scalar(value.strip()) for value in values.split(",")]
-        if len(set(map(repr, levels[name]))) < len(levels[name]):
-            raise SpanLabError(f"--set gives a level of '{name}' twice; found '{pair}'")
-    return levels
-
-
-def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
-    """``["temperature=0"]`` to ``{"temperature": 0}``; a value is read as YAML reads it, commas and all."""
-    from .paradigms.yaml_text import scalar
-
-    settings: dict[str, Any] = {}
-    for pair in pairs or []:
-        name, equals, value = pair.partition("=")
-        if not equals or not name or name in settings:
-            raise SpanLabError(f"--chat takes NAME=VALUE, each name once; found '{pair}'")
-        settings[name] = scalar(value)
-    return settings
-
-
 @app.command("list")
 def list_() -> None:
     """The paradigms that ship, one a line."""
@@ -189,7 +127,7 @@ def show(
         if len(values) > 1:
             raise SpanLabError(f"one trial has one level of '{name}'; found {len(values)}")
     chosen = {name: factor.levels[len(factor.levels) // 2] for name, factor in loaded.factors.items() if factor.mode == "crossed"}
-    trial = compile_trial(loaded, {**chosen, **{name: values[0] for name, values in levels.items()}}, seed, _generator(generator))
+    trial = compile_trial(loaded, {**chosen, **{name: values[0] for name, values in levels.items()}}, seed, parse_generator(generator))
     picture = trial_picture(trial, loaded)
     try:
         picture.save(output, format="PNG", dpi=picture.info["dpi"])
@@ -276,7 +214,7 @@ def run(
     agent = _person(simulate, seed, speed, window)
     request = Request(
         seed=seed,
-        generator=_generator(generator),
+        generator=parse_generator(generator),
         participant=participant,
         design=design or "human",
         language=language,
@@ -305,15 +243,6 @@ def _plan(paradigm: str, seed: int, set_: list[str] | None, trials: int | None, 
 
     loaded = load_paradigm(paradigm)
     return loaded, plan_session(loaded, seed, session_design(loaded, design), parse_levels(set_), trials)
-
-
-def _generator(name: str) -> Generator:
-    from .paradigms.paradigm import GENERATORS
-
-    for generator in GENERATORS:
-        if name == generator:
-            return generator
-    raise SpanLabError(f"the generator is {' or '.join(GENERATORS)}; found '{name}'")
 
 
 def _begin(data: Path, paradigm: Paradigm, agent: Agent, plan: list[PlannedTrial], request: Request) -> Session:
@@ -377,7 +306,7 @@ def replay(
         raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION")
     else:
         loaded, plan = _plan(paradigm, seed, set_, trials, design)
-        request = Request(seed=seed, generator=_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
+        request = Request(seed=seed, generator=parse_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
     # All of them before the first begins: a slip in the last name shows at once.
     for taker in [_machine(spec, request.seed, parse_settings(chat)) for spec in agent]:
         _run(_begin(data, loaded, taker, plan, request), taker)
