@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..lazy import re_exports
 
 if TYPE_CHECKING:
-    from .compile import compile_trial, fingerprint, percept_bytes, resolve_levels
+    from .compile import compile_trial, drawn_values, fingerprint, percept_bytes, resolve_levels
     from .design import PlannedTrial, plan_dataset, plan_practice, plan_session, session_design
     from .identity import trial_seed
     from .library import list_paradigms
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __getattr__ = re_exports(
     __name__,
     {
-        "compile": ("compile_trial", "fingerprint", "percept_bytes", "resolve_levels"),
+        "compile": ("compile_trial", "drawn_values", "fingerprint", "percept_bytes", "resolve_levels"),
         "design": ("PlannedTrial", "plan_dataset", "plan_practice", "plan_session", "session_design"),
         "identity": ("trial_seed",),
         "library": ("list_paradigms",),
@@ -57,6 +57,7 @@ __all__ = [
     "Truth",
     "Verdict",
     "compile_trial",
+    "drawn_values",
     "fingerprint",
     "list_paradigms",
     "load_paradigm",

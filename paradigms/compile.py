@@ -9,14 +9,14 @@ import numpy as np
 
 from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
+from .drawing import Draws, draw_all, given_draws, is_random
 from .identity import canonical, digest, stream, trial_id
-from .limits import MAX_STEPS, is_whole, start_trial, weigh
+from .limits import MAX_STEPS, is_whole, start_trial
 from .paradigm import GENERATORS, Generator, Paradigm
 from .problems import listed, show
 from .trial import Ask, Display, Percept, Step, Trial
 
 _MAX_SEED = 2**63 - 1
-_NO_STREAM = np.random.RandomState(0)
 
 
 def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int) -> dict[str, Any]:
@@ -43,7 +43,9 @@ def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: i
     return resolved
 
 
-def compile_trial(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected") -> Trial:
+def compile_trial(
+    paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected", draws: Draws | None = None
+) -> Trial:
     """Compile one trial: the same on every machine, for every agent, forever.
 
     Parameters
@@ -52,27 +54,26 @@ def compile_trial(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, s
     levels : a level for every crossed factor; random factors may be given or are drawn
     seed : 0 ... 2**63 - 1
     generator : ``corrected`` or ``published``
+    draws : values to use instead of drawing them, by name, for trials that come from elsewhere. Every random draw must be among them; those that follow
+        from others (expressions, lists, arrangements) may be. Uniform durations still come from the seed.
 
     Raises
     ------
     SpanLabError
-        for wrong levels, seed or generator.
+        for wrong levels, seed, generator or given draws.
     ParadigmError
         when the file cannot be filled in for these levels; with file, line and key.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
-        raise SpanLabError(f"a seed is a whole number from 0 to {_MAX_SEED}; found {show(seed)}")
-    if generator not in GENERATORS:
-        raise SpanLabError(f"the generator is {' or '.join(GENERATORS)}; found {show(generator)}{nearest(generator, GENERATORS)}")
-    resolved = resolve_levels(paradigm, levels, seed)
+    resolved = _checked(paradigm, levels, seed, generator)
+    given = None if draws is None else given_draws(paradigm, draws)
     start_trial()
     try:
-        env = _draw_all(paradigm, {"generator": generator, **resolved}, seed)
+        env = draw_all(paradigm, {"generator": generator, **resolved}, seed, given)
         sizes = {key: _size(paradigm, key, env, resolved) for key in ("set_size", "list_length")}
         steps = _unroll(paradigm, env, seed, {**resolved, **sizes})
     except ParadigmError as error:
         at = ", ".join(f"{name} = {level}" for name, level in resolved.items())
-        context = f" (with {at + ', ' if at else ''}seed {seed})"
+        context = f" (with {at + ', ' if at else ''}seed {seed}{'' if given is None else ', draws given'})"
         raise ParadigmError([Problem(problem.where, problem.key, problem.message + context) for problem in error.problems]) from None
     return Trial(
         paradigm=paradigm.name,
@@ -80,29 +81,34 @@ def compile_trial(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, s
         generator=generator,
         levels=resolved,
         seed=seed,
-        trial_id=trial_id(paradigm.name, paradigm.version, generator, resolved, seed),
+        trial_id=trial_id(paradigm.name, paradigm.version, generator, resolved, seed, given),
         set_size=sizes["set_size"],
         list_length=sizes["list_length"],
         steps=steps,
     )
 
 
-def _draw_all(paradigm: Paradigm, env: dict[str, Any], seed: int) -> dict[str, Any]:
-    reader = paradigm.reader
-    for draw in paradigm.draws:
-        path = ("draw", draw.name)
-        if draw.sampler is None:
-            assert draw.value is not None
-            env[draw.name] = reader.fill(draw.value, path, env)
-            continue
-        try:
-            # Seeding a stream takes longer than most draws.
-            random = _NO_STREAM if draw.sampler.cls.arranges else stream(paradigm.name, seed, draw.name)
-            env[draw.name] = draw.sampler.build(env).draw(random)
-            weigh(env[draw.name])
-        except ValueError as error:
-            raise ParadigmError([reader.document.problem(path, str(error))]) from None
-    return env
+def drawn_values(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected") -> dict[str, Any]:
+    """What is drawn at random for a trial, by name: given to :func:`compile_trial` with the trial's levels, it makes the same steps.
+
+    Raises
+    ------
+    SpanLabError
+        as :func:`compile_trial`.
+    """
+    resolved = _checked(paradigm, levels, seed, generator)
+    start_trial()
+    env = draw_all(paradigm, {"generator": generator, **resolved}, seed)
+    return {draw.name: env[draw.name] for draw in paradigm.draws if is_random(draw)}
+
+
+def _checked(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, generator: Generator) -> dict[str, Any]:
+    """All factor levels of a trial, after a look at its seed and generator."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
+        raise SpanLabError(f"a seed is a whole number from 0 to {_MAX_SEED}; found {show(seed)}")
+    if generator not in GENERATORS:
+        raise SpanLabError(f"the generator is {' or '.join(GENERATORS)}; found {show(generator)}{nearest(generator, GENERATORS)}")
+    return resolve_levels(paradigm, levels, seed)
 
 
 def _unroll(paradigm: Paradigm, env: dict[str, Any], seed: int, levels: Mapping[str, Any]) -> tuple[Step, ...]:

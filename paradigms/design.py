@@ -11,10 +11,13 @@ import numpy as np
 
 from ..components import nearest
 from ..errors import SpanLabError
+from .compile import compile_trial
+from .drawing import Draws
 from .identity import stream, trial_seed
 from .limits import MAX_SESSION_TRIALS
-from .paradigm import Paradigm, same_level
+from .paradigm import Generator, Paradigm, same_level
 from .schema import DatasetDesign, SessionDesign, Uniform
+from .trial import Trial
 
 #: ms between trials, for people, when a design says nothing (ours)
 DEFAULT_INTERVAL_MS = 1000.0
@@ -35,6 +38,8 @@ class PlannedTrial:
     seed : of the trial
     practice : whether it is practice
     interval_ms : blank time before the trial, for people
+    draws : of a trial that comes from elsewhere, by name (:func:`.compile.compile_trial`); None = drawn from the seed
+    name : of a trial that comes from elsewhere, such as ``train_000012``
     """
 
     block: int
@@ -43,6 +48,12 @@ class PlannedTrial:
     seed: int
     practice: bool = False
     interval_ms: float = DEFAULT_INTERVAL_MS
+    draws: Draws | None = None
+    name: str = ""
+
+    def compile(self, paradigm: Paradigm, generator: Generator) -> Trial:
+        """The trial itself."""
+        return compile_trial(paradigm, self.levels, self.seed, generator, self.draws)
 
 
 def session_design(paradigm: Paradigm, name: str | None = None) -> SessionDesign:

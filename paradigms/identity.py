@@ -1,8 +1,8 @@
 """Who is who: hashes of paradigms and trials, seeds, and the random streams that come from them.
 
-A trial is named by (paradigm, version, generator, factor levels, seed). Its randomness comes from one stream per named draw; a stream depends on the
-paradigm's name, the seed and the draw's name, so that adding a draw leaves the others alone. Streams are numpy's ``RandomState`` over MT19937, seeded through
-its array seeding: numpy's compatibility policy (NEP 19) freezes them for all versions.
+A trial is named by (paradigm, version, generator, factor levels, seed), and by its draws when these were given. Its randomness comes from one stream per
+named draw; a stream depends on the paradigm's name, the seed and the draw's name, so that adding a draw leaves the others alone. Streams are numpy's
+``RandomState`` over MT19937, seeded through its array seeding: numpy's compatibility policy (NEP 19) freezes them for all versions.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def digest(value: Any, length: int = 16) -> str:
     return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()[:length]
 
 
-def trial_id(paradigm: str, version: int, generator: str, levels: Mapping[str, Any], seed: int) -> str:
-    """The identity of a trial, as 16 hexadecimal digits."""
-    return digest([paradigm, version, generator, dict(levels), seed])
+def trial_id(paradigm: str, version: int, generator: str, levels: Mapping[str, Any], seed: int, draws: Mapping[str, Any] | None = None) -> str:
+    """The identity of a trial, as 16 hexadecimal digits; of a trial whose draws were given, it covers these too."""
+    return digest([paradigm, version, generator, dict(levels), seed, *([] if draws is None else [dict(draws)])])
 
 
 def stream(paradigm: str, seed: int, name: str) -> np.random.RandomState:

@@ -23,6 +23,8 @@ _PLAN_KEYS: Keys = {
     "practice": (bool,),
     "interval_ms": (int, float),
 }
+#: what only trials from elsewhere have
+OF_GIVEN_TRIALS: Keys = {"draws": (dict,), "name": (str,)}
 _OF_TRIAL: Keys = {"trial": (str,), "attempt": (int,)}
 _EVENT_KEYS: dict[str, Keys] = {
     "trial_start": {
@@ -54,13 +56,15 @@ _SCORE_KEYS: Keys = {
 _SHOWN_KEYS: Keys = dict.fromkeys(("onset_ms", "shown_ms", "planned_frames", "shown_frames", "dropped_frames"), (int, float, type(None)))
 
 
-def _misfit(value: Any, keys: Keys) -> str | None:
+def _misfit(value: Any, keys: Keys, optional: Keys | None = None) -> str | None:
     """What keeps a part of a record from being read: a key that is missing, or of a wrong type."""
     if not isinstance(value, dict):
         return "keys with values are missing"
-    for key, types in keys.items():
+    for key, types in {**keys, **(optional or {})}.items():
         if key not in value:
-            return f"'{key}' is missing"
+            if key in keys:
+                return f"'{key}' is missing"
+            continue
         if not isinstance(value[key], types) or (isinstance(value[key], bool) and bool not in types and object not in types):
             return f"'{key}' is not what it should be"
     return None
@@ -69,7 +73,7 @@ def _misfit(value: Any, keys: Keys) -> str | None:
 def session_damage(session: Mapping[str, Any]) -> str | None:
     """Why the content of ``session.json`` cannot be read, or None."""
     misfit = _misfit(session, _SESSION_KEYS)
-    return misfit or next(filter(None, (_misfit(trial, _PLAN_KEYS) for trial in session["plan"])), None)
+    return misfit or next(filter(None, (_misfit(trial, _PLAN_KEYS, OF_GIVEN_TRIALS) for trial in session["plan"])), None)
 
 
 def event_damage(event: Any) -> str | None:

@@ -10,7 +10,7 @@ from ..agents.protocol import Response
 from ..agents.recorded import Recorded
 from ..errors import SpanLabError
 from ..paradigms import Percept, compile_trial
-from .record import finished_trials, is_practice, read_events
+from .record import finished_trials, is_practice, read_events, trial_key
 from .session import Session, same_trials
 
 #: ``recorded:SESSION`` names a recorded session as an agent
@@ -52,8 +52,9 @@ def _trials(session: Session, events: list[dict[str, Any]]) -> Iterator[tuple[li
                 lines[key] = [event]
             elif event["event"] == "step" and key in lines:
                 lines[key].append(event)
-    for start, *steps in lines.values():
-        trial = compile_trial(session.paradigm, start["levels"], start["seed"], session.info["generator"])
+    draws = {trial_key(False, planned.trial): planned.draws for planned in session.plan}
+    for key, (start, *steps) in lines.items():
+        trial = compile_trial(session.paradigm, start["levels"], start["seed"], session.info["generator"], draws.get(key))
         shown = {line["step"]: line for line in steps}
         percepts = [
             step.shown_after(shown[step.index + 1].get("feedback", "missed")) for step in trial.steps if step.index + 1 in shown and step.percept.model_step

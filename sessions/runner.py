@@ -9,7 +9,7 @@ from typing import Any
 
 from ..agents.protocol import PEOPLE, Agent, Briefing, Response
 from ..errors import SpanLabError
-from ..paradigms import Ask, Percept, PlannedTrial, Step, Trial, Truth, Verdict, compile_trial
+from ..paradigms import Ask, Percept, PlannedTrial, Step, Trial, Truth, Verdict
 from ..paradigms.identity import digest
 from .disk import only_writer
 from .people import Hospitality
@@ -212,7 +212,7 @@ class Runner:
 
     def compile(self, planned: PlannedTrial) -> Trial:
         """The trial that was planned."""
-        return compile_trial(self.session.paradigm, planned.levels, planned.seed, self.session.info["generator"])
+        return planned.compile(self.session.paradigm, self.session.info["generator"])
 
     def briefing(self, planned: PlannedTrial, trial: Trial) -> Briefing:
         """What the agent is told before this trial."""

@@ -15,8 +15,9 @@ from typing import Any
 
 from ..agents.protocol import PEOPLE, Agent
 from ..errors import SpanLabError
-from ..paradigms import Generator, Paradigm, PlannedTrial, compile_trial, load_paradigm, paradigm_from_data
+from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, paradigm_from_data
 from ..paradigms.identity import digest
+from .damage import OF_GIVEN_TRIALS
 from .disk import only_writer, sync_folder
 from .record import FORMAT_VERSION, read_events, read_session, trials_left, write_responses
 
@@ -126,7 +127,7 @@ def begin(data: Path, paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTr
         "created": now(),
         "versions": _versions(),
         **request.extra,
-        "plan": [asdict(trial) for trial in plan],
+        "plan": [_planned(trial) for trial in plan],
         "paradigm_data": paradigm.data,
     }
     write_info(folder, info)
@@ -134,12 +135,13 @@ def begin(data: Path, paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTr
 
 
 def _try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> None:
-    """Compile before anybody sits down, so that a fault in the file does not show up in the session: every trial for people, one of each kind for machines."""
+    """Compile before anybody sits down, so that a fault in the file does not show up in the session: every trial for people and every trial whose draws are
+    given, one of each kind for machines."""
     seen: list[Mapping[str, Any]] = []
     for planned in plan:
-        if agent.kind in PEOPLE or planned.levels not in seen:
+        if agent.kind in PEOPLE or planned.draws is not None or planned.levels not in seen:
             seen.append(planned.levels)
-            compile_trial(paradigm, planned.levels, planned.seed, request.generator)
+            planned.compile(paradigm, request.generator)
 
 
 def complete(folder: str | Path) -> bool:
@@ -189,9 +191,15 @@ def same_trials(folder: str | Path) -> Session:
     return Session(Path(folder), paradigm_from_data(info["paradigm_data"], info["paradigm"]), _plan_of(info), info)
 
 
+def _planned(trial: PlannedTrial) -> dict[str, Any]:
+    """A planned trial for the record; what only trials from elsewhere have is left out of others."""
+    noted = asdict(trial)
+    return {name: value for name, value in noted.items() if name not in OF_GIVEN_TRIALS or value not in (None, "")}
+
+
 def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:
     names = [part.name for part in fields(PlannedTrial)]
-    return tuple(PlannedTrial(**{name: trial[name] for name in names}) for trial in info["plan"])
+    return tuple(PlannedTrial(**{name: trial[name] for name in names if name in trial or name not in OF_GIVEN_TRIALS}) for trial in info["plan"])
 
 
 def write_info(folder: Path, info: Mapping[str, Any]) -> None:

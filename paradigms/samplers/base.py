@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...components import Component, Registry
+from ...components import Component, Registry, nearest
 
 
 class Sampler(Component):
@@ -24,8 +25,58 @@ class Sampler(Component):
         """
         raise NotImplementedError
 
+    def check(self, value: Any) -> None:
+        """Look at a value that somebody else has drawn (an imported trial): here, whether it has the form of one that is drawn. Who knows more says more.
+
+        Parameters
+        ----------
+        value : a plain value
+
+        Raises
+        ------
+        ValueError
+            when it cannot have been drawn; the message says why.
+        """
+        found = misfit(value, self.draw(np.random.RandomState(0)))
+        if found is not None:
+            raise ValueError(found)
+
 
 SAMPLERS: Registry[Sampler] = Registry("sampler", "spanlab.samplers")
+
+
+def misfit(value: Any, like: Any, path: str = "") -> str | None:
+    """What makes the form of a plain value differ from that of another (lengths of lists, names of fields, numbers or words), or None.
+
+    A field that may be null may be anything; members of a list may come in another order.
+    """
+    at = f"{path}: " if path else ""
+    if like is None or (value is None and path):
+        return None
+    if type(like) is dict:
+        if type(value) is not dict:
+            return f"{at}expected the fields {', '.join(like)}; found {_brief(value)}"
+        missing, unknown = next((name for name in like if name not in value), None), next((name for name in value if name not in like), None)
+        if missing is not None or unknown is not None:
+            return f"{at}{f'the field {missing!r} is missing' if missing is not None else f'unknown field {unknown!r}{nearest(unknown, like)}'}"
+        return next(filter(None, (misfit(value[name], like[name], f"{path} > {name}" if path else name) for name in like)), None)
+    if type(like) is list:
+        if type(value) is not list or len(value) != len(like):
+            return f"{at}expected a list of {len(like)}; found {f'one of {len(value)}' if type(value) is list else _brief(value)}"
+        for n, part in enumerate(value):
+            found = misfit(part, like[n], place := f"{path} > {n + 1}" if path else f"{n + 1}")
+            if found is not None and not any(misfit(part, other, place) is None for other in like):
+                return found
+        return None
+    for types, word in (((bool,), "true or false"), ((int, float), "a number"), ((str,), "a word")):
+        if type(like) in types:
+            return None if type(value) in types else f"{at}expected {word}; found {_brief(value)}"
+    return None
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def ints(values: np.ndarray) -> list[int]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from ..identity import canonical
+from ..problems import listed, show
 from .base import SAMPLERS, Sampler, ints
 
 #: Something to draw from: a number n stands for 0 ... n-1.
@@ -16,6 +19,16 @@ Pool = Annotated[int, Field(ge=1, le=100_000)] | list[Any]
 def members(of: int | list[Any]) -> list[Any]:
     """The members of a pool."""
     return list(range(of)) if isinstance(of, int) else of
+
+
+def _check_list(value: Any, length: int, pool: list[Any]) -> None:
+    """Whether a value is a list of so many members of a pool."""
+    if type(value) is not list or len(value) != length:
+        raise ValueError(f"expected a list of {length}; found {f'one of {len(value)}' if type(value) is list else show(value)}")
+    known = set(map(canonical, pool))
+    for one in value:
+        if canonical(one) not in known:
+            raise ValueError(f"{show(one)} is not among those it is drawn from ({listed(pool)})")
 
 
 @SAMPLERS.register
@@ -36,6 +49,14 @@ class Permutation(Sampler):
         pool = members(self.of)
         return [pool[n] for n in random.permutation(len(pool))[: self.take]]
 
+    def check(self, value: Any) -> None:
+        pool = members(self.of)
+        _check_list(value, len(pool) if self.take is None else self.take, pool)
+        left = Counter(map(canonical, pool))
+        left.subtract(map(canonical, value))
+        if min(left.values(), default=0) < 0:
+            raise ValueError(f"{next(one for one, many in left.items() if many < 0)} is there too often")
+
 
 @SAMPLERS.register
 class OneOf(Sampler):
@@ -55,6 +76,9 @@ class OneOf(Sampler):
         pool = members(self.of)
         return pool[int(random.randint(len(pool)))]
 
+    def check(self, value: Any) -> None:
+        _check_list([value], 1, members(self.of))
+
 
 @SAMPLERS.register
 class Several(Sampler):
@@ -73,6 +97,9 @@ class Several(Sampler):
     def draw(self, random: np.random.RandomState) -> list[Any]:
         pool = members(self.of)
         return [pool[n] for n in ints(random.randint(len(pool), size=self.count))] if self.count else []
+
+    def check(self, value: Any) -> None:
+        _check_list(value, self.count, members(self.of))
 
 
 @SAMPLERS.register

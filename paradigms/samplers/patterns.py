@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import comb
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from ..problems import show
 from .base import SAMPLERS, Sampler, ints
 
 
@@ -38,3 +39,11 @@ class MatrixPatterns(Sampler):
             patterns = [sorted(ints(random.permutation(self.grid**2)[: self.filled])) for _ in range(self.count)]
             if len({tuple(pattern) for pattern in patterns}) == self.count:
                 return patterns
+
+    def check(self, value: Any) -> None:
+        super().check(value)
+        for n, pattern in enumerate(value, start=1):
+            if len(set(pattern)) < self.filled or not all(type(cell) is int and 0 <= cell < self.grid**2 for cell in pattern):
+                raise ValueError(f"pattern {n}: expected {self.filled} different cells from 0 to {self.grid**2 - 1}; found {show(pattern)}")
+        if len({frozenset(pattern) for pattern in value}) < self.count:
+            raise ValueError("two patterns are the same")

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from ...stimuli.directions import STEPS
 from ...stimuli.kinds.boxes import places
+from ..problems import listed, show
 from .base import SAMPLERS, Sampler
 
 
@@ -40,6 +41,23 @@ class MarkerWalk(Sampler):
             direction, cells[box] = inside[int(random.randint(len(inside)))]
             updates.append({"box": box, "direction": direction})
         return {"start": start, "updates": updates, "final": cells}
+
+    def check(self, value: Any) -> None:
+        super().check(value)
+        cells = list(value["start"])
+        if not all(type(cell) is int and 0 <= cell < self.grid**2 for cell in cells):
+            raise ValueError(f"start: expected cells from 0 to {self.grid**2 - 1}; found {show(cells)}")
+        for n, update in enumerate(value["updates"], start=1):
+            box, direction = update["box"], update["direction"]
+            if type(box) is not int or not 0 <= box < self.boxes or direction not in STEPS:
+                raise ValueError(f"update {n}: expected a box from 0 to {self.boxes - 1} and one of the directions {listed(STEPS)}; found {show(update)}")
+            right, down = STEPS[direction]
+            row, column = divmod(cells[box], self.grid)
+            if not (0 <= row + down < self.grid and 0 <= column + right < self.grid):
+                raise ValueError(f"update {n} ({direction}) moves the marker out of box {box}")
+            cells[box] += down * self.grid + right
+        if cells != value["final"]:
+            raise ValueError(f"final: the updates lead to {show(cells)}; found {show(value['final'])}")
 
 
 @SAMPLERS.register
