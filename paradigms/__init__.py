@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .design import PlannedTrial, plan_dataset, plan_practice, plan_session, session_design
     from .identity import trial_seed
     from .library import list_paradigms
-    from .network_view import NetworkView
+    from .network_view import WORM_TASKS, NetworkArrays, NetworkView, network_arrays
     from .paradigm import Factor, Generator, Paradigm, load_paradigm, paradigm_from_data
     from .responses import RESPONSES, Answer, ItemScore, Region, ResponseKind, Surface
     from .samplers import SAMPLERS, Sampler
@@ -27,7 +27,7 @@ __getattr__ = re_exports(
         "design": ("PlannedTrial", "plan_dataset", "plan_practice", "plan_session", "session_design"),
         "identity": ("trial_seed",),
         "library": ("list_paradigms",),
-        "network_view": ("NetworkView",),
+        "network_view": ("WORM_TASKS", "NetworkArrays", "NetworkView", "network_arrays"),
         "paradigm": ("Factor", "Generator", "Paradigm", "load_paradigm", "paradigm_from_data"),
         "responses": ("RESPONSES", "Answer", "ItemScore", "Region", "ResponseKind", "Surface"),
         "samplers": ("SAMPLERS", "Sampler"),
@@ -38,12 +38,14 @@ __getattr__ = re_exports(
 __all__ = [
     "RESPONSES",
     "SAMPLERS",
+    "WORM_TASKS",
     "Answer",
     "Ask",
     "Display",
     "Factor",
     "Generator",
     "ItemScore",
+    "NetworkArrays",
     "NetworkView",
     "Paradigm",
     "Percept",
@@ -61,6 +63,7 @@ __all__ = [
     "fingerprint",
     "list_paradigms",
     "load_paradigm",
+    "network_arrays",
     "paradigm_from_data",
     "percept_bytes",
     "plan_dataset",

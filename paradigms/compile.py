@@ -149,7 +149,8 @@ def _display_data(display: Display) -> list[Any]:
 def _ask_data(ask: Ask | None) -> list[Any] | None:
     if ask is None:
         return None
-    return [type(ask.kind).name, ask.kind.model_dump(mode="json"), ask.ends, ask.window_ms, ask.no_answer_means, ask.counts, ask.late]
+    classes = [] if ask.classes is None else [ask.classes]
+    return [type(ask.kind).name, ask.kind.model_dump(mode="json"), ask.ends, ask.window_ms, ask.no_answer_means, ask.counts, ask.late, *classes]
 
 
 def percept_bytes(percept: Percept) -> bytes:
@@ -164,7 +165,7 @@ def fingerprint(trial: Trial) -> str:
             percept_bytes(step.percept).decode("ascii"),
             step.truth.answer,
             dict(step.truth.record),
-            step.truth.chance,
+            step.truth.chance if step.truth.blind == step.truth.chance else [step.truth.chance, step.truth.blind],
             {verdict: percept_bytes(percept).decode("ascii") for verdict, percept in (step.feedback or {}).items()},
         ]
         for step in trial.steps

@@ -1,10 +1,23 @@
-"""What a network sees of a paradigm: which task it is, how wide its head is, and which of its classes answer which question."""
+"""What a network sees of a paradigm: which task it is, how wide its head is, and which classes are wanted at which step."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
+
+from ..errors import SpanLabError
+from .responses import Answer
+from .trial import Ask, Percept, Trial
+
+#: The fourteen tasks of the WorM benchmark in its order: the number of a task is the row of the published networks' task embedding.
+WORM_TASKS = ("sc", "sfr", "si", "smu", "sts", "vir", "vsr", "vsrec", "cd_color", "cd_orientation", "cd_size", "cd_gap", "cd_conj", "cs")
+
+#: Classes exclude one another (cross entropy), or each output is a yes or no of its own (binary cross entropy).
+Loss = Literal["classes", "outputs"]
 
 
 class NetworkView(BaseModel):
@@ -12,9 +25,128 @@ class NetworkView(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    task: str = Field(description="row of the task embedding, by name")
+    task: str = Field(description="row of the task embedding, by name; may be an expression over the factors")
     head: int = Field(ge=1, description="number of outputs of the task's head")
-    offset: int = Field(0, ge=0, description="first class that belongs to the paradigm's questions")
-    filler: int = Field(0, description="label of steps beyond the end of the trial")
-    silent: int | None = Field(None, description="label of steps without a question; not trained when not given")
+    head_name: str | None = Field(None, description="the head, by name, where several tasks share one; the task when not given")
+    filler: int = Field(0, description="label of steps that are not trained, and of those beyond the end of the trial")
+    silent: int | None = Field(None, description="class that is trained at steps without a question; these are not trained when not given")
     readout: Literal["allowed", "all_classes"] = Field("allowed", description="whether answers are read out among the allowed classes or over the whole head")
+    input: Literal["frames", "vectors"] = Field("frames", description="whether a step is seen as a frame, or as the vector of its word")
+
+    @property
+    def shared_head(self) -> str:
+        """The name of the head."""
+        return self.head_name or self.task
+
+
+def is_model_step(percept: Percept) -> bool:
+    """Whether a machine sees this step: all but those that only people get. A question is always seen."""
+    return percept.model_step or percept.ask is not None
+
+
+def classes_of(ask: Ask, answer: Answer) -> int | tuple[int, ...]:
+    """The class in the head that an answer stands for; several for answers with several values."""
+    target = ask.kind.target(answer)
+    if ask.classes is None:
+        return target
+    return tuple(ask.classes[number] for number in target) if isinstance(target, tuple) else ask.classes[target]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What a network is trained towards in one trial.
+
+    Parameters
+    ----------
+    trained : for each step, whether it enters the loss
+    targets : for each step the class (:attr:`NetworkView.filler` where none is wanted), or the outputs that are wanted
+    questions : (step, ask, correct answer) of each question
+    """
+
+    trained: tuple[bool, ...]
+    targets: tuple[int | tuple[int, ...], ...]
+    questions: tuple[tuple[int, Ask, Answer], ...]
+
+
+def labels_of(trial: Trial, view: NetworkView) -> Labels:
+    """The labels of a trial.
+
+    Raises
+    ------
+    SpanLabError
+        when it asks for a class that the head does not have.
+    """
+    trained: list[bool] = []
+    targets: list[int | tuple[int, ...]] = []
+    questions: list[tuple[int, Ask, Answer]] = []
+    for step in trial.steps:
+        if not is_model_step(step.percept):
+            continue
+        ask, answer = step.percept.ask, step.truth.answer
+        if ask is None or answer is None:
+            trained.append(view.silent is not None)
+            targets.append(view.filler if view.silent is None else view.silent)
+            continue
+        target = classes_of(ask, answer)
+        highest = max(target, default=0) if isinstance(target, tuple) else target
+        if highest >= max(view.head, 2) or (isinstance(target, tuple) and highest >= view.head):
+            raise SpanLabError(f"{trial.paradigm} asks for class {highest} of a head with {view.head} outputs; make 'head' in its network section larger")
+        questions.append((len(targets), ask, answer))
+        trained.append(True)
+        targets.append(target)
+    return Labels(tuple(trained), tuple(targets), tuple(questions))
+
+
+def loss_of(view: NetworkView, trials: Sequence[Trial]) -> Loss:
+    """Questions with one answer are classes, unless there is a single output; questions with several answers are outputs."""
+    several = any(isinstance(target, tuple) for trial in trials for target in labels_of(trial, view).targets)
+    return "outputs" if several or view.head == 1 else "classes"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkArrays:
+    """Trials as the WorM benchmark hands them to networks.
+
+    Parameters
+    ----------
+    frames : uint8 (trials, steps, 32, 32, 3): RGB; after the end of a trial black
+    lengths : int64 (trials,): steps of each trial
+    labels : int64 (trials, steps): the class wanted at each step, the filler where none is; for questions with several answers (trials, head), 1 where wanted
+    trained : bool (trials, steps): the steps that enter the loss
+    """
+
+    frames: np.ndarray
+    lengths: np.ndarray
+    labels: np.ndarray
+    trained: np.ndarray
+
+
+def network_arrays(view: NetworkView, trials: Sequence[Trial], steps: int = 20) -> NetworkArrays:
+    """Trials of one task as arrays, laid out as in the WorM benchmark (its data sets have 20 steps).
+
+    Raises
+    ------
+    SpanLabError
+        when a trial is longer than ``steps``, or asks for a class that the head does not have.
+    """
+    from ..stimuli.pixels import NETWORK, network_frames
+
+    labels = [labels_of(trial, view) for trial in trials]
+    lengths = np.array([len(own.targets) for own in labels], np.int64)
+    if len(lengths) and lengths.max() > steps:
+        raise SpanLabError(f"a trial of {trials[int(lengths.argmax())].paradigm} has {lengths.max()} steps; {steps} are too few")
+    trained = np.zeros((len(trials), steps), bool)
+    several = any(isinstance(target, tuple) for own in labels for target in own.targets)
+    targets = np.zeros((len(trials), view.head), np.int64) if several else np.full((len(trials), steps), view.filler, np.int64)
+    for row, own in enumerate(labels):
+        trained[row, : len(own.trained)] = own.trained
+        if not several:
+            targets[row, : len(own.targets)] = own.targets
+            continue
+        for target in own.targets:
+            if isinstance(target, tuple):
+                targets[row, list(target)] = 1
+    frames = np.zeros((len(trials), steps, NETWORK, NETWORK, 3), np.uint8)
+    stimuli = [step.percept.for_machine.stimulus for trial in trials for step in trial.steps if is_model_step(step.percept)]
+    frames[np.arange(steps) < lengths[:, None]] = network_frames(stimuli)
+    return NetworkArrays(frames, lengths, targets, trained)

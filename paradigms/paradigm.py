@@ -21,6 +21,7 @@ from .parts import Part, Reader, read_part
 from .problems import in_order, listed, show, validated
 from .samplers import SAMPLERS, Sampler
 from .schema import DatasetDesign, Head, Practice, SessionDesign, Source
+from .texts import LevelText
 from .timeline import COUNTERS, Node, read_timeline
 from .yaml_text import Document, YamlPath
 
@@ -64,12 +65,14 @@ class Paradigm:
     factors: Mapping[str, Factor]
     draws: tuple[Draw, ...]
     timeline: Node
-    instructions: Mapping[str, str]
+    instructions: Mapping[str, LevelText]
+    family: str | None
     source: Source
     domains: tuple[str, ...]
     functions: tuple[str, ...]
     characteristics: tuple[str, ...]
     network: NetworkView | None
+    task: LevelText | None
     practice: Practice | None
     designs: Mapping[str, SessionDesign | DatasetDesign]
     set_size: Template | None
@@ -99,6 +102,16 @@ class Paradigm:
         if many > MAX_COMBINATIONS:
             raise SpanLabError(f"{self.name}: more than {MAX_COMBINATIONS} combinations of factor levels; choose some levels, or make some factors random")
         return [dict(zip(crossed, levels, strict=True)) for levels in itertools.product(*crossed.values())]
+
+    def told(self, language: str, levels: Mapping[str, Any]) -> str:
+        """The instructions in a language, for the levels of a trial."""
+        return self.instructions[language].fill(self.reader, levels)
+
+    def network_view(self, levels: Mapping[str, Any]) -> NetworkView | None:
+        """What a network sees of trials with these levels, or None when there is nothing for networks."""
+        if self.network is None or self.task is None:
+            return None
+        return self.network.model_copy(update={"task": self.task.fill(self.reader, levels)})
 
     def level(self, name: str, level: Any) -> Any:
         """The level as the file writes it (5 for 5.0), when it is one of the factor's.
@@ -168,6 +181,17 @@ def build_paradigm(document: Document) -> Paradigm:
     names = frozenset(known)
     timeline = read_timeline(reader, data["timeline"], ("timeline",), names) if "timeline" in data else None
     sizes = {key: _read_size(reader, data, key, names) for key in ("set_size", "list_length")}
+    of_levels = frozenset(raw_factors)
+    told = data.get("instructions")
+    instructions = {
+        language: LevelText.read(reader, text, ("instructions", language), of_levels)
+        for language, text in (told.items() if isinstance(told, dict) else ())
+        if isinstance(text, str)
+    }
+    task = None
+    if isinstance(head, Head) and head.network is not None:
+        named = head.network.task
+        task = LevelText.read(reader, f"{{{named}}}" if is_expression(named) else named, ("network", "task"), of_levels)
     if head is not None:
         _check_designs(reader, head, raw_factors)
     if problems or head is None or timeline is None:
@@ -184,12 +208,14 @@ def build_paradigm(document: Document) -> Paradigm:
         },
         draws=draws,
         timeline=timeline,
-        instructions=head.instructions,
+        instructions=instructions,
+        family=head.family,
         source=head.source,
         domains=tuple(head.domains),
         functions=tuple(head.functions),
         characteristics=tuple(head.characteristics),
         network=head.network,
+        task=task,
         practice=head.practice,
         designs=head.designs,
         set_size=sizes["set_size"],

@@ -37,7 +37,9 @@ ASK_KEYS: dict[str, str] = {
     "no_answer_means": "the answer that silence stands for",
     "counts": "which press counts: first or last",
     "late": "presses after the window: record or ignore",
-    "chance": "probability that a blind guess is correct, when it is not that of a uniform guess",
+    "chance": "probability that a uniformly random answer is correct, when it is not that of the response kind",
+    "blind": "accuracy of the best guess without having looked, when it is not chance",
+    "classes": "for networks: the class of each allowed answer in the task's head; 0, 1, ... when not given",
 }
 #: columns of the response table for which a step may record a whole number
 WHOLE_COLUMNS = ("set_size", "list_length", "retention_steps", "serial_position", "output_position")
@@ -118,7 +120,7 @@ class AskPart:
             reader.report(path, "'answer' is missing: the correct answer, for scoring (agents never see it)")
         self.templates = {
             key: reader.template(beside[key], (*path, key), known)
-            for key in ("answer", "window_ms", "no_answer_means", "chance")
+            for key in ("answer", "window_ms", "no_answer_means", "chance", "blind", "classes")
             if beside.get(key) is not None
         }
         self.self_paced = "window_ms" in beside and beside["window_ms"] in (None, "none")
@@ -132,13 +134,31 @@ class AskPart:
         window = None if self.self_paced else value.get("window_ms", _total(displays))
         if window is not None and not _is_ms(window):
             raise self._wrong("window_ms", f"expected a duration in ms above 0; found {show(window)}")
-        chance = value.get("chance", kind.chance())
-        if isinstance(chance, bool) or not isinstance(chance, (int, float)) or not 0 <= chance <= 1:
-            raise self._wrong("chance", f"expected a probability; found {show(chance)}")
+        chance = self._probability(value, "chance", kind.chance())
+        blind = self._probability(value, "blind", chance)
         if self.settings.get("ends") == "on_time" and _total(displays) is None:
             raise self._wrong("ends", "a step that ends on time needs ms on every display")
-        ask = Ask(kind, window_ms=None if window is None else float(window), no_answer_means=silence, **cast(dict[str, Any], self.settings))
-        return ask, Truth(answer=answer, chance=float(chance))
+        ask = Ask(
+            kind,
+            window_ms=None if window is None else float(window),
+            no_answer_means=silence,
+            classes=self._classes(value.get("classes")),
+            **cast(dict[str, Any], self.settings),
+        )
+        return ask, Truth(answer=answer, chance=chance, blind=blind)
+
+    def _probability(self, value: dict[str, Any], key: str, usual: float) -> float:
+        found = value.get(key, usual)
+        if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found <= 1:
+            raise self._wrong(key, f"expected a probability; found {show(found)}")
+        return float(found)
+
+    def _classes(self, value: Any) -> tuple[int, ...] | None:
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(is_whole(number) and number >= 0 for number in value) or len(set(value)) < len(value):
+            raise self._wrong("classes", f"expected different whole numbers from 0, one for each allowed answer; found {show(value)}")
+        return tuple(value)
 
     def _answer(self, kind: ResponseKind, value: Any, key: str) -> Any:
         answer = tuple(value) if isinstance(value, list) else value
@@ -261,7 +281,7 @@ class StepPart:
         if self.ask is None:
             return Step(index, Percept(self.phase, displays, None, self.model_step), Truth(record=record, levels=levels))
         ask, truth = self.ask.build(env, displays)
-        return Step(index, Percept(self.phase, displays, ask, self.model_step), Truth(truth.answer, record, truth.chance, levels))
+        return Step(index, Percept(self.phase, displays, ask, self.model_step), Truth(truth.answer, record, truth.chance, levels, truth.blind))
 
 
 def _unrecordable(name: str, value: Any) -> str | None:

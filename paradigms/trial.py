@@ -44,6 +44,7 @@ class Ask:
     no_answer_means : the answer that silence stands for (go/no-go), or None
     counts : which press counts when there are several
     late : what becomes of a press after the window: ignored, or recorded as such
+    classes : for networks, the class of each allowed answer in the task's head; 0, 1, ... when None
     """
 
     kind: ResponseKind
@@ -52,6 +53,7 @@ class Ask:
     no_answer_means: Answer | None = None
     counts: Literal["first", "last"] = "first"
     late: Literal["ignore", "record"] = "record"
+    classes: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,14 @@ class Truth:
     record : serial position and whatever else the step records, by column
     levels : factor levels of the trial, with ``set_size`` and ``list_length``
     chance : probability that a uniformly random allowed answer scores as correct, per scored item
+    blind : that of the best guess of somebody who knows the paradigm, the condition and which question it is, but has not looked
     """
 
     answer: Answer | None = None
     record: Mapping[str, Any] = field(default_factory=dict)
     chance: float | None = None
     levels: Mapping[str, Any] = field(default_factory=dict)
+    blind: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

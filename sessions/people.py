@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from ..agents.protocol import Agent
-from ..paradigms import PlannedTrial, compile_trial, plan_practice
+from ..paradigms import PlannedTrial, plan_practice
+from ..paradigms.compile import resolve_levels
 from ..paradigms.design import DEFAULT_INTERVAL_MS
 from .record import trial_key
 from .session import Session
@@ -54,6 +55,7 @@ class Hospitality:
         language = str(session.info["language"])
         self._texts = _TEXTS.get(language, _TEXTS["en"])
         self._language = language
+        self._told = ""
 
     def _page(self, title: str, body: str) -> None:
         page = getattr(self._agent, "page", None)
@@ -65,12 +67,32 @@ class Hospitality:
         if rest is not None:
             rest(ms)
 
-    def welcome(self) -> None:
-        """Instructions, and how to answer."""
-        paradigm, first = self._session.paradigm, self._session.plan[0]
-        trial = compile_trial(paradigm, first.levels, first.seed, self._session.info["generator"])
-        legends = dict.fromkeys(step.percept.ask.kind.legend("participant", self._language) for step in trial.steps if step.percept.ask is not None)
-        self._page(paradigm.title, "\n\n".join([paradigm.instructions[self._language], *legends]))
+    def welcome(self, planned: PlannedTrial) -> None:
+        """Instructions, and how to answer: before the first trial, and again before one whose level of a factor changes them."""
+        told = self._instructions(planned)
+        if told != self._told:
+            self._page(self._session.paradigm.title, "\n\n".join([told, *self._legends(told, planned)]))
+            self._told = told
+
+    def first(self) -> PlannedTrial:
+        """The trial that comes first: one of practice, where there is practice."""
+        practice = plan_practice(self._session.paradigm, self._session.seed) if self._session.info["practice"] else []
+        return [*practice, *self._session.plan][0]
+
+    def _instructions(self, planned: PlannedTrial) -> str:
+        levels = resolve_levels(self._session.paradigm, planned.levels, planned.seed)
+        return self._session.paradigm.told(self._language, levels)
+
+    def _legends(self, told: str, planned: PlannedTrial) -> list[str]:
+        """How to answer, in all conditions with these instructions."""
+        alike = {repr(other.levels): other for other in (*self._session.plan, planned) if self._instructions(other) == told}
+        asks = [
+            step.percept.ask
+            for other in alike.values()
+            for step in other.compile(self._session.paradigm, self._session.info["generator"]).steps
+            if step.percept.ask is not None
+        ]
+        return list(dict.fromkeys(ask.kind.legend("participant", self._language) for ask in asks))
 
     async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
         """Rounds of practice until the criterion is reached, or there were enough.
@@ -90,6 +112,7 @@ class Hospitality:
                     if not announced:
                         self._page(self._texts["practice" if round_ == 1 else "again"], self._texts["practice_body" if round_ == 1 else "again_body"])
                         announced = True
+                    self.welcome(trial)
                     self._rest(DEFAULT_INTERVAL_MS)
                     scored = [score for one in await take(trial) for score in one.scores]
                     if practice.feedback:
@@ -110,6 +133,7 @@ class Hospitality:
         """The interval before a trial, and a pause where a new block begins."""
         if before is not None and before.block != planned.block:
             self._page(self._texts["break"], self._texts["break_body"].format(done=done, all=total))
+        self.welcome(planned)
         self._rest(planned.interval_ms)
 
     def thanks(self) -> None:

@@ -140,7 +140,7 @@ class Runner:
     async def _take_all(self) -> None:
         hospitality = Hospitality(self.session, self.agent) if self._person else None
         if hospitality is not None:
-            hospitality.welcome()
+            hospitality.welcome(hospitality.first())
             if self.session.info["practice"]:
                 await hospitality.practise(self.take, self._practised)
             hospitality.begin_main()
@@ -219,7 +219,8 @@ class Runner:
         paradigm, language = self.session.paradigm, self.session.info["language"]
         asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
-        return Briefing(paradigm.name, paradigm.title, language, paradigm.instructions[language], tuple(asks), paradigm.network, seed)
+        told, view = paradigm.told(language, trial.levels), paradigm.network_view(trial.levels)
+        return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed)
 
     def _steps(self, trial: Trial) -> list[Step]:
         return [step for step in trial.steps if self._person or step.percept.model_step]

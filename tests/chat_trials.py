@@ -13,7 +13,7 @@ from spanlab.paradigms import Answer, Paradigm, Step, Trial
 def briefing(trial: Trial, paradigm: Paradigm) -> Briefing:
     """What an agent is told before the trial."""
     kinds = tuple(dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None))
-    return Briefing(paradigm.name, paradigm.title, "en", paradigm.instructions["en"], kinds, paradigm.network)
+    return Briefing(paradigm.name, paradigm.title, "en", paradigm.told("en", trial.levels), kinds, paradigm.network_view(trial.levels))
 
 
 def converse(

@@ -12,6 +12,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from conditions import some_conditions  # noqa: E402
+
 from spanlab.agents.network import ModelSettings, NetworkAgent, read_config  # noqa: E402
 from spanlab.agents.network.agent import one_thread  # noqa: E402
 from spanlab.agents.network.checkpoint import TrainedOn, locate, save, shipped  # noqa: E402
@@ -29,12 +31,18 @@ NETWORKED = [name for name in list_paradigms() if load_paradigm(name).network is
 SMALL = {"hidden": 96, "components": 48, "summary": 32, "filters": 16, "code": 8, "embedding": 4, "delay_line": {"slots": 4, "width": 8}}
 
 
-def briefing_of(paradigm: Paradigm) -> Briefing:
-    return Briefing(paradigm.name, paradigm.title, "en", paradigm.instructions["en"], (), paradigm.network)
+def briefing_of(paradigm: Paradigm, trial: Trial) -> Briefing:
+    return Briefing(paradigm.name, paradigm.title, "en", "", (), paradigm.network_view(trial.levels))
+
+
+def heads_of(paradigms: list[Paradigm]) -> dict[str, int]:
+    """The size of the head of every task."""
+    views = [paradigm.network_view(trial.levels) for paradigm in paradigms for trial in trials_of(paradigm, range(1))]
+    return {view.task: view.head for view in views if view is not None}
 
 
 def trials_of(paradigm: Paradigm, seeds: range) -> list[Trial]:
-    return [compile_trial(paradigm, levels, seed) for levels in paradigm.combinations() for seed in seeds]
+    return [compile_trial(paradigm, levels, seed) for levels in some_conditions(paradigm) for seed in seeds]
 
 
 def percepts_of(trials: list[Trial]) -> list[list[Percept]]:
@@ -53,9 +61,7 @@ def stepped(agent: NetworkAgent, briefing: Briefing, percepts: list[Percept]) ->
 def untrained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NetworkAgent:
     """A network of each architecture, with random weights, for every paradigm that ships; its retina is set on some of their frames."""
     paradigms = [load_paradigm(name) for name in NETWORKED]
-    network = build(
-        ModelSettings.model_validate({**SMALL, "architecture": request.param}), {p.network.task: p.network.head for p in paradigms if p.network}, seed=5
-    )
+    network = build(ModelSettings.model_validate({**SMALL, "architecture": request.param}), heads_of(paradigms), seed=5)
     samples = [network_frames([s.percept.for_machine.stimulus for t in trials_of(p, range(2)) for s in t.steps]) for p in paradigms]
     network.eye.retina.fit([torch.from_numpy(sample) for sample in samples])
     path = tmp_path_factory.mktemp("network") / "untrained.pt"
@@ -69,14 +75,15 @@ def test_batches_answer_what_stepping_answers(untrained: NetworkAgent, name: str
     """Trials of every combination of factor levels, so of different lengths, mixed in one batch."""
     agent = untrained if which == "untrained" else NetworkAgent("laptop")
     paradigm = load_paradigm(name)
-    if paradigm.network is None or paradigm.network.task not in agent.network.tasks:
-        pytest.skip("not a task of this network")
     trials = trials_of(paradigm, range(100, 101))
+    if any(briefing_of(paradigm, trial).network.task not in agent.network.tasks for trial in trials):  # type: ignore[union-attr]
+        pytest.skip("not a task of this network")
     order = np.random.RandomState(0).permutation(len(trials))
     percepts = [percepts_of(trials)[n] for n in order]
-    together = agent.answer([briefing_of(paradigm)] * len(trials), percepts)
-    for own, answered in zip(percepts, together, strict=True):
-        alone = stepped(agent, briefing_of(paradigm), own)
+    briefings = [briefing_of(paradigm, trials[n]) for n in order]
+    together = agent.answer(briefings, percepts)
+    for briefing, own, answered in zip(briefings, percepts, together, strict=True):
+        alone = stepped(agent, briefing, own)
         assert [response is None for response in answered] == [percept.ask is None for percept in own]
         for percept, one, many in zip(own, alone, answered, strict=True):
             assert (one is None) == (many is None)
@@ -92,8 +99,8 @@ def test_batches_answer_what_stepping_answers(untrained: NetworkAgent, name: str
 def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str) -> None:
     """The outputs themselves, before they are read out: one step at a time, in a batch, and with other trials after a trial's end."""
     network, paradigm = untrained.network, load_paradigm(name)
-    assert paradigm.network is not None
-    trials = [compile_trial(paradigm, levels, 7) for levels in paradigm.combinations()[::2]]
+    trials = trials_of(paradigm, range(7, 8))
+    task = briefing_of(paradigm, trials[0]).network.task  # type: ignore[union-attr]
     frames = [torch.from_numpy(network_frames([step.percept.for_machine.stimulus for step in trial.steps])) for trial in trials]
     longest = max(map(len, frames))
     with one_thread(), torch.inference_mode():
@@ -102,18 +109,19 @@ def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str) -> No
         for row, own in enumerate(frames):
             numbers[row, : len(own)] = torch.arange(start, start + len(own))
             start += len(own)
-        together, _ = network(network.eye(torch.cat(frames)).at(numbers), paradigm.network.task)
+        together, _ = network(network.eye(torch.cat(frames)).at(numbers), task)
         for row, own in enumerate(frames):
             state = None
             for step in range(len(own)):
-                alone, state = network(network.eye(own[step : step + 1]).at(torch.zeros(1, 1, dtype=torch.int64)), paradigm.network.task, state)
+                alone, state = network(network.eye(own[step : step + 1]).at(torch.zeros(1, 1, dtype=torch.int64)), task, state)
                 assert torch.allclose(alone[0, 0], together[row, step], atol=1e-5, rtol=1e-5)
 
 
 def test_minds_do_not_share_their_state(untrained: NetworkAgent) -> None:
     paradigm = load_paradigm("vsr")
-    briefing = briefing_of(paradigm)
-    one, two = percepts_of([compile_trial(paradigm, {"list_length": 4}, seed) for seed in (1, 2)])
+    trials = [compile_trial(paradigm, {"list_length": 4}, seed) for seed in (1, 2)]
+    briefing = briefing_of(paradigm, trials[0])
+    one, two = percepts_of(trials)
 
     async def interleaved() -> list[Response | None]:
         first, second = untrained.start(briefing), untrained.start(briefing)
@@ -128,19 +136,20 @@ def test_minds_do_not_share_their_state(untrained: NetworkAgent) -> None:
 
 def test_people_only_steps_are_not_seen(untrained: NetworkAgent) -> None:
     paradigm = load_paradigm("vsr")
-    percepts = percepts_of([compile_trial(paradigm, {"list_length": 3}, 1)])[0]
+    trial = compile_trial(paradigm, {"list_length": 3}, 1)
+    percepts, briefing = percepts_of([trial])[0], briefing_of(paradigm, trial)
     fixation = dataclasses.replace(percepts[0], model_step=False)
     with_fixation = [fixation, *percepts[:2], fixation, *percepts[2:]]
-    plain = stepped(untrained, briefing_of(paradigm), percepts)
-    answered = stepped(untrained, briefing_of(paradigm), with_fixation)
+    plain = stepped(untrained, briefing, percepts)
+    answered = stepped(untrained, briefing, with_fixation)
     assert answered == [None, *plain[:2], None, *plain[2:]]
-    assert untrained.answer([briefing_of(paradigm)], [with_fixation])[0][-1].value == answered[-1].value  # type: ignore[union-attr]
+    assert untrained.answer([briefing], [with_fixation])[0][-1].value == answered[-1].value  # type: ignore[union-attr]
 
 
 def test_a_network_that_does_not_know_the_task_says_so(untrained: NetworkAgent) -> None:
     paradigm = load_paradigm("vsr")
     assert paradigm.network is not None
-    briefing = briefing_of(paradigm)
+    briefing = briefing_of(paradigm, compile_trial(paradigm, {"list_length": 3}, 1))
     for view, said in (
         (paradigm.network.model_copy(update={"task": "nback"}), "was not trained on the task 'nback'"),
         (paradigm.network.model_copy(update={"head": 12}), "asks for 12"),

@@ -11,10 +11,11 @@ import numpy as np
 
 from ...errors import SpanLabError
 from ...paradigms import Ask, NetworkView, Percept
+from ...paradigms.network_view import is_model_step
 from ...stimuli.pixels import network_frame, network_frames
 from ..protocol import Briefing, Response
 from .checkpoint import Checkpoint, load
-from .frames import FrameStore, is_model_step
+from .frames import FrameStore
 
 if TYPE_CHECKING:
     from .memory import State
@@ -169,7 +170,7 @@ def one_thread() -> Iterator[None]:
 
 def read_out(logits: np.ndarray, ask: Ask, view: NetworkView) -> Response:
     """The answer that the outputs of a task's head stand for, with the outputs as its raw form."""
-    value = ask.kind.from_logits(logits, view.offset, all_classes=view.readout == "all_classes")
+    value = ask.kind.from_logits(logits, ask.classes, all_classes=view.readout == "all_classes")
     raw: Any
     if len(logits) <= _WHOLE_HEAD:
         raw = {"logits": [round(float(output), 3) for output in logits]}

@@ -10,14 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from ...errors import SpanLabError
-from ...paradigms import Answer, NetworkView, Paradigm, ResponseKind, Trial, compile_trial, plan_dataset
+from ...paradigms import Answer, Ask, NetworkView, Paradigm, Trial, compile_trial, plan_dataset
 from ...paradigms.identity import stream
+from ...paradigms.network_view import Loss, is_model_step, labels_of, loss_of
 from ...stimuli.pixels import network_frames
-from .frames import FrameStore, is_model_step
+from .frames import FrameStore
 
 Split = Literal["train", "validation", "test"]
-#: classes exclude one another (cross entropy), or each output is a yes or no of its own (binary cross entropy)
-Loss = Literal["classes", "outputs"]
 
 _RENDERED_TOGETHER = 200
 
@@ -29,17 +28,19 @@ class Block:
     Parameters
     ----------
     levels : the combination
+    task : row of the task embedding
     frames : int64 (trials, steps): numbers of frames in the store; steps after the end of a trial repeat its last frame
     trained : bool (trials, steps): steps that enter the loss
     targets : int64 (trials, steps) classes, or bool (trials, steps, head) outputs
-    questions : for each trial, (step, kind, correct answer) of each question; only kept for validation and test
+    questions : for each trial, (step, question, correct answer) of each question; only kept for validation and test
     """
 
     levels: dict[str, Any]
+    task: str
     frames: np.ndarray
     trained: np.ndarray
     targets: np.ndarray
-    questions: list[list[tuple[int, ResponseKind, Answer]]] = field(default_factory=list)
+    questions: list[tuple[tuple[int, Ask, Answer], ...]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -50,10 +51,6 @@ class Pool:
     view: NetworkView
     loss: Loss
     blocks: list[Block]
-
-    @property
-    def task(self) -> str:
-        return self.view.task
 
     @property
     def trials(self) -> int:
@@ -71,6 +68,13 @@ def view_of(paradigm: Paradigm) -> NetworkView:
     if paradigm.network is None:
         raise SpanLabError(f"networks cannot be trained on {paradigm.name}: it has no 'network' section that says its task and head; add one to the file")
     return paradigm.network
+
+
+def task_of(paradigm: Paradigm, levels: Mapping[str, Any]) -> str:
+    """The row of the task embedding for trials with these levels."""
+    view = paradigm.network_view(levels)
+    assert view is not None
+    return view.task
 
 
 def make_pool(
@@ -120,60 +124,38 @@ def make_pool(
             render()
     if waiting:
         render()
-    loss = _loss_of(view, [trial for own in compiled.values() for trial in own[:1]])
+    loss = loss_of(view, [trial for own in compiled.values() for trial in own[:1]])
     blocks = [
-        _block(levels, compiled[number], numbers[number], view, loss, keep=split != "train") for number, levels in enumerate(combinations) if compiled[number]
+        _block(paradigm, levels, compiled[number], numbers[number], view, loss, keep=split != "train")
+        for number, levels in enumerate(combinations)
+        if compiled[number]
     ]
     return Pool(paradigm, view, loss, blocks)
 
 
-def _loss_of(view: NetworkView, trials: Sequence[Trial]) -> Loss:
-    """Questions with one answer are classes, unless there is a single output; questions with several answers are outputs."""
-    several = any(
-        isinstance(step.percept.ask.kind.target(step.truth.answer), tuple)
-        for trial in trials
-        for step in trial.steps
-        if step.percept.ask is not None and step.truth.answer is not None
-    )
-    return "outputs" if several or view.head == 1 else "classes"
-
-
-def _block(levels: dict[str, Any], trials: Sequence[Trial], numbers: Sequence[np.ndarray], view: NetworkView, loss: Loss, keep: bool) -> Block:
+def _block(
+    paradigm: Paradigm, levels: dict[str, Any], trials: Sequence[Trial], numbers: Sequence[np.ndarray], view: NetworkView, loss: Loss, keep: bool
+) -> Block:
     longest = max(len(part) for part in numbers)
     frames = np.stack([np.pad(part, (0, longest - len(part)), mode="edge") for part in numbers])
     trained = np.zeros(frames.shape, bool)
-    targets = (
-        np.zeros((*frames.shape, view.head), bool) if loss == "outputs" else np.full(frames.shape, view.silent if view.silent is not None else -1, np.int64)
-    )
-    block = Block(levels, frames, trained, targets)
+    targets = np.zeros((*frames.shape, view.head), bool) if loss == "outputs" else np.full(frames.shape, view.filler, np.int64)
+    task = task_of(paradigm, trials[0].levels)
+    if any(task_of(paradigm, trial.levels) != task for trial in trials):
+        raise SpanLabError(f"{paradigm.name}: the task of its network section depends on a factor that is drawn at random; give that factor's level")
+    block = Block(levels, task, frames, trained, targets)
     for row, trial in enumerate(trials):
-        questions: list[tuple[int, ResponseKind, Answer]] = []
-        for place, step in enumerate(step for step in trial.steps if is_model_step(step.percept)):
-            ask, answer = step.percept.ask, step.truth.answer
-            if ask is None or answer is None:
-                # a silent class is trained on every step without a question
-                trained[row, place] = view.silent is not None and loss == "classes"
-                continue
-            _set_target(targets, row, place, ask.kind, answer, view, loss, trial.paradigm)
-            trained[row, place] = True
-            questions.append((place, ask.kind, answer))
+        labels = labels_of(trial, view)
+        trained[row, : len(labels.trained)] = labels.trained
+        for step, target in enumerate(labels.targets):
+            if loss == "classes":
+                targets[row, step] = target
+            elif labels.trained[step]:
+                wanted = target if isinstance(target, tuple) else (target,)
+                targets[row, step, wanted if view.head > 1 else 0] = True if view.head > 1 else wanted[0] == 1
         if keep:
-            block.questions.append(questions)
+            block.questions.append(labels.questions)
     return block
-
-
-def _set_target(targets: np.ndarray, row: int, place: int, kind: ResponseKind, answer: Answer, view: NetworkView, loss: Loss, name: str) -> None:
-    target = kind.target(answer)
-    if view.head == 1 and isinstance(target, int) and target in (0, 1):
-        targets[row, place, 0] = target == 1
-        return
-    classes = [number + view.offset for number in (target if isinstance(target, tuple) else (target,))]
-    if not all(0 <= number < view.head for number in classes):
-        raise SpanLabError(f"{name} asks for answer {max(classes)} of a head with {view.head} outputs; make 'head' in its network section larger")
-    if loss == "outputs":
-        targets[row, place, classes] = True
-    else:
-        targets[row, place] = classes[0]
 
 
 def batch_at(pool: Pool, seed: int, step: int, size: int) -> tuple[Block, np.ndarray]:

@@ -63,7 +63,7 @@ def evaluate(network: Network, pool: Pool, frames: np.ndarray, training: Pool | 
         parts = []
         with torch.inference_mode():
             for start in range(0, len(block.frames), _BATCH):
-                parts.append(logits_of(network, pool.task, frames, block.frames[start : start + _BATCH], device).cpu().numpy())
+                parts.append(logits_of(network, block.task, frames, block.frames[start : start + _BATCH], device).cpu().numpy())
         logits = np.concatenate(parts)
         rows.append(_row(pool, block, logits, guesses.get(tuple(block.levels.items()))))
     return rows
@@ -89,10 +89,11 @@ def _row(pool: Pool, block: Block, logits: np.ndarray, guess: np.ndarray | None)
     for row, questions in enumerate(block.questions):
         scores: list[bool] = []
         blind_scores: list[bool] = []
-        for step, kind, correct in questions:
-            scores += _scored(kind, kind.from_logits(logits[row, step], view.offset, all_classes=everywhere), correct)
+        for step, ask, correct in questions:
+            kind = ask.kind
+            scores += _scored(kind, kind.from_logits(logits[row, step], ask.classes, all_classes=everywhere), correct)
             if blind_logits is not None:
-                blind_scores += _scored(kind, kind.from_logits(blind_logits, view.offset, all_classes=everywhere), correct)
+                blind_scores += _scored(kind, kind.from_logits(blind_logits, ask.classes, all_classes=everywhere), correct)
             chances.append(kind.chance())
         right.append(float(np.mean(scores)))
         items += len(scores)

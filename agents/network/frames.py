@@ -7,16 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...paradigms import Percept
 from ...stimuli import Stimulus
 from .settings import FRAME
 
 _CHUNK = 4096
-
-
-def is_model_step(percept: Percept) -> bool:
-    """Whether a network sees this step: all but those that only people get. A question is always seen."""
-    return percept.model_step or percept.ask is not None
 
 
 class FrameStore:

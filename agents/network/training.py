@@ -15,7 +15,7 @@ from ...errors import SpanLabError
 from ...paradigms import load_paradigm
 from . import card, checkpoint
 from .config import TrainingConfig, read_config
-from .data import Pool, Split, batch_at, make_pool, view_of
+from .data import Pool, Split, batch_at, make_pool, task_of, view_of
 from .evaluation import Row, evaluate, frequencies, mean_accuracy
 from .frames import FrameStore
 from .journal import Journal, Progress
@@ -114,12 +114,11 @@ class _Run:
 
     def _heads(self) -> dict[str, int]:
         heads: dict[str, int] = {}
-        for paradigm in self.paradigms:
-            view = view_of(paradigm)
-            if heads.setdefault(view.task, view.head) != view.head:
-                raise SpanLabError(
-                    f"{paradigm.name} wants {view.head} outputs for the task '{view.task}', another paradigm {heads[view.task]}; make them agree"
-                )
+        for paradigm, config in zip(self.paradigms, self.config.tasks, strict=True):
+            head = view_of(paradigm).head
+            for task in dict.fromkeys(task_of(paradigm, levels) for levels in paradigm.combinations(config.factors)):
+                if heads.setdefault(task, head) != head:
+                    raise SpanLabError(f"{paradigm.name} wants {head} outputs for the task '{task}', another paradigm {heads[task]}; make them agree")
         return heads
 
     def go(self) -> TrainingResult:
@@ -180,8 +179,9 @@ class _Run:
         for pool in self.pools["train"]:
             numbers = np.concatenate([block.frames[: max(1, _RETINA_STEPS // (block.frames.shape[1] * len(pool.blocks)))].ravel() for block in pool.blocks])
             samples.append(torch.from_numpy(frames[numbers]))
-            wanted = np.mean([frequencies(block, pool.view.head) for block in pool.blocks], axis=0)
-            self.network.expect(pool.task, wanted.tolist(), exclusive=pool.loss == "classes")
+            for task in dict.fromkeys(block.task for block in pool.blocks):
+                wanted = np.mean([frequencies(block, pool.view.head) for block in pool.blocks if block.task == task], axis=0)
+                self.network.expect(task, wanted.tolist(), exclusive=pool.loss == "classes")
         self.network.eye.retina.fit(samples)
 
     def _learn(self) -> str:
@@ -224,7 +224,7 @@ class _Run:
             if self.state.step < task.from_step:
                 continue
             block, rows = batch_at(pool, config.seed, self.state.step - task.from_step, task.batch)
-            loss, right = loss_of(logits_of(self.network, pool.task, frames, block.frames[rows], self.device), block, rows, pool.loss)
+            loss, right = loss_of(logits_of(self.network, block.task, frames, block.frames[rows], self.device), block, rows, pool.loss)
             if not torch.isfinite(loss):
                 raise SpanLabError(f"the loss of {pool.paradigm.name} is not finite at step {self.state.step}; lower rate.peak in the config")
             (loss * task.weight).backward()

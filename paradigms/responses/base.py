@@ -74,16 +74,16 @@ class ResponseKind(Component):
         """The reply that a perfect writer would give; ``parse`` reads it back."""
         raise NotImplementedError
 
-    def from_logits(self, logits: np.ndarray, offset: int = 0, all_classes: bool = False) -> Answer | None:
+    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
         """The answer that a network's outputs (its whole head) stand for.
 
-        ``offset`` is the first class that belongs to this question. With ``all_classes`` the whole head is read out, and a class that belongs to no
-        allowed answer gives None (an invalid answer).
+        ``classes`` says which class each allowed answer is, in the order of the answers (0, 1, ... when not given). With ``all_classes`` the whole head is
+        read out, and a class that belongs to no allowed answer gives None (an invalid answer).
         """
         raise NotImplementedError
 
     def target(self, answer: Answer) -> int | tuple[int, ...]:
-        """The class (or classes, for a multi-hot head) that a network is trained towards, before the offset."""
+        """The number of the answer among the allowed ones; several numbers for an answer with several values."""
         raise NotImplementedError
 
     def guess(self, random: np.random.RandomState) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -66,8 +67,8 @@ class Cells(ResponseKind):
         assert isinstance(answer, tuple)
         return "; ".join(f"{cell // self.grid + 1},{cell % self.grid + 1}" for cell in answer)
 
-    def from_logits(self, logits: np.ndarray, offset: int = 0, all_classes: bool = False) -> Answer | None:
-        own = logits[offset : offset + self.grid**2]
+    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
+        own = logits[: self.grid**2] if classes is None else logits[list(classes)]
         return tuple(int(cell) for cell in np.argsort(-own, kind="stable")[: self.take])
 
     def target(self, answer: Answer) -> int | tuple[int, ...]:

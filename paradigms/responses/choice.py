@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -136,13 +137,14 @@ class Choice(ResponseKind):
     def write(self, answer: Answer) -> str:
         return self.labels[self.values.index(answer)]  # type: ignore[arg-type]
 
-    def from_logits(self, logits: np.ndarray, offset: int = 0, all_classes: bool = False) -> Answer | None:
+    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
+        own = list(range(self.count) if classes is None else classes)
         if len(logits) == 1 and self.count == 2:
-            return self.values[int(logits[0] > 0)]
+            return self.values[own.index(int(logits[0] > 0))]
         if all_classes:
-            chosen = int(np.argmax(logits)) - offset
-            return self.values[chosen] if 0 <= chosen < self.count else None
-        return self.values[int(np.argmax(logits[offset : offset + self.count]))]
+            chosen = int(np.argmax(logits))
+            return self.values[own.index(chosen)] if chosen in own else None
+        return self.values[int(np.argmax(logits[own]))]
 
     def target(self, answer: Answer) -> int | tuple[int, ...]:
         return self.values.index(answer)  # type: ignore[arg-type]
