@@ -6,7 +6,7 @@ That it is always right proves that the words suffice. It knows the wording of t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from spanlab.agents.chat.conversation import Message
 
@@ -22,29 +22,30 @@ def solve(messages: Sequence[Message]) -> str:
     """
     displays = [display for message in messages if message["role"] == "user" for display in message["content"].split("\n\n")]
     answered = sum(message["role"] == "assistant" for message in messages)
-    if any(display.startswith("Nine positions") for display in displays):
-        return _serial_recall(displays, answered)
-    if any(display.startswith("Squares") for display in displays):
-        return _free_recall(displays)
-    if any("Each box is a 3 x 3 grid" in display for display in displays):
-        return _updating(displays)
+    for wording, reader in READERS:
+        if any(re.match(wording, display) for display in displays):
+            return reader(displays, answered)
     raise AssertionError(f"no display that the reader knows in: {displays}")
+
+
+def _patterns(displays: Sequence[str]) -> list[str]:
+    """The rows of every display of a single grid, in order."""
+    return [display.split("\n", 1)[1].strip() for display in displays if re.match(r"A \d+ x \d+ grid, row by row", display)]
 
 
 def _serial_recall(displays: Sequence[str], answered: int) -> str:
     """Where the pattern is that was presented in the place of the list that is asked about: as many as were answered before it."""
-    patterns = [display.split("\n", 1)[1] for display in displays if re.match(r"A \d+ x \d+ grid, row by row", display)]
     array = next(display for display in reversed(displays) if display.startswith("Nine positions"))
     places = dict(re.findall(r"^Position (\d):\n((?:[#.]+\n?)+)", array, re.MULTILINE))
-    return next(place for place, pattern in places.items() if pattern.strip() == patterns[answered].strip())
+    return next(place for place, pattern in places.items() if pattern.strip() == _patterns(displays)[answered])
 
 
-def _free_recall(displays: Sequence[str]) -> str:
+def _free_recall(displays: Sequence[str], answered: int) -> str:
     """Every cell that was red."""
     return "; ".join(dict.fromkeys(cell for display in displays for cell in re.findall(r"\d+,\d+", "".join(re.findall(r"^Red: (.*)$", display, re.MULTILINE)))))
 
 
-def _updating(displays: Sequence[str]) -> str:
+def _updating(displays: Sequence[str], answered: int) -> str:
     """Where the marker of the red box is after all arrows."""
     cells: dict[str, int] = {}
     probed = ""
@@ -57,3 +58,38 @@ def _updating(displays: Sequence[str]) -> str:
             elif says == "red":
                 probed = box  # the last one that was red is the one that is asked about
     return str(cells[probed])
+
+
+def _recognition(displays: Sequence[str], answered: int) -> str:
+    """The side of the pattern that was among those presented."""
+    pair = next(display for display in reversed(displays) if display.startswith("Two "))
+    sides = re.findall(r"^(Left|Right):\n((?:[#.]+\n?)+)", pair, re.MULTILINE)
+    (side,) = (side for side, pattern in sides if pattern.strip() in _patterns(displays))
+    return side.lower()
+
+
+def _symmetry(displays: Sequence[str], answered: int) -> str:
+    """Whether all filled cells together look the same in a mirror."""
+    overlaid = ["".join("#" if "#" in cells else "." for cells in zip(*rows, strict=True)) for rows in zip(*map(str.split, _patterns(displays)), strict=True)]
+    return "symmetric" if all(row == row[::-1] for row in overlaid) else "asymmetric"
+
+
+def _integration(displays: Sequence[str], answered: int) -> str:
+    """Whether the lines in the red frame are those of all parts together."""
+    parts: set[str] = set()
+    probe: set[str] = set()
+    for display in displays:
+        if lines := re.search(r"^Lines: (.*)$", display, re.MULTILINE):
+            (probe if "in a red frame" in display else parts).update(lines[1].split("; "))
+    return "same" if parts == probe else "different"
+
+
+#: how a display begins that only one kind of task has, and the reader of that task; the first that fits
+READERS: tuple[tuple[str, Callable[[Sequence[str], int], str]], ...] = (
+    (r"Nine positions", _serial_recall),
+    (r"Squares", _free_recall),
+    (r"(?s).*Each box is a 3 x 3 grid", _updating),
+    (r"Two \d+ x \d+ grids side by side", _recognition),
+    (r"A figure of \w+ lines", _integration),
+    (r"A 10 x 10 grid", _symmetry),
+)
