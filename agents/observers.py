@@ -70,6 +70,10 @@ class LimitedCapacity:
     the list is ``primacy`` times as likely to stay (recency and primacy). Every question that is asked lets each remembered item go with probability
     ``decay``. What is not remembered is guessed.
 
+    A question is about the item at its serial position, where the trial records one, else about one of the items, each equally likely and none twice.
+    Where more is asked than there are items (memory is updated all along), each question finds its item with the probability of one that came ``set_size``
+    questions before. A question for which nothing need be held (``set_size`` 0) is answered correctly, and takes nothing from the others.
+
     Parameters
     ----------
     places : size of the buffer
@@ -95,22 +99,32 @@ class _Buffer:
     def __init__(self, observer: LimitedCapacity, random: np.random.RandomState) -> None:
         self._observer, self._random = observer, random
         self._kept: set[int] | None = None
+        self._order: list[int] = []
         self._asked = 0
 
     def choose(self, percept: Percept, truth: Truth) -> Answer | None:
         if percept.ask is None or truth.answer is None:
             return None
         several = isinstance(truth.answer, tuple)
-        size = len(truth.answer) if isinstance(truth.answer, tuple) else int(truth.levels.get("set_size") or 1)
+        size = len(truth.answer) if isinstance(truth.answer, tuple) else _set_size(truth)
+        if size == 0:
+            return truth.answer
         if self._kept is None:
             self._kept = self._fill(size)
+            self._order = [int(item) + 1 for item in self._random.permutation(size)]
         elif not several:
             self._kept = {item for item in sorted(self._kept) if self._random.random_sample() >= self._observer.decay}
         self._asked += 1
         if isinstance(truth.answer, tuple):
             return self._recall(percept, truth.answer)
-        item = int(truth.record.get("serial_position") or self._asked)
-        return truth.answer if item in self._kept else percept.ask.kind.guess(self._random)
+        return truth.answer if self._remembers(truth, size) else percept.ask.kind.guess(self._random)
+
+    def _remembers(self, truth: Truth, size: int) -> bool:
+        assert self._kept is not None
+        if self._asked > size:
+            lasting = min(1.0, self._observer.places / size) * (1 - self._observer.decay) ** size
+            return self._random.random_sample() < lasting
+        return (truth.record.get("serial_position") or self._order[self._asked - 1]) in self._kept
 
     def _fill(self, size: int) -> set[int]:
         """The items that survive presentation, numbered from 1."""
@@ -133,6 +147,12 @@ class _Buffer:
             assert isinstance(guess, tuple)
             guesses += [cell for cell in guess if cell not in known and cell not in guesses]
         return tuple([*known, *guesses][: len(presented)])
+
+
+def _set_size(truth: Truth) -> int:
+    """How many items must be held for this question; 1 when the paradigm does not say."""
+    size = truth.record.get("set_size", truth.levels.get("set_size"))
+    return 1 if size is None else int(size)
 
 
 def make_observer(name: str) -> Observer:

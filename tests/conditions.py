@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from spanlab.paradigms import Paradigm
+from spanlab.paradigms import Paradigm, compile_trial
 
 
 def some_conditions(paradigm: Paradigm, most: int = 12) -> list[dict[str, Any]]:
@@ -23,3 +24,10 @@ def some_conditions(paradigm: Paradigm, most: int = 12) -> list[dict[str, Any]]:
             chosen.append(combination)
             seen |= levels
     return chosen + [combination for combination in order if combination not in chosen][: max(0, most - len(chosen))]
+
+
+def trials_for(paradigm: Paradigm, questions: int) -> int:
+    """How many trials have about so many questions."""
+    conditions = some_conditions(paradigm)
+    asks = sum(compile_trial(paradigm, levels, 1).asks for levels in conditions) / len(conditions)
+    return math.ceil(questions / asks)
