@@ -83,7 +83,8 @@ class Mind(Protocol):
 class Agent(Protocol):
     """Somebody who can take trials.
 
-    Class attributes: ``kind`` (participant, simulated, chat, network, chance, ideal, capacity, recorded); ``oracle``: whether its minds are handed the truth.
+    Class attributes: ``kind`` (participant, simulated, chat, network, chance, ideal, capacity, recorded, published); ``oracle``: whether its minds are
+    handed the truth.
     Optional abilities, looked up by the runner:
 
     * ``mind.prepare(displays)``: every display that may come, before the first step (a window uploads them);

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-#: Kind of published human data in curve tables.
-PUBLISHED = "published"
+#: Kind of published human data in curve tables; sessions of the kind ``published`` hold what a model answered in published results, trial by trial.
+GROUP_MEANS = "group means"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,11 @@ _KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[int, int], float
     "capacity": (("#b07c00", "#d9a62b"), ("#f0c04a", "#c2922a"), _DASHED, 1.6, "triangle-right", 44),
     "simulated": (("#b5488c", "#d68fb8"), ("#ec97c8", "#bf6d9b"), _DASHED, 2.0, "triangle-left", 48),
     "recorded": (("#6b705c", "#969b87"), ("#b7bca5", "#8d927d"), _SOLID, 1.8, "stroke", 60),
+    "published": (("#3d6b00", "#79a63c", "#284600"), ("#a5d65f", "#cdeba3", "#7eae3a"), _SOLID, 1.8, "wedge", 60),
     "chat": (("#00805c", "#3fae8c", "#00543d"), ("#37e0b0", "#98ecd3", "#17a97f"), _SOLID, 2.0, "triangle-up", 52),
     "scripted": (("#00805c", "#3fae8c", "#00543d"), ("#37e0b0", "#98ecd3", "#17a97f"), _DOTTED, 1.8, "triangle-up", 52),
     "network": (("#0069b0", "#4d9fd6", "#00406b"), ("#5cb3f0", "#a3d5f8", "#2e86c4"), _SOLID, 2.0, "square", 42),
-    PUBLISHED: (("#2b2b2b", "#6a6a6a"), ("#f2f2f2", "#bdbdbd"), _SOLID, 1.4, "diamond", 56),
+    GROUP_MEANS: (("#2b2b2b", "#6a6a6a"), ("#f2f2f2", "#bdbdbd"), _SOLID, 1.4, "diamond", 56),
     "participant": (("#c84a00", "#e58a4f"), ("#ff8c42", "#ffb98a"), _SOLID, 3.2, "circle", 66),
 }
 _FAINT = ("chance", "ideal", "capacity", "simulated")
@@ -85,7 +86,7 @@ def looks(agents: Iterable[tuple[str, str]]) -> list[Look]:
                 width,
                 shapes[again % len(shapes)],
                 size,
-                kind == PUBLISHED,
+                kind == GROUP_MEANS,
                 kind in _FAINT,
             )
         )

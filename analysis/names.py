@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .gather import SessionFacts
-from .look import PUBLISHED
 from .table import plural
 
 if TYPE_CHECKING:
@@ -102,8 +101,3 @@ def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
             shared = len(trials & largest)
             parts.append(f"{listed(agents)} took {count}, {'none' if not shared else 'all' if shared == len(trials) else shared} of them among those")
     return False, "Not everybody took the same trials: " + "; ".join(parts) + "."
-
-
-def is_published(kind: str) -> bool:
-    """Whether a curve is from the literature rather than from sessions."""
-    return kind == PUBLISHED

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..human_data import published
 from .curves import CURVE_COLUMNS
-from .look import PUBLISHED
+from .look import GROUP_MEANS
 from .table import WHO
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def published_curve(paradigm: str, by: Sequence[str]) -> pd.DataFrame:
         note = "group mean, digitised from a printed figure"
         if len(cell) > 1:
             note += f"; average of {len(cell)} printed points"
-        who = {"paradigm": paradigm, "agent_kind": PUBLISHED, "agent": f"{key[0]} (people)", "oracle": False}
+        who = {"paradigm": paradigm, "agent_kind": GROUP_MEANS, "agent": f"{key[0]} (people)", "oracle": False}
         rows.append(who | dict(zip(by, key[1:], strict=True)) | {"unit": "", "mean": cell["accuracy"].mean(), "interval": "none", "note": note})
     table = pd.DataFrame(rows, columns=columns)
     whole = {name: "Int64" for name in (*by, "n_units", "n_trials", "n_items", "n_omitted", "n_invalid") if name in columns}

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import SpanLabError
 from .figures import page_theme, vegalite_version
 from .gather import Gathered, gather
-from .look import PUBLISHED, looks
+from .look import GROUP_MEANS, looks
 from .names import name_agents
 from .published import sources
 from .resampling import RESAMPLES
@@ -75,7 +75,7 @@ def _page(gathered: Gathered, scored: Scored, out: Path, command: str) -> str:
     human = {name: next((facts.human for facts in gathered.sessions if facts.paradigm == name and facts.human), name) for name in names}
     curves = {name: curve_tables(scored, name, human[name]) for name in names}
     met = scored.items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
-    printed = [(agent, PUBLISHED) for one in curves.values() for agent in one["published"]]
+    printed = [(agent, GROUP_MEANS) for one in curves.values() for agent in one["published"]]
     styles = looks([*met, *printed])
     number = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}
     parts, specs = [], {}

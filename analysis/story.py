@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .gather import Gathered, SessionFacts, Timing
+from .look import GROUP_MEANS
 from .names import listed, same_trials, title_of
 from .resampling import FEW
 from .table import Scored, plural
@@ -25,11 +26,12 @@ KINDS = {
     "ideal": "simulated, knows the answers",
     "capacity": "simulated, knows the answers",
     "recorded": "replay of a recorded session",
-    "published": "published group means",
+    "published": "model, published answers",
+    GROUP_MEANS: "published group means",
 }
 _ORACLES = ("ideal", "capacity", "simulated")
 _YARDSTICKS = ("ideal", "capacity", "chance")
-_ORDER = ("participant", "network", "chat", "scripted", "recorded", "simulated", "capacity", "ideal", "chance")
+_ORDER = ("participant", "network", "chat", "scripted", "published", "recorded", "simulated", "capacity", "ideal", "chance")
 
 #: What a blind but clever guesser reaches, where that is more than the chance line.
 CLEVER_GUESSING = {
@@ -143,10 +145,10 @@ def like_for_like(
     for facts in sessions:
         if facts.paradigm == paradigm and facts.pilot and facts.name in set(items["session"]):
             notes.append(Note(f"Session {facts.name} is a pilot.", warning=True))
-    few = cells[(cells["n_units"] < FEW) & (cells["agent_kind"] != "published")]
+    few = cells[(cells["n_units"] < FEW) & (cells["agent_kind"] != GROUP_MEANS)]
     if len(few):
         everybody = sorted(few["agent"].unique())
-        answering = cells.loc[cells["agent_kind"] != "published", "agent"].nunique()
+        answering = cells.loc[cells["agent_kind"] != GROUP_MEANS, "agent"].nunique()
         who = "Some cells" if len(everybody) == answering else f"Some cells of {listed(everybody)}"
         notes.append(Note(f"{who} hold only {_span(few)}: read single points with care.", warning=True))
     unplaced = int(items["serial_position"].isna().sum())
@@ -186,7 +188,8 @@ def opening(gathered: Gathered, scored: Scored, names: Sequence[str]) -> tuple[s
     alone = len(agents) == 1
     title = f"{agents['agent'].iloc[0]}" if alone else f"{who}, the same trials" if all(verdicts) else f"{who}, side by side"
     words = [
-        f"{agent} ({KINDS.get(kind, kind)})" if kind in ("network", "chat", "recorded") else agent for agent, kind in agents.itertuples(index=False, name=None)
+        f"{agent} ({KINDS.get(kind, kind)})" if kind in ("network", "chat", "published", "recorded") else agent
+        for agent, kind in agents.itertuples(index=False, name=None)
     ]
     lead = f"{listed(words)} took {listed([title_of(name, gathered.sessions) for name in names])}."
     if len(names) == 1 and all(verdicts) and not alone:

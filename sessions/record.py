@@ -50,7 +50,7 @@ class Column:
 COLUMNS: tuple[Column, ...] = (
     Column("session", "string", "name of the session, unique within a data folder"),
     Column("participant", "string", "identifier of the person; empty for machines"),
-    Column("agent_kind", "string", "participant, simulated, chat, network, chance, ideal, capacity or recorded"),
+    Column("agent_kind", "string", "participant, simulated, chat, network, chance, ideal, capacity, recorded or published"),
     Column("agent", "string", "the agent as it was named, such as network:laptop"),
     Column("agent_settings_hash", "string", "hash of everything that shaped the agent's answers"),
     Column("oracle", "boolean", "whether the agent was handed the truth (a simulated observer)"),
