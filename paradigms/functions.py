@@ -46,6 +46,11 @@ def _without(values: list[Any], *unwanted: Any) -> list[Any]:
     return [value for value in values if value not in unwanted]
 
 
+def _distinct(values: list[Any]) -> list[Any]:
+    spend(weigh(_listed(values, "distinct")) ** 2)
+    return [value for n, value in enumerate(values) if value not in values[:n]]
+
+
 def _flatten(values: list[Any]) -> list[Any]:
     return [one for value in _listed(values, "flatten") for one in (value if isinstance(value, list) else [value])]
 
@@ -112,6 +117,7 @@ def _sorted(values: list[Any]) -> list[Any]:
 #: What an expression may call.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": _abs,
+    "distinct": _distinct,
     "flatten": _flatten,
     "len": _len,
     "max": _ordering(max),

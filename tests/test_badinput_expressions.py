@@ -152,6 +152,7 @@ ESCAPES = [
     "sorted([1, 'x'])",
     "without()",
     "flatten(a)",
+    "distinct(a)",
     "abs(c)",
     "round(c)",
     "str(b)",

@@ -178,6 +178,7 @@ def test_loops_over_nothing_make_no_steps(tmp_path: Path) -> None:
         ("=zip([1, 2], ['a', 'b'])[1][1]", "b"),
         ("=len(without([1, 2, 3, 2], 2, 3))", 1),
         ("=sum(flatten([[1, 2], 3, [4]]))", 10),
+        ("=len(distinct([3, 1, 3, 'a', 1])) + distinct([5, 7, 5])[1]", 10),
         ("=len(range(2, 20, 5))", 4),
         ("={'a': 5}['a'] + {'b': 6}.b", 11),
         ("=items[1].symbol == items[1]['symbol']", True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -10,8 +11,9 @@ from pydantic import Field
 from ...stimuli import CANVAS
 from .base import SAMPLERS, Sampler
 
+Feature = Literal["colour", "orientation", "size", "gap"]
 #: What can change in a bar.
-FEATURES = ("colour", "orientation", "size", "gap")
+FEATURES: tuple[Feature, ...] = ("colour", "orientation", "size", "gap")
 _COLOURS = ("red", "green")
 #: Distance between the ends of a small and of a large bar: both are inclusive, so they cover 10 and 16 units.
 _SMALL, _LARGE = 9, 15
@@ -44,7 +46,7 @@ class ChangeArrays(Sampler):
 
     name: ClassVar[str] = "change_arrays"
     bars: Annotated[int, Field(ge=1, le=12)] = Field(description="how many bars")
-    feature: Literal["colour", "orientation", "size", "gap", "conjunction"] = Field(description="what may change; conjunction: any of the four")
+    feature: Feature | Literal["conjunction"] = Field(description="what may change; conjunction: any of the four")
     matched: bool = Field(True, description="whether changed bars are like unchanged ones in every way; false: as in the benchmark")
 
     def draw(self, random: np.random.RandomState) -> dict[str, Any]:
@@ -62,7 +64,7 @@ class ChangeArrays(Sampler):
             raise ValueError(f"the answer is {value['answer']}, but {changed} of {self.bars} bars changed")
 
 
-def _matched(count: int, target: int, feature: str, random: np.random.RandomState) -> tuple[list[_Bar], list[_Bar]]:
+def _matched(count: int, target: int, feature: Feature, random: np.random.RandomState) -> tuple[list[_Bar], list[_Bar]]:
     """Arrays in which a change leaves no trace."""
     coins = [dict(zip(FEATURES, map(int, row), strict=True)) for row in random.randint(2, size=(count, len(FEATURES)))]
     places = _places(count, random)
@@ -101,7 +103,7 @@ def _bar(place: tuple[int, int], colour: int, orientation: int, size: int, gap: 
     return {"at": ends(length // 2 + 1, length // 2), "colour": _COLOURS[colour], "gap": ends(2, 1) if gap else None}
 
 
-def _as_published(count: int, target: int, feature: str, random: np.random.RandomState) -> tuple[list[_Bar], list[_Bar]]:
+def _as_published(count: int, target: int, feature: Feature, random: np.random.RandomState) -> tuple[list[_Bar], list[_Bar]]:
     """Arrays as the benchmark draws them."""
     memory = None
     while memory is None:
@@ -170,4 +172,4 @@ def _broken_or_mended(bar: _Bar) -> _Bar:
 
 
 #: How a bar of the benchmark changes.
-_CHANGES = {"colour": _recoloured, "orientation": _rotated, "size": _resized, "gap": _broken_or_mended}
+_CHANGES: dict[Feature, Callable[[_Bar], _Bar]] = {"colour": _recoloured, "orientation": _rotated, "size": _resized, "gap": _broken_or_mended}

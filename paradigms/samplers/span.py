@@ -86,7 +86,7 @@ class SpanItems(Sampler):
             right = options[item["slot"]]
             if self.storage == "spatial":
                 if memory not in MOVEMENTS or sorted(options) != sorted(STEPS):
-                    raise ValueError(f"item {n}: expected a straight movement over three cells, and the eight directions; found {show(memory)}, {show(options)}")
+                    raise ValueError(f"item {n}: expected a straight movement over three cells and the eight directions; found {show(memory)}, {show(options)}")
                 if right != direction_of(memory):
                     raise ValueError(f"item {n}: {show(memory)} is a movement {direction_of(memory)}, but the slot holds {right}")
             elif sorted(right) != sorted(memory):
@@ -96,7 +96,7 @@ class SpanItems(Sampler):
 def _varied(random: np.random.RandomState) -> _Item:
     """A pattern and seven variations of it, drawn one by one."""
     (memory,) = MatrixPatterns(count=1, grid=_GRID, filled=_FILLED).draw(random)
-    distractors = PatternDistractors(of=[memory] * (_OPTIONS - 1), difference=_DIFFERENCE, grid=_GRID).draw(random)
+    distractors = PatternDistractors(of=[memory] * (_OPTIONS - 1), difference=_DIFFERENCE, grid=_GRID, unlike=[], distinct=False).draw(random)
     slot = int(random.randint(_OPTIONS))
     return {"memory": memory, "options": [*distractors[:slot], memory, *distractors[slot:]], "slot": slot}
 
@@ -105,8 +105,8 @@ def _equidistant(random: np.random.RandomState) -> _Item:
     """Eight patterns, each of which differs from each other in six cells; one of them is the item.
 
     The sets {1, 3, 4, 5, 9} + n modulo 11 (the squares modulo 11 and their translations) share two members, whichever two are taken, so they differ in six.
-    Eight of them, with three cells that are filled in all and two that are white in all, on sixteen cells in random order: every pattern is equally likely to be
-    the item, and so is each of its variations to be a given distractor.
+    Eight of them, with three cells that are filled in all and two that are white in all, on sixteen cells in random order: every pattern is equally likely to
+    be the item, and so is each of its variations to be a given distractor.
     """
     cells = ints(random.permutation(_GRID**2))
     sets = ints(random.permutation(11)[:_OPTIONS])
@@ -117,9 +117,11 @@ def _equidistant(random: np.random.RandomState) -> _Item:
 
 @SAMPLERS.register
 class SpanDistractors(Sampler):
-    """Decisions that interrupt storage (WorM, complex span): is a colour red or blue, is a figure symmetric? Each has ``answer``, a fair coin, and what is
-    shown: ``colour`` (one of seven shades), or ``cells`` (of a figure of spatial coordination: 20 of 10 x 10 cells, 4 of them without a mirror image when it is
-    asymmetric)."""
+    """Decisions that interrupt storage (WorM, complex span): is a colour red or blue, is a figure symmetric?
+
+    Each has ``answer``, a fair coin, and what is shown: ``colour`` (one of seven shades), or ``cells`` (a figure of spatial coordination: 20 of 10 x 10 cells,
+    4 of them without a mirror image when it is asymmetric).
+    """
 
     name: ClassVar[str] = "span_distractors"
     domain: Literal["spatial", "visual"] = Field(description="spatial: symmetry of figures; visual: colours")
@@ -128,7 +130,7 @@ class SpanDistractors(Sampler):
 
     @property
     def _figures(self) -> CoordinationFigure:
-        return CoordinationFigure(count=20, offsets=[4], repeats=self.repeats)
+        return CoordinationFigure(count=20, offsets=[4], grid=10, repeats=self.repeats)
 
     def draw(self, random: np.random.RandomState) -> list[dict[str, Any]]:
         if self.domain == "spatial":

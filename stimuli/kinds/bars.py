@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from ..parameters import ColourName, colour_words, rgb
-from ..scene import COLOURS, Line, Primitive
+from ..scene import CANVAS, COLOURS, Line, Primitive
 from ..stimulus import STIMULI, Stimulus
 
 
@@ -40,9 +40,12 @@ class Bar(BaseModel):
         x0, y0, x1, y1 = (float(int(v)) for v in value)
         if (x0 != x1) + (y0 != y1) != 1:
             raise ValueError(f"bars are horizontal or vertical; found ends {list(value)}")
-        if not all(0 <= v <= 95 for v in (x0, y0, x1, y1)):
+        left, top, right, bottom = min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+        # The benchmark's longest bars end one unit beyond the canvas and are cut off there.
+        right, bottom = right - (left < CANVAS == right), bottom - (top < CANVAS == bottom)
+        if not (0 <= left <= right < CANVAS and 0 <= top <= bottom < CANVAS) or (left, top) == (right, bottom):
             raise ValueError(f"the bar lies outside the 96 x 96 canvas; found ends {list(value)}")
-        return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+        return left, top, right, bottom
 
     @model_validator(mode="after")
     def _gap_inside(self) -> Self:
