@@ -136,7 +136,7 @@ def read_session(folder: str | Path) -> dict[str, Any]:
 
 
 def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
-    """Session folders among ``paths`` and, for data folders, directly or two levels below them; sorted, each once.
+    """Session folders among ``paths`` and, for data folders, directly or two levels below them; sorted, each once. Hidden folders are passed by.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
         inside = (
             [path]
             if (path / "session.json").exists()
-            else sorted({file.parent for pattern in ("*/session.json", "*/*/session.json") for file in path.glob(pattern)})
+            else sorted({file.parent for pattern in ("[!.]*/session.json", "[!.]*/[!.]*/session.json") for file in path.glob(pattern)})
         )
         if not inside:
             raise SpanLabError(f"{path}: there is no session here (a session is a folder with a session.json)")

@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -84,8 +84,21 @@ def settings_of(agent: Agent) -> dict[str, Any]:
     return dict(getattr(agent, "settings", dict)())
 
 
-def begin(data: Path, paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request, now: Callable[[], str] = utc_now) -> Session:
+def begin(
+    data: Path,
+    paradigm: Paradigm,
+    agent: Agent,
+    plan: Sequence[PlannedTrial],
+    request: Request,
+    now: Callable[[], str] = utc_now,
+    taken: Collection[str] = (),
+) -> Session:
     """Make the folder of a new session, never one that exists.
+
+    Parameters
+    ----------
+    data : folder for sessions
+    taken : names that it must not have, though no such folder is in ``data``
 
     Raises
     ------
@@ -97,9 +110,7 @@ def begin(data: Path, paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTr
     if not plan:
         raise SpanLabError("no trials to run")
     _try_out(paradigm, agent, plan, request)
-    who = request.participant or agent.name
-    stem = f"{paradigm.name}-{_slug(who)}-s{request.seed}"
-    folder = _new_folder(data, stem)
+    folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
     settings = settings_of(agent)
     info = {
         "format_version": FORMAT_VERSION,
@@ -132,6 +143,11 @@ def begin(data: Path, paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTr
     }
     write_info(folder, info)
     return Session(folder, paradigm, tuple(plan), info)
+
+
+def session_stem(paradigm: str, who: str, seed: int) -> str:
+    """How the names of sessions begin."""
+    return f"{paradigm}-{_slug(who)}-s{seed}"
 
 
 def _try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> None:
@@ -221,10 +237,12 @@ def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60] or "agent"
 
 
-def _new_folder(data: Path, stem: str) -> Path:
+def _new_folder(data: Path, stem: str, taken: Collection[str]) -> Path:
     try:
         data.mkdir(parents=True, exist_ok=True)
         for name in _names(stem):
+            if name in taken:
+                continue
             try:
                 (data / name).mkdir()
             except FileExistsError:
