@@ -85,6 +85,7 @@ PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
     "letter": st.fixed_dictionaries({"symbol": st.text(letters, min_size=1, max_size=4), "colour": st.sampled_from(["black", "red"])}),
     "letter_grid": letter_grids(),
     "matrix": _grid_of("filled", st.integers(2, 10), colour=st.sampled_from(["red", "green", "#0437f2"])),
+    "noise": st.fixed_dictionaries({"seed": st.integers(0, 2**32 - 1)}),
     "pattern_array": st.sampled_from([4, 6]).flatmap(
         lambda grid: st.fixed_dictionaries(
             {"grid": st.just(grid), "cells": st.sampled_from([8, 9]).flatmap(lambda n: st.lists(st.none() | cells(grid * grid), min_size=n, max_size=n))}

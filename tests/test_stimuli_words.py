@@ -108,6 +108,10 @@ def read_switch_boxes(words: str) -> dict:
     return {"cue": "up_down"} if "above" in words else {"cue": "left_right"} if "A cue" in words else {}
 
 
+def read_noise(words: str) -> dict:
+    return {"seed": int(words.split("noise number ")[1].rstrip(")."))}
+
+
 def read_tone(words: str) -> dict:
     hertz, ms = re.findall(r"\d+", words)
     return {"frequency_hz": int(hertz), "ms": int(ms)}
