@@ -25,6 +25,7 @@ from .arguments import (
     progress_bar,
 )
 from .errors import SpanLabError
+from .exchange_cli import export_app, import_app
 
 if TYPE_CHECKING:
     from .agents.protocol import Agent
@@ -39,6 +40,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.add_typer(import_app, name="import")
+app.add_typer(export_app, name="export")
 
 DATA = Path("data")
 
@@ -268,7 +271,9 @@ def _run(session: Session, agent: Agent) -> None:
 
 @app.command()
 def replay(
-    paradigm: Annotated[str | None, typer.Argument(help="name in the library, or a YAML file; not needed with --like", metavar="[PARADIGM]")] = None,
+    paradigm: Annotated[
+        str | None, typer.Argument(help="name in the library, or a YAML file; not needed with --like or --trials-from", metavar="[PARADIGM]")
+    ] = None,
     agent: Annotated[
         list[str] | None,
         typer.Option("--agent", help="who takes the trials, such as ideal, network:laptop, chat:MODEL or recorded:SESSION; may be repeated", metavar="SPEC"),
@@ -277,6 +282,7 @@ def replay(
     seed: SeedOption = 1,
     set_: SetOption = None,
     like: Annotated[Path | None, typer.Option("--like", help="exactly the trials of this session", metavar="SESSION")] = None,
+    trials_from: Annotated[Path | None, typer.Option("--trials-from", help="the trials of this file (see spanlab import)", metavar="FILE")] = None,
     data: DataOption = DATA,
     design: DesignOption = None,
     generator: GeneratorOption = "corrected",
@@ -286,30 +292,62 @@ def replay(
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
 ) -> None:
     """A session with a machine: the same trials, step by step."""
-    from .sessions import Request, same_trials
+    from .sessions import Request
 
     if not agent:
         raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
     if chat and not any(spec.startswith("chat:") for spec in agent):
         raise SpanLabError("--chat sets something for chat agents, and there is none; add --agent chat:MODEL, or leave it out")
     if like is not None:
-        if set_ or trials is not None or design is not None:
-            raise SpanLabError("--like takes exactly the trials of that session: leave out --set, --trials and --design")
-        other = same_trials(like)
-        if paradigm is not None and paradigm != other.info["paradigm_source"] and paradigm != other.paradigm.name:
-            raise SpanLabError(f"{like} is a session of {other.paradigm.name}, not of {paradigm}")
-        loaded, plan = other.paradigm, list(other.plan)
-        request = Request(
-            seed=other.seed, generator=other.info["generator"], design=other.info["design"], pilot=pilot, like=other.name, source=other.info["paradigm_source"]
-        )
+        if set_ or trials is not None or design is not None or trials_from is not None:
+            raise SpanLabError("--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design")
+        loaded, plan, request = _like(like, paradigm, pilot)
+    elif trials_from is not None:
+        if set_ or design is not None:
+            raise SpanLabError(
+                "--trials-from takes the trials of that file as they are: leave out --set and --design (and choose some at random with --trials)"
+            )
+        loaded, plan, request = _from_file(trials_from, paradigm, seed, trials, generator, pilot)
     elif paradigm is None:
-        raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION")
+        raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION or --trials-from FILE")
     else:
         loaded, plan = _plan(paradigm, seed, set_, trials, design)
         request = Request(seed=seed, generator=parse_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
     # All of them before the first begins: a slip in the last name shows at once.
     for taker in [_machine(spec, request.seed, parse_settings(chat)) for spec in agent]:
         _run(_begin(data, loaded, taker, plan, request), taker)
+
+
+def _like(session: Path, paradigm: str | None, pilot: bool) -> tuple[Paradigm, list[PlannedTrial], Request]:
+    from .sessions import Request, same_trials
+
+    other = same_trials(session)
+    info = other.info
+    if paradigm is not None and paradigm != info["paradigm_source"] and paradigm != other.paradigm.name:
+        raise SpanLabError(f"{session} is a session of {other.paradigm.name}, not of {paradigm}")
+    extra = {key: info[key] for key in ("trials_from",) if key in info}
+    request = Request(
+        seed=other.seed, generator=info["generator"], design=info["design"], pilot=pilot, like=other.name, source=info["paradigm_source"], extra=extra
+    )
+    return other.paradigm, list(other.plan), request
+
+
+def _from_file(file: Path, paradigm: str | None, seed: int, trials: int | None, generator: str, pilot: bool) -> tuple[Paradigm, list[PlannedTrial], Request]:
+    from .paradigms.trials_file import TrialsFile, plan_given
+    from .sessions import Request
+
+    opened = TrialsFile(file, paradigm)
+    header = opened.header
+    if generator not in ("corrected", header.generator):
+        raise SpanLabError(f"the trials of {file} come from the {header.generator} generator: leave out --generator")
+    request = Request(
+        seed=seed,
+        generator=header.generator,
+        pilot=pilot,
+        source=paradigm or header.paradigm,
+        extra={"trials_from": {"file": file.name, "sha256": opened.sha256(), "source": header.source}},
+    )
+    return opened.paradigm, plan_given(opened, seed, trials), request
 
 
 @app.command()
