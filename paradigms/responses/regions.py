@@ -38,11 +38,18 @@ class Region:
     y1: float
 
 
-def grid_regions(values: Sequence[int | str], columns: int, rows: int, area: tuple[float, float, float, float]) -> tuple[Region, ...]:
-    """One region per value, row by row in a grid of ``columns`` x ``rows`` that fills ``area``."""
+def row_regions(values: Sequence[int | str | None], rows: Sequence[int], area: tuple[float, float, float, float]) -> tuple[Region, ...]:
+    """One region per value: rows of so many regions of the same size, which fill ``area``; shorter rows are centred. None leaves its place empty."""
     x0, y0, x1, y1 = area
-    width, height = (x1 - x0) / columns, (y1 - y0) / rows
+    width, height = (x1 - x0) / max(rows), (y1 - y0) / len(rows)
+    places = [(column + (max(rows) - many) / 2, row) for row, many in enumerate(rows) for column in range(many)]
     return tuple(
-        Region(value, x0 + width * (n % columns), y0 + height * (n // columns), x0 + width * (n % columns + 1), y0 + height * (n // columns + 1))
-        for n, value in enumerate(values)
+        Region(value, x0 + width * column, y0 + height * row, x0 + width * (column + 1), y0 + height * (row + 1))
+        for value, (column, row) in zip(values, places, strict=False)
+        if value is not None
     )
+
+
+def grid_regions(values: Sequence[int | str | None], columns: int, rows: int, area: tuple[float, float, float, float]) -> tuple[Region, ...]:
+    """One region per value, row by row in a grid of ``columns`` x ``rows`` that fills ``area``."""
+    return row_regions(values, [columns] * rows, area)
