@@ -15,6 +15,8 @@ from ..stimulus import STIMULI, Stimulus
 _ROOM = 88.0
 #: The smallest legible font size, in canvas units.
 _SMALLEST = 1.5
+#: Lines between the cells of a grid: lighter than what stands in them, which then shows even in small frames.
+_GRID_LINE = (170, 170, 170)
 
 
 def _drawable(text: str) -> str:
@@ -41,6 +43,9 @@ class Letter(Stimulus):
     symbol: Annotated[str, Field(min_length=1, max_length=12)] = Field(description="what is shown")
     colour: ColourName = Field("black", description="its colour")
     size: Annotated[int, Field(ge=4, le=90)] = Field(48, description="font size in canvas units; strings that are too wide are made smaller")
+    columns: Annotated[int, Field(ge=1, le=6)] | None = Field(
+        None, description="breaks a string into even rows of at most so many characters, all of the same size; one line when not given"
+    )
 
     @field_validator("symbol")
     @classmethod
@@ -52,8 +57,20 @@ class Letter(Stimulus):
     def primitives(self) -> Iterable[Primitive]:
         from ..fonts import width
 
-        size = min(self.size, _ROOM / width(self.symbol, 1.0))
-        return (Text(47.5, 47.5, self.symbol, rgb(self.colour), size),)
+        colour = rgb(self.colour)
+        if self.columns is None or len(self.symbol) == 1:
+            return (Text(47.5, 47.5, self.symbol, colour, min(self.size, _ROOM / width(self.symbol, 1.0))),)
+        rows = -(-len(self.symbol) // self.columns)
+        across = -(-len(self.symbol) // rows)
+        # The size does not depend on the string (as long as it has no more rows than columns), so that strings of a block look alike.
+        cell = _ROOM / max(self.columns, rows)
+        size = min(self.size, 0.96 * cell)
+        marks = []
+        for row in range(rows):
+            line = self.symbol[row * across : (row + 1) * across]
+            y = 47.5 + (row - (rows - 1) / 2) * cell
+            marks += [Text(47.5 + (column - (len(line) - 1) / 2) * cell, y, mark, colour, size) for column, mark in enumerate(line) if mark != " "]
+        return marks
 
     def words(self) -> str:
         return self.symbol + _in_colour(self.colour, "black")
@@ -156,14 +173,16 @@ class LetterGrid(Stimulus):
         cell = 84 // self.grid
         start = (95 - cell * self.grid) // 2
         colour = rgb(self.colour)
-        yield Rectangle(start, start, start + cell * self.grid, start + cell * self.grid, fill=COLOURS["white"], outline=COLOURS["black"])
+        end = start + cell * self.grid
+        yield Rectangle(start, start, end, end, fill=COLOURS["white"])
         for line in range(1, self.grid):
             at = start + cell * line
-            yield Line(at, start, at, start + cell * self.grid, COLOURS["black"])
-            yield Line(start, at, start + cell * self.grid, at, COLOURS["black"])
+            yield Line(at, start, at, end, _GRID_LINE)
+            yield Line(start, at, end, at, _GRID_LINE)
+        yield Rectangle(start, start, end, end, outline=COLOURS["black"])
         for index, mark in sorted(self._contents().items()):
             x, y = (start + cell * part + cell / 2 for part in (index % self.grid, index // self.grid))
-            yield Text(x, y, mark, colour, cell * 0.72)
+            yield Text(x, y, mark, colour, cell)
 
     def words(self) -> str:
         contents = self._contents()
