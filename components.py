@@ -27,6 +27,8 @@ def _as_tuple(value: Any) -> Any:
 Ints = Annotated[tuple[StrictInt, ...], BeforeValidator(_as_tuple)]
 #: A list of strings.
 Words = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+#: What is at each place: a string, or nothing.
+Places = Annotated[tuple[str | None, ...], BeforeValidator(_as_tuple)]
 
 
 class Component(BaseModel):

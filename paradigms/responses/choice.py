@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...components import Words
+from ...components import Places, Words
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
 from .regions import WHOLE_CANVAS, Area, Region, grid_regions
 
@@ -25,6 +26,9 @@ _LEGEND: dict[str, dict[str, str]] = {
         "or_digit": "Or press a key from 1 to {last}.",
         "key": "Press one of these keys: {keys}.",
         "or_key": "Or press one of these keys: {keys}.",
+        "click_word": "Click on the word.",
+        "or_place": "Or press the number of its place: 1 to {last}, row by row from the top left.",
+        "or_keypad": "Or press the number of its place: 1 to {last}, row by row from the top left (on a number pad: the key that lies where the word is).",
     },
     "de": {
         "click": "Klicken Sie auf den Platz.",
@@ -32,6 +36,10 @@ _LEGEND: dict[str, dict[str, str]] = {
         "or_digit": "Oder drücken Sie eine Taste von 1 bis {last}.",
         "key": "Drücken Sie eine dieser Tasten: {keys}.",
         "or_key": "Oder drücken Sie eine dieser Tasten: {keys}.",
+        "click_word": "Klicken Sie auf das Wort.",
+        "or_place": "Oder drücken Sie die Nummer seines Platzes: 1 bis {last}, Reihe für Reihe von links oben.",
+        "or_keypad": "Oder drücken Sie die Nummer seines Platzes: 1 bis {last}, Reihe für Reihe von links oben "
+        "(auf einem Ziffernblock: die Taste, die so liegt wie das Wort).",
     },
 }
 
@@ -40,26 +48,34 @@ _LEGEND: dict[str, dict[str, str]] = {
 class Choice(ResponseKind):
     """One answer out of several.
 
-    With ``options: 9`` the answers are positions: 0 to 8 in the record, 1 to 9 for people and models. With a list of words the answers are these words.
+    With ``options: 9`` the answers are positions: 0 to 8 in the record, 1 to 9 for people and models. With a list of words the answers are these words. With
+    words and a layout, the words are what is seen at the places, in the order of these, with null for places where nothing can be chosen.
     """
 
     name: ClassVar[str] = "choice"
 
-    options: Annotated[int, Field(ge=2, le=100)] | Words = Field(description="how many positions there are to choose from, or the list of possible answers")
+    options: Annotated[int, Field(ge=2, le=100)] | Places = Field(
+        description="how many positions there are to choose from, or the list of possible answers (with a layout, null for a place without one)"
+    )
     layout: str | None = Field(None, description="positions as a grid of columns x rows, such as 3x3: makes the canvas clickable")
     within: Area | None = Field(None, description="the clickable part of the canvas as [x0, y0, x1, y1]; the whole canvas when not given")
     keys: Words | None = Field(None, description="one key per option, as PsychoPy names them; digits in reading order (or the words' own keys) when not given")
 
     @model_validator(mode="after")
     def _consistent(self) -> Choice:
-        if isinstance(self.options, tuple) and (len(self.options) < 2 or len(set(self.options)) != len(self.options)):
-            raise ValueError("options must be at least two different words")
+        if isinstance(self.options, tuple):
+            if self.count < 2 or len(set(self.values)) != self.count:
+                raise ValueError("options must be at least two different words")
+            if self.layout is None and None in self.options:
+                raise ValueError("an option may be null only where there is a layout: as a place where nothing can be chosen")
         if self.layout is not None:
             match = _LAYOUT.match(self.layout)
-            if match is None or int(match[1]) * int(match[2]) < self.count:
-                raise ValueError(f"layout must be columns x rows with room for {self.count} options, such as 3x3; found '{self.layout}'")
+            if match is None or int(match[1]) * int(match[2]) < len(self._places):
+                raise ValueError(f"layout must be columns x rows with room for {len(self._places)} options, such as 3x3; found '{self.layout}'")
         if self.within is not None and self.layout is None:
             raise ValueError("within needs a layout")
+        if self.keys is not None and self._seen:
+            raise ValueError("keys cannot be chosen for words at places: digits are the numbers of the places")
         if self.keys is not None and (len(self.keys) != self.count or len(set(self.keys)) != self.count):
             raise ValueError(f"keys must name {self.count} different keys, one per option; found {len(self.keys)}")
         return self
@@ -67,12 +83,22 @@ class Choice(ResponseKind):
     @property
     def count(self) -> int:
         """The number of options."""
-        return self.options if isinstance(self.options, int) else len(self.options)
+        return len(self.values)
 
     @property
     def values(self) -> tuple[int | str, ...]:
         """The answers, as recorded."""
+        return tuple(value for value in self._places if value is not None)
+
+    @property
+    def _places(self) -> tuple[int | str | None, ...]:
+        """What is chosen at each place."""
         return tuple(range(self.options)) if isinstance(self.options, int) else self.options
+
+    @property
+    def _seen(self) -> bool:
+        """Whether the options are words that are seen at their places."""
+        return isinstance(self.options, tuple) and self.layout is not None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -88,11 +114,16 @@ class Choice(ResponseKind):
         return "Answer with one of: " + ", ".join(self.labels) + "."
 
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
+        # Words that are seen differ from trial to trial, and are not to be known before: these texts do not name them.
         if reader == "words":
             if not isinstance(self.options, int):
-                return self.question()
+                return "Answer with one of the words that are shown." if self._seen else self.question()
             return self.question() + (" Positions are numbered row by row, starting at the top left." if self.layout else "")
         texts = _LEGEND.get(language, _LEGEND["en"])
+        if self._seen:
+            last = len(self._places)
+            number = [texts["or_keypad" if self.layout == "3x3" else "or_place"].format(last=last)] if last <= 9 else []
+            return " ".join([texts["click_word"], *number])
         parts = [texts["click"]] if self.layout is not None else []
         keys = self._main_keys()
         if keys:
@@ -106,33 +137,41 @@ class Choice(ResponseKind):
             return self.keys
         if isinstance(self.options, int):
             return tuple(str(n + 1) for n in range(self.options)) if self.options <= 9 else ()
-        if all(len(word) == 1 for word in self.options):
-            return tuple({"-": "minus", "+": "plus", " ": "space"}.get(word, word) for word in self.options)
-        return tuple(str(n + 1) for n in range(self.count)) if self.count <= 9 else ()
+        if not self._seen and all(len(word) == 1 for word in self.labels):
+            return tuple({"-": "minus", "+": "plus", " ": "space"}.get(word, word) for word in self.labels)
+        return tuple(str(n + 1) for n, word in enumerate(self.options) if word is not None) if len(self.options) <= 9 else ()
 
     def surface(self) -> Surface:
         keys = list(zip(self._main_keys(), self.values, strict=False))
-        if self.keys is None and isinstance(self.options, int):
-            keypad = _KEYPAD_3X3 if self.layout == "3x3" else tuple(f"num_{n + 1}" for n in range(min(self.count, 9)))
-            keys += list(zip(keypad, self.values, strict=False))
+        if self.keys is None and (isinstance(self.options, int) or (self._seen and len(self.options) <= 9)):
+            keypad = _KEYPAD_3X3 if self.layout == "3x3" else tuple(f"num_{n + 1}" for n in range(min(len(self._places), 9)))
+            keys += [(key, value) for key, value in zip(keypad, self._places, strict=False) if value is not None]
         return Surface(keys=tuple(keys), regions=self._regions())
 
     def _regions(self) -> tuple[Region, ...]:
         match = _LAYOUT.match(self.layout or "")
-        return grid_regions(self.values, int(match[1]), int(match[2]), self.within or WHOLE_CANVAS) if match is not None else ()
+        if match is None:
+            return ()
+        regions = grid_regions(range(len(self._places)), int(match[1]), int(match[2]), self.within or WHOLE_CANVAS)
+        return tuple(replace(region, value=value) for region, value in zip(regions, self._places, strict=True) if value is not None)
 
     def parse(self, text: str) -> Answer | None:
         """Read an answer: the bare label, or the only label in a longer reply."""
         stripped = text.strip().strip("'\"`*.()[] ").strip() or text.strip()
-        if stripped in self.labels:
-            return self.values[self.labels.index(stripped)]
+        if (number := self._number(stripped)) is not None:
+            return self.values[number]
         # Within a longer reply a single letter or sign means nothing ("a match", "m - maybe"): only numbers and words of some length are looked for.
         tokens = re.findall(r"\d+|[^\W\d_]{2,}", text)
-        found = {token for token in tokens if token in self.labels}
+        found = {number for token in tokens if (number := self._number(token)) is not None}
         numbers = {token for token in tokens if token.isdigit()}
         if len(found) == 1 and (not isinstance(self.options, int) or len(numbers) == 1):
-            return self.values[self.labels.index(found.pop())]
+            return self.values[found.pop()]
         return None
+
+    def _number(self, text: str) -> int | None:
+        """Which label a text is, or None. A word of some length may begin with a capital, as at the beginning of a sentence."""
+        forms = (text, text[:1].lower() + text[1:]) if len(text) > 1 else (text,)
+        return next((self.labels.index(form) for form in forms if form in self.labels), None)
 
     def write(self, answer: Answer) -> str:
         return self.labels[self.values.index(answer)]  # type: ignore[arg-type]
