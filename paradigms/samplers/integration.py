@@ -123,8 +123,6 @@ class IntegrationFigure(Sampler):
 
     def check(self, value: Any) -> None:
         super().check(value)
-        if any(len(part) != self.part_size + 1 for part in value["parts"]):
-            raise ValueError(f"parts: expected {self.part_size + 1} points in each")
         try:
             figure = whole(value["parts"])
         except ValueError as error:
@@ -137,7 +135,8 @@ class IntegrationFigure(Sampler):
             raise ValueError(f"expected same with 0 changed, or different with {listed(self.changes)}; found {show(answer)} with {show(changed)}")
         kept = len(figure) - changed
         if probe[:kept] != figure[:kept] or any(point in figure for point in probe[kept:]):
-            raise ValueError(f"probe: expected the figure of the parts{f' with {changed} other segments at its end' if changed else ''}; found {show(probe)}")
+            how = f", its last {changed} points others that it does not have" if changed else ""
+            raise ValueError(f"probe: expected the figure of the parts{how}; found {show(probe)}")
 
 
 def _is_path(path: list[list[int]]) -> bool:
