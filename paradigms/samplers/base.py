@@ -25,6 +25,11 @@ class Sampler(Component):
         """
         raise NotImplementedError
 
+    @classmethod
+    def vocabulary(cls) -> tuple[str, ...]:
+        """The words from which it always draws; a network that reads vectors is given those of all of them."""
+        return ()
+
     def check(self, value: Any) -> None:
         """Look at a value that somebody else has drawn (an imported trial): here, whether it has the form of one that is drawn. Who knows more says more.
 
