@@ -98,7 +98,7 @@ TYPES = [
     one(ask("choice: {options: 2}, answer: 0, ends: onanswer"), "small.yaml:6 timeline step 1 > ask > ends: expected on_answer or on_time; found 'onanswer'; did you mean 'on_answer'?"),
     one(ask("choice: {options: 2}, answer: 0, counts: all"), "small.yaml:6 timeline step 1 > ask > counts: expected first or last; found 'all'"),
     one(ask("choice: {options: [a, a]}, answer: a"), "small.yaml:6 timeline step 1 > ask > choice: options must be at least two different words"),
-    one(ask("choice: {options: 9, layout: 2x2}, answer: 0"), "small.yaml:6 timeline step 1 > ask > choice: layout must be columns x rows with room for 9 options, such as 3x3; found '2x2'"),
+    one(ask("choice: {options: 9, layout: 2x2}, answer: 0"), "small.yaml:6 timeline step 1 > ask > choice: layout must be columns x rows with room for 9 options, such as 3x3 (or rows, such as 3+3+2); found '2x2'"),
     one(ask("choice: {options: 9, layout: 3x3, within: [93, 3, 3, 93]}, answer: 0"), "small.yaml:6 timeline step 1 > ask > choice > within: an area is [x0, y0, x1, y1], from its top left to its bottom right corner, within 0 to 96; found [93.0, 3.0, 3.0, 93.0]"),
     one(flow("repeat: many"), "small.yaml:6 timeline step 1 > repeat: expected a whole number from 0 to 10000, or an expression; found 'many'"),
     one(flow("when: maybe"), "small.yaml:6 timeline step 1 > when: expected an expression such as \"=distractors > 0\"; found 'maybe'"),

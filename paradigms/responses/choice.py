@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,9 +11,9 @@ from pydantic import Field, model_validator
 
 from ...components import Places, Words
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
-from .regions import WHOLE_CANVAS, Area, Region, grid_regions
+from .regions import WHOLE_CANVAS, Area, Region, row_regions
 
-_LAYOUT = re.compile(r"^(\d+)x(\d+)$")
+_LAYOUT = re.compile(r"(\d{1,2})x(\d{1,2})|\d{1,2}(?:\+\d{1,2})+")
 #: main-row digit keys name options in reading order; keypad keys name them by where they lie
 _KEYPAD_3X3 = ("num_7", "num_8", "num_9", "num_4", "num_5", "num_6", "num_1", "num_2", "num_3")
 
@@ -57,7 +56,7 @@ class Choice(ResponseKind):
     options: Annotated[int, Field(ge=2, le=100)] | Places = Field(
         description="how many positions there are to choose from, or the list of possible answers (with a layout, null for a place without one)"
     )
-    layout: str | None = Field(None, description="positions as a grid of columns x rows, such as 3x3: makes the canvas clickable")
+    layout: str | None = Field(None, description="where positions are: columns x rows, such as 3x3, or centred rows, such as 3+3+2; makes the canvas clickable")
     within: Area | None = Field(None, description="the clickable part of the canvas as [x0, y0, x1, y1]; the whole canvas when not given")
     keys: Words | None = Field(None, description="one key per option, as PsychoPy names them; digits in reading order (or the words' own keys) when not given")
 
@@ -68,10 +67,9 @@ class Choice(ResponseKind):
                 raise ValueError("options must be at least two different words")
             if self.layout is None and None in self.options:
                 raise ValueError("an option may be null only where there is a layout: as a place where nothing can be chosen")
-        if self.layout is not None:
-            match = _LAYOUT.match(self.layout)
-            if match is None or int(match[1]) * int(match[2]) < len(self._places):
-                raise ValueError(f"layout must be columns x rows with room for {len(self._places)} options, such as 3x3; found '{self.layout}'")
+        if self.layout is not None and (not all(self._rows) or sum(self._rows) < len(self._places)):
+            room = f"with room for {len(self._places)} options, such as 3x3 (or rows, such as 3+3+2)"
+            raise ValueError(f"layout must be columns x rows {room}; found '{self.layout}'")
         if self.within is not None and self.layout is None:
             raise ValueError("within needs a layout")
         if self.keys is not None and self._seen:
@@ -94,6 +92,14 @@ class Choice(ResponseKind):
     def _places(self) -> tuple[int | str | None, ...]:
         """What is chosen at each place."""
         return tuple(range(self.options)) if isinstance(self.options, int) else self.options
+
+    @property
+    def _rows(self) -> tuple[int, ...]:
+        """How many places each row of the layout has; empty when there is none that can be read."""
+        match = _LAYOUT.fullmatch(self.layout or "")
+        if match is None:
+            return ()
+        return (int(match[1]),) * int(match[2]) if match[1] else tuple(map(int, match[0].split("+")))
 
     @property
     def _seen(self) -> bool:
@@ -143,25 +149,24 @@ class Choice(ResponseKind):
 
     def surface(self) -> Surface:
         keys = list(zip(self._main_keys(), self.values, strict=False))
-        if self.keys is None and (isinstance(self.options, int) or (self._seen and len(self.options) <= 9)):
+        # In rows of different lengths a key of the number pad could mean its number as well as where it lies.
+        if self.keys is None and len(set(self._rows)) <= 1 and (isinstance(self.options, int) or (self._seen and len(self.options) <= 9)):
             keypad = _KEYPAD_3X3 if self.layout == "3x3" else tuple(f"num_{n + 1}" for n in range(min(len(self._places), 9)))
             keys += [(key, value) for key, value in zip(keypad, self._places, strict=False) if value is not None]
         return Surface(keys=tuple(keys), regions=self._regions())
 
     def _regions(self) -> tuple[Region, ...]:
-        match = _LAYOUT.match(self.layout or "")
-        if match is None:
-            return ()
-        regions = grid_regions(range(len(self._places)), int(match[1]), int(match[2]), self.within or WHOLE_CANVAS)
-        return tuple(replace(region, value=value) for region, value in zip(regions, self._places, strict=True) if value is not None)
+        return row_regions(self._places, self._rows, self.within or WHOLE_CANVAS) if self._rows else ()
 
     def parse(self, text: str) -> Answer | None:
         """Read an answer: the bare label, or the only label in a longer reply."""
         stripped = text.strip().strip("'\"`*.()[] ").strip() or text.strip()
         if (number := self._number(stripped)) is not None:
             return self.values[number]
-        # Within a longer reply a single letter or sign means nothing ("a match", "m - maybe"): only numbers and words of some length are looked for.
-        tokens = re.findall(r"\d+|[^\W\d_]{2,}", text)
+        # Within a longer reply a single letter or sign means nothing ("a match", "m - maybe"): only numbers, words of some length, and labels of several words
+        # are looked for.
+        several = [rf"\b(?i:{label[0]}){re.escape(label[1:])}\b" for label in self.labels if re.fullmatch(r"\w.*\W.*\w", label)]
+        tokens = re.findall("|".join([*several, r"\d+", r"[^\W\d_]{2,}"]), text)
         found = {number for token in tokens if (number := self._number(token)) is not None}
         numbers = {token for token in tokens if token.isdigit()}
         if len(found) == 1 and (not isinstance(self.options, int) or len(numbers) == 1):
