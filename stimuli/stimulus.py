@@ -28,6 +28,10 @@ class Stimulus(Component):
         """What a reader without eyes is told: unambiguous and complete."""
         raise NotImplementedError
 
+    def single_word(self) -> str | None:
+        """The one word that it shows, for networks that read the vectors of words; None when it shows anything else."""
+        return None
+
     def background(self) -> Colour:
         return BACKGROUND
 

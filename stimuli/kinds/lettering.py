@@ -19,7 +19,14 @@ _SMALLEST = 1.5
 _GRID_LINE = (170, 170, 170)
 
 
-def _drawable(text: str) -> str:
+def drawable(text: str) -> str:
+    """The text, when the typeface has all its letters.
+
+    Raises
+    ------
+    ValueError
+        which names the first one that is missing.
+    """
     from ..fonts import has
 
     strange = next((character for character in text if character != "\n" and not (character.isprintable() and has(character))), None)
@@ -52,7 +59,7 @@ class Letter(Stimulus):
     def _visible(cls, value: str) -> str:
         if value != value.strip() or "\n" in value:
             raise ValueError("a symbol must not begin or end with a space or a line break")
-        return _drawable(value)
+        return drawable(value)
 
     def primitives(self) -> Iterable[Primitive]:
         from ..fonts import width
@@ -93,7 +100,7 @@ class Lines(Stimulus):
         tidy = "\n".join(" ".join(line.split()) for line in value.strip().split("\n"))
         if not tidy:
             raise ValueError("the text is empty; for an empty screen show blank")
-        return _drawable(tidy)
+        return drawable(tidy)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -150,7 +157,7 @@ class LetterGrid(Stimulus):
     def _visible(cls, value: str) -> str:
         if value in " _|`":
             raise ValueError(f"'{value}' cannot be told from the grid itself")
-        return _drawable(value)
+        return drawable(value)
 
     @model_validator(mode="after")
     def _inside(self) -> Self:
