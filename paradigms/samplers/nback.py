@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Annotated, Any, ClassVar
 
@@ -14,6 +14,8 @@ from ...components import Ints, Words
 from ..problems import show
 from .base import SAMPLERS, Sampler, misfit
 from .nback_lures import Item, Relation, draw_with_lures, largest_n, related
+
+_Pool = tuple[Item, ...]
 
 #: Sets of match positions that are tried before a number of lures counts as impossible.
 _TRIES = 200
@@ -85,46 +87,42 @@ class NBackBlock(Sampler):
             return list(dict.fromkeys(self.symbols or ()))
         return [cell for cell in range(self.grid**2) if cell not in self.unused]
 
-    @property
+    @cached_property
     def _sizes(self) -> tuple[int, ...]:
         """How many values each coordinate of an item has: of rows and columns, or only of the place in the alphabet."""
         return (len(self._alphabet),) if self.relation == "identical" or self.grid is None else (self.grid, self.grid)
 
-    def _symbol(self, item: Item) -> str | int:
-        return self._alphabet[item[0]] if len(item) == 1 else item[0] * self._sizes[1] + item[1]
+    @cached_property
+    def _items(self) -> dict[str | int, Item]:
+        return dict(zip(self._alphabet, product(*map(range, self._sizes)), strict=True))
 
-    def _item(self, symbol: Any) -> Item:
-        place = self._alphabet.index(symbol)
-        return (place,) if len(self._sizes) == 1 else divmod(place, self._sizes[1])
+    @cached_property
+    def _symbols(self) -> dict[Item, str | int]:
+        return {item: symbol for symbol, item in self._items.items()}
 
     def draw(self, random: np.random.RandomState) -> list[dict[str, Any]]:
         for _ in range(_TRIES):
             matching = {int(place) + self.n for place in random.permutation(self.length - self.n)[: self.matches]}
             items = self._filled(matching, random) if self.lures is None else self._counted(matching, self.lures, random)
             if items is not None:
-                return self.described([self._symbol(item) for item in items], [self.match if n in matching else self.other for n in range(self.length)])
+                return self.described([self._symbols[item] for item in items], [self.match if n in matching else self.other for n in range(self.length)])
         what = "" if self.lures is None else f" and {self.lures} lures"
         raise ValueError(f"there is no block of {self.length} items with {self.matches} matches{what}, or hardly any; ask for fewer, or for more symbols")
 
     def _filled(self, matching: set[int], random: np.random.RandomState) -> list[Item] | None:
         """Item after item; None when there is none to go on with."""
-        every = list(product(*map(range, self._sizes)))
+        every, pools = tuple(self._symbols), _pools(self._sizes, self.relation)
         items: list[Item] = []
         for position in range(self.length):
-            pool = [item for item in every if self._fits(item, items, position in matching)]
+            match = position in matching
+            unchecked = position < self.n or (position == self.n and not match and not self.check_first)
+            pool = every if unchecked else pools[items[-self.n]][match]
+            if items and not match and not self.repeats:
+                pool = tuple(item for item in pool if item != items[-1])
             if not pool:
                 return None
             items.append(pool[int(random.randint(len(pool)))])
         return items
-
-    def _fits(self, item: Item, before: Sequence[Item], match: bool) -> bool:
-        position = len(before)
-        if match:
-            return related(self.relation, item, before[-self.n])
-        if before and not self.repeats and item == before[-1]:
-            return False
-        checked = position > self.n or (position == self.n and self.check_first)
-        return not (checked and related(self.relation, item, before[-self.n]))
 
     def _counted(self, matching: set[int], lures: int, random: np.random.RandomState) -> list[Item] | None:
         return draw_with_lures(self._sizes, self.relation, self.n, self.length, matching, lures, self.check_first, self.repeats, random)
@@ -138,9 +136,9 @@ class NBackBlock(Sampler):
             for a symbol that is none of this task.
         """
         for number, symbol in enumerate(symbols, start=1):
-            if isinstance(symbol, bool) or symbol not in self._alphabet:
+            if isinstance(symbol, (bool, float, list, dict)) or symbol not in self._items:
                 raise ValueError(f"item {number}: {show(symbol)} is not among the symbols of this task")
-        items = [self._item(symbol) for symbol in symbols]
+        items = [self._items[symbol] for symbol in symbols]
         given = prefilled or [False] * len(symbols)
         return [
             {"symbol": symbol, "label": label, "lag": None if label == self.match else self._lag(items, position), "prefilled": answered}
@@ -152,7 +150,7 @@ class NBackBlock(Sampler):
 
     def unlabelled(self, block: Sequence[dict[str, Any]]) -> list[int]:
         """Positions (from 0) of items that match the one n back although their label says that they do not."""
-        items = [self._item(one["symbol"]) for one in block]
+        items = [self._items[one["symbol"]] for one in block]
         return [p for p in range(self.n, len(items)) if block[p]["label"] != self.match and related(self.relation, items[p], items[p - self.n])]
 
     def check(self, value: Any) -> None:
@@ -162,7 +160,7 @@ class NBackBlock(Sampler):
         if found is not None:
             raise ValueError(found)
         again = self.described([one["symbol"] for one in value], [one["label"] for one in value], [one["prefilled"] for one in value])
-        items = [self._item(one["symbol"]) for one in value]
+        items = [self._items[one["symbol"]] for one in value]
         for position, (one, expected) in enumerate(zip(value, again, strict=True)):
             if one["label"] not in (self.match, self.other):
                 raise ValueError(f"item {position + 1}: the label is {show(self.match)} or {show(self.other)}; found {show(one['label'])}")
@@ -176,3 +174,10 @@ class NBackBlock(Sampler):
         ):
             if wanted is not None and there != wanted:
                 raise ValueError(f"expected {wanted} {what}; found {there}")
+
+
+@lru_cache(maxsize=64)
+def _pools(sizes: tuple[int, ...], relation: Relation) -> dict[Item, tuple[_Pool, _Pool]]:
+    """For each item those that do not match it, and those that do."""
+    every = list(product(*map(range, sizes)))
+    return {one: (tuple(x for x in every if not related(relation, x, one)), tuple(x for x in every if related(relation, x, one))) for one in every}
