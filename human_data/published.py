@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Columns that every answer of :func:`published` has; ``factor_<name>`` columns follow where a study varied more.
+#: Columns that every answer of :func:`published` has; ``factor_<name>`` and ``record_<name>`` columns, named as in the response
+#: table, follow where a study varied more.
 PUBLISHED_COLUMNS = ("study", "paradigm", "list_length", "set_size", "serial_position", "retention_steps", "accuracy", "measure", "source")
 _WHOLE = ("list_length", "set_size", "serial_position", "retention_steps")
 
@@ -32,8 +33,8 @@ def published(paradigm: str | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        :data:`PUBLISHED_COLUMNS` and the ``factor_<name>`` columns in use; ``accuracy`` is a proportion in 0..1, whole numbers are nullable integers.
-        Empty when no digitised numbers exist for the paradigm.
+        :data:`PUBLISHED_COLUMNS` and the ``factor_<name>`` and ``record_<name>`` columns in use; ``accuracy`` is a proportion in 0..1, whole numbers are
+        nullable integers. Empty when no digitised numbers exist for the paradigm.
     """
     import pandas as pd
 
@@ -45,5 +46,5 @@ def published(paradigm: str | None = None) -> pd.DataFrame:
     if paradigm is not None:
         table = table[table["paradigm"] == paradigm].reset_index(drop=True)
     table = table.astype(dict.fromkeys(_WHOLE, "Int64"))
-    extra = [name for name in table.columns if name.startswith("factor_") and table[name].notna().any()]
+    extra = [name for name in table.columns if name.startswith(("factor_", "record_")) and table[name].notna().any()]
     return table[[*PUBLISHED_COLUMNS, *extra]]
