@@ -20,7 +20,7 @@ def solve(messages: Sequence[Message]) -> str:
     ----------
     messages : with ``role`` and ``content``, as an OpenAI-compatible server is sent them
     """
-    displays = [display for message in messages if message["role"] == "user" for display in message["content"].split("\n\n")]
+    displays = [display for message in messages if message["role"] != "assistant" for display in message["content"].split("\n\n")]
     answered = sum(message["role"] == "assistant" for message in messages)
     for wording, reader in READERS:
         if any(re.match(wording, display) for display in displays):
@@ -84,12 +84,30 @@ def _integration(displays: Sequence[str], answered: int) -> str:
     return "same" if parts == probe else "different"
 
 
-#: how a display begins that only one kind of task has, and the reader of that task; the first that fits
+def _nback(displays: Sequence[str], answered: int) -> str:
+    """Whether the last item matches the one n before it, in the way that the instructions say."""
+    told = next(display for display in displays if re.match(r"This is a \d+-back task", display))
+    n = int(re.findall(r"\d+", told)[0])
+    grids = [display.strip("` ") for display in displays if display.startswith("``` |")]
+    if not grids:
+        letters = [re.sub(r"[#$%&*@^~]", "", display) for display in displays if re.fullmatch(r"[#$%&*@^~]*[a-z][#$%&*@^~]*", display)]
+        return "m" if len(letters) > n and letters[-1] == letters[-1 - n] else "-"
+    if len(grids) <= n:
+        return "-"
+    now, then = (next((row, line.split("|").index("X")) for row, line in enumerate(grid.split(" ")) if "X" in line) for grid in (grids[-1], grids[-1 - n]))
+    if "same row" not in told:
+        return "m" if now == then else "-"
+    near = now[0] == then[0] or now[1] == then[1]
+    return "m" if near and (now != then or "counts as well" in told) else "-"
+
+
+#: how a display (or the instructions) of only one kind of task begins, and the reader of that task; the first that fits
 READERS: tuple[tuple[str, Callable[[Sequence[str], int], str]], ...] = (
     (r"Nine positions", _serial_recall),
     (r"Squares", _free_recall),
     (r"(?s).*Each box is a 3 x 3 grid", _updating),
     (r"Two \d+ x \d+ grids side by side", _recognition),
     (r"A figure of \w+ lines", _integration),
+    (r"This is a \d+-back task", _nback),
     (r"A 10 x 10 grid", _symmetry),
 )
