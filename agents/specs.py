@@ -36,6 +36,10 @@ def make_agent(spec: str, seed: int = 0, window: Mapping[str, Any] | None = None
         for an unknown name, or when the agent cannot be had (no key, no checkpoint, no display).
     """
     kind, _, detail = spec.partition(":")
+    if kind == "published":
+        raise SpanLabError(
+            f"'{spec}' is known by its published answers only: bring them in with spanlab import nback-results, give them again with --agent recorded:SESSION"
+        )
     if kind not in KINDS:
         raise SpanLabError(f"unknown agent '{spec}'{nearest(kind, KINDS) or '; there are ' + ', '.join(KINDS)}")
     if kind in ("chance", "ideal") and detail:

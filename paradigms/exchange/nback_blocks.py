@@ -17,12 +17,17 @@ from ..limits import start_trial
 from ..paradigm import Generator, Paradigm
 from ..problems import listed
 from ..samplers.nback import NBackBlock
+from ..samplers.noise import CellNoise, LetterNoise
 from .nback_files import MATCH, LineError, Lines
 
 #: the draw of an N-back paradigm that holds its items
 ITEMS = "items"
 #: lines of a block file
 _ITEMS_LINE, _LABELS_LINE = 1, 2
+
+
+class UnusedError(LineError):
+    """An item that this generator never uses, and the other one does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,9 @@ class BlockTask:
         for name, factor in paradigm.factors.items():
             level = known.get(name)
             if level is None and len(factor.levels) > 1:
-                raise SpanLabError(f"{paradigm.name} has a factor '{name}' ({listed(factor.levels)}), and N-back blocks do not say its level")
+                raise SpanLabError(
+                    f"{paradigm.name} has a factor '{name}' ({listed(factor.levels)}), and N-back blocks do not say its level{_UNSAID.get(name, '')}"
+                )
             try:
                 levels[name] = paradigm.level(name, next(iter(factor.levels)) if level is None else level)
             except SpanLabError as error:
@@ -99,6 +106,22 @@ class BlockTask:
         random = {draw.name: values[draw.name] for draw in self.paradigm.draws if is_random(draw)}
         return GivenBlock(self.levels, random, tuple(self.sampler.unlabelled(items)))
 
+    def noise(self, shown: Sequence[str | Sequence[Sequence[Any]]]) -> dict[str, Any]:
+        """The draw of the noise, by name, from what was shown: for each item the whole string around a letter, or ``[cell, sign]`` of a grid's noise.
+
+        Raises
+        ------
+        ValueError
+            when there is noise where the paradigm has none.
+        """
+        for draw in self.paradigm.draws:
+            if draw.sampler is not None and draw.sampler.cls in (LetterNoise, CellNoise):
+                return {draw.name: list(shown)}
+        noisy = next((number for number, one in enumerate(shown, start=1) if len(one) > isinstance(one, str)), None)
+        if noisy is not None:
+            raise ValueError(f"trial {noisy}: there is noise around the item, and {self.paradigm.name} has none")
+        return {}
+
     def read(self, lines: Lines, seed: int) -> GivenBlock:
         """A block file as a trial.
 
@@ -126,10 +149,7 @@ class BlockTask:
         cell = int(text) - 1
         if cell in self.sampler.unused:
             unused = " and ".join(str(one + 1) for one in self.sampler.unused)
-            raise LineError(
-                _ITEMS_LINE,
-                f"item {position} is '{text}'; published blocks of {grid} x {grid} never use {unused}. If these are others, say --generator corrected",
-            )
+            raise UnusedError(_ITEMS_LINE, f"item {position} is '{text}'; published blocks of {grid} x {grid} never use {unused}")
         return cell
 
     def drawn(self, seed: int) -> Lines:
@@ -144,6 +164,7 @@ _OTHERS = {
     "block_length": ". For blocks of other lengths extend the paradigm in a file of yours (extends: NAME, factors: {block_length: [LENGTH]}), "
     "and name that file with --as"
 }
+_UNSAID = {"grid": ": name the folder of the set by the size of its grids, such as grids_3x3"}
 
 
 def _sampler(paradigm: Paradigm, env: dict[str, Any]) -> NBackBlock:

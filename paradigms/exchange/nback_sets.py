@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from ...errors import Problem, SpanLabError
 from ..identity import trial_seed
@@ -14,29 +15,33 @@ from ..paradigm import Generator, Paradigm, load_paradigm
 from ..trials_file import GivenTrial, write_trials
 from ..whole import whole_folder
 from .malformed import refused, told
-from .nback_blocks import BlockTask
-from .nback_files import BlockFile, BlockSet, LineError, Lines, find_blocks, name_of, read_lines, read_text, set_named, write_lines
+from .nback_blocks import BlockTask, UnusedError
+from .nback_files import BlockFile, LineError, Lines, find_blocks, name_of, read_lines, read_text, set_named, write_lines
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ImportedBlocks:
-    """What came of an import.
+    """The blocks of one paradigm.
 
     Parameters
     ----------
-    files : trials files with their number of blocks
+    file : the trials file
+    generator : whose blocks they are
+    blocks : how many there are
     unlabelled : ``SET/NBACK/B`` of blocks with unlabelled matches, and which of their items (from 1) these are
     left_out : what was malformed and skipped on request
     """
 
-    files: dict[Path, int] = field(default_factory=dict)
-    unlabelled: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    left_out: list[Problem] = field(default_factory=list)
+    file: Path
+    generator: Generator
+    blocks: int
+    unlabelled: Mapping[str, tuple[int, ...]]
+    left_out: tuple[Problem, ...]
 
 
 def import_blocks(
-    folder: Path, output: Path, paradigm: str | None = None, generator: Generator = "published", seed: int = 1, skip_malformed: bool = False
-) -> ImportedBlocks:
+    folder: Path, output: Path, paradigm: str | None = None, generator: Generator | None = None, seed: int = 1, skip_malformed: bool = False
+) -> list[ImportedBlocks]:
     """Read block files into trials files, one for each paradigm.
 
     Parameters
@@ -44,7 +49,7 @@ def import_blocks(
     folder : with sets of blocks (``letters/1back/0.txt``), one set, or one level of a set
     output : a new folder for the trials files, which appears whole or not at all
     paradigm : whose trials they are, when the set's name does not say or the blocks serve another one (feedback, reasoning, noise)
-    generator : under which name they go
+    generator : whose blocks they are; when it is not given, the published one, unless that cannot have made them
     seed : for what is random besides the items, such as noise
     skip_malformed : leave out what is malformed, instead of importing nothing
 
@@ -54,54 +59,85 @@ def import_blocks(
         when there is nothing to import, or (unless it is left out) for everything that is malformed, by file and line.
     """
     found, problems = find_blocks(folder)
-    names = sorted({file.set for file in found})
-    if paradigm is not None and len(names) > 1:
-        raise SpanLabError(f"--as names the paradigm of one set; {folder} holds {len(names)} ({', '.join(names)}): import them one by one")
-    imported = ImportedBlocks()
-    by_paradigm: dict[str, tuple[Paradigm, list[GivenTrial], list[str]]] = {}
-    for name, files in groupby(found, lambda file: file.set):
-        known = set_named(name)
-        if known is None and paradigm is None:
-            raise SpanLabError(f"the name of {folder if len(names) == 1 else folder / name} does not say whose blocks these are; say --as PARADIGM")
-        loaded = load_paradigm(paradigm or (known or BlockSet("")).paradigm)
-        _, trials, sets = by_paradigm.setdefault(loaded.name, (loaded, [], []))
-        sets.append(name)
-        for file in files:
-            try:
-                trials.append(_trial(file, loaded, known, generator, seed, imported))
-            except LineError as error:
-                problems.append(Problem(f"{file.path}:{error.line}", "", str(error)))
+    read = [_read_blocks(loaded, files, generator, seed) for loaded, files in _by_paradigm(folder, found, paradigm)]
+    problems += [problem for blocks in read for problem in blocks.problems]
     if problems and not skip_malformed:
         raise refused(problems)
-    if not any(trials for _, trials, _ in by_paradigm.values()):
+    if not any(blocks.trials for blocks in read):
         raise SpanLabError("\n".join([*told(problems), f"not one block of {folder} can be read"]))
-    imported.left_out = problems
+    imported: list[ImportedBlocks] = []
     with whole_folder(output) as partial:
-        for loaded, trials, sets in by_paradigm.values():
-            if not trials:
-                continue
-            source = {
-                "files": "N-back block files",
-                "sets": sets,
-                "labels": "as in the files",
-                "unlabelled_matches": sum(len(imported.unlabelled.get(trial.name, ())) for trial in trials),
-                "left_out": sum(Path(problem.where).suffix.startswith(".txt") for problem in problems),
-            }
-            name = f"{loaded.name}.jsonl"
-            imported.files[output / name] = write_trials(partial / name, loaded, generator, source, trials)
+        for blocks in read:
+            if blocks.trials:
+                name = f"{blocks.paradigm.name}.jsonl"
+                write_trials(partial / name, blocks.paradigm, blocks.generator, blocks.source, blocks.trials)
+                imported.append(ImportedBlocks(output / name, blocks.generator, len(blocks.trials), blocks.unlabelled, tuple(problems)))
+                problems = []
     return imported
 
 
-def _trial(file: BlockFile, paradigm: Paradigm, known: BlockSet | None, generator: Generator, seed: int, imported: ImportedBlocks) -> GivenTrial:
-    lines = read_lines(read_text(file.path))
+def _by_paradigm(folder: Path, found: Sequence[BlockFile], paradigm: str | None) -> list[tuple[Paradigm, list[BlockFile]]]:
+    names = sorted({file.set for file in found})
+    if paradigm is not None and len(names) > 1:
+        raise SpanLabError(f"--as names the paradigm of one set; {folder} holds {len(names)} ({', '.join(names)}): import them one by one")
+    grouped: dict[str, tuple[Paradigm, list[BlockFile]]] = {}
+    for name, files in groupby(found, lambda file: file.set):
+        known = set_named(name)
+        whose = paradigm or (None if known is None else known.paradigm)
+        if whose is None:
+            raise SpanLabError(f"{folder}: the name of the set '{name}' does not say whose blocks these are; import it with --as PARADIGM")
+        grouped.setdefault(whose, (load_paradigm(whose), []))[1].extend(files)
+    return list(grouped.values())
+
+
+@dataclass(slots=True)
+class _Blocks:
+    """The block files of one paradigm, read."""
+
+    paradigm: Paradigm
+    generator: Generator
+    sets: list[str]
+    trials: list[GivenTrial] = field(default_factory=list)
+    unlabelled: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What the trials file says about where they come from."""
+        return {
+            "files": "N-back block files",
+            "sets": self.sets,
+            "labels": "as in the files",
+            "unlabelled_matches": sum(map(len, self.unlabelled.values())),
+            "left_out": len(self.problems),
+        }
+
+
+def _read_blocks(paradigm: Paradigm, files: Sequence[BlockFile], generator: Generator | None, seed: int) -> _Blocks:
+    blocks = _Blocks(paradigm, generator or "published", sorted({file.set for file in files}))
+    for file in files:
+        try:
+            lines = read_lines(read_text(file.path))
+            given = _task(paradigm, file, lines, blocks.generator).read(lines, trial_seed("session", seed, _index(file.n, file.number)))
+        except UnusedError as error:
+            if generator is None:
+                return _read_blocks(paradigm, files, "corrected", seed)
+            blocks.problems.append(Problem(f"{file.path}:{error.line}", "", str(error)))
+        except LineError as error:
+            blocks.problems.append(Problem(f"{file.path}:{error.line}", "", str(error)))
+        else:
+            blocks.trials.append(GivenTrial(file.name, given.levels, given.draws))
+            if given.unlabelled:
+                blocks.unlabelled[file.name] = tuple(position + 1 for position in given.unlabelled)
+    return blocks
+
+
+def _task(paradigm: Paradigm, file: BlockFile, lines: Lines, generator: Generator) -> BlockTask:
+    known = set_named(file.set)
     try:
-        task = BlockTask.of(paradigm, file.n, len(lines.items), None if known is None else known.grid, generator)
+        return BlockTask.of(paradigm, file.n, len(lines.items), None if known is None else known.grid, generator)
     except SpanLabError as error:
         raise LineError(1, str(error)) from None
-    block = task.read(lines, trial_seed("session", seed, _index(file.n, file.number)))
-    if block.unlabelled:
-        imported.unlabelled[file.name] = tuple(position + 1 for position in block.unlabelled)
-    return GivenTrial(file.name, block.levels, block.draws)
 
 
 def _index(n: int, number: int) -> int:
