@@ -1,206 +1,122 @@
 """Many network frames at once.
 
-A pixel of a 32 × 32 frame is a weighted mean of a small patch of the 96 × 96 frame, so in a family of tilings it depends on the states of a few tiles only.
-For each family, the value of every pixel for every combination of those states is kept in a table. It is filled from frames that are drawn and resized in the
-ordinary way, so that looking up and drawing agree to the last bit.
+Every stimulus goes the quickest way that there is for it: tilings are looked up, scattered shapes are pasted, and what has few members is drawn once and kept.
+Whichever way, a frame is to the last bit what drawing and resizing give.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
-from weakref import WeakKeyDictionary
+from operator import attrgetter
+from threading import RLock
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from .pixels import NETWORK, network_frame, render
-from .scene import CANVAS, Colour, Scene
+from .pixels import NETWORK, network_frame
+from .scene import Colour
+from .sprites import Sprites
 from .stimulus import Stimulus
-from .tiling import Family, Tiling
+from .tables import Table
+from .tiling import Family, Paint, Scatter
 
-#: Filling a table takes as long as drawing some hundred frames; so many members of a family must be wanted at once before it is filled.
-_WORTH_A_TABLE = 256
-#: A table whose pixels depend on more combinations of states than this is not built.
-_MOST_COMBINATIONS = 2048
-#: Frames that are looked up together (they and their indices fit the cache of a core).
-_CHUNK = 256
+#: Filling a table, or drawing the pictures of shapes, takes as long as drawing some hundred frames; so many must have been wanted before it is done.
+_WORTH = 256
+_LOCK = RLock()
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 
-def frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
-    """uint8 (n, 32, 32, 3), one frame per stimulus."""
-    places: dict[int, int] = {}
-    distinct: list[Stimulus] = []
-    order = np.empty(len(stimuli), np.intp)
-    for number, stimulus in enumerate(stimuli):
-        place = places.setdefault(id(stimulus), len(distinct))
-        if place == len(distinct):
-            distinct.append(stimulus)
-        order[number] = place
-    result = np.empty((len(distinct), NETWORK, NETWORK, 3), np.uint8)
-    members: dict[Family, tuple[list[int], list[int], dict[bytes, int]]] = {}
-    single: list[int] = []
-    for number, stimulus in enumerate(distinct):
-        tiling = stimulus.tiling()
-        if tiling is None:
-            single.append(number)
+class _Made(Generic[K, T]):
+    """What takes long to make: made as soon as it is worth it; ``most`` are kept, those that were wanted last."""
+
+    def __init__(self, make: Callable[[K], T], most: int) -> None:
+        self._make, self._most = make, most
+        self._wanted: OrderedDict[K, int] = OrderedDict()
+        self._made: dict[K, T] = {}
+
+    def get(self, key: K, frames: int) -> T | None:
+        """What was made for ``key``, of which so many frames are wanted now; None when it is not worth making yet."""
+        self._wanted[key] = min(_WORTH, self._wanted.pop(key, 0) + frames)
+        if len(self._wanted) > self._most:
+            self._made.pop(self._wanted.popitem(last=False)[0], None)
+        if self._wanted[key] < _WORTH:
+            return None
+        if key not in self._made:
+            self._made[key] = self._make(key)
+        return self._made[key]
+
+
+_TABLES: _Made[Family, Table | None] = _Made(Table.of, most=64)
+_SPRITES: _Made[tuple[Paint, Colour], Sprites] = _Made(lambda key: Sprites(*key), most=8)
+
+
+def frames(stimuli: Sequence[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
+    """Frames, uint8 (m, 32, 32, 3), and for each stimulus the number of its frame, int64 (n,).
+
+    Stimuli share a frame when it is seen without drawing that they look the same; two of the m frames may still be alike.
+    """
+    with _LOCK:
+        return _frames(list(stimuli))
+
+
+def _frames(stimuli: list[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
+    ids = list(map(id, stimuli))
+    tilings: defaultdict[Family, dict[bytes, int]] = defaultdict(dict)
+    scatters: defaultdict[tuple[Paint, Colour], dict[int, Scatter]] = defaultdict(dict)
+    others: dict[Hashable, int] = {}
+    shown: list[Stimulus] = []
+    numbers: dict[int, int] = {}
+    for key, stimulus in dict(zip(ids, stimuli, strict=True)).items():
+        number = len(shown)
+        if (tiling := stimulus.tiling()) is not None:
+            number = tilings[tiling.family].setdefault(tiling.states, number)
+        elif (scatter := stimulus.scatter()) is not None:
+            scatters[scatter.paint, scatter.background][number] = scatter
         else:
-            numbers, rows, states = members.setdefault(tiling.family, ([], [], {}))
-            numbers.append(number)
-            rows.append(states.setdefault(tiling.states, len(states)))
-    for family, (numbers, rows, states) in members.items():
-        table = _table(family, len(states))
+            number = others.setdefault(_look(type(stimulus))(stimulus), number)
+        numbers[key] = number
+        if number == len(shown):
+            shown.append(stimulus)
+    # Frames of one family, and of one paint, lie one after another, so that they are written in one go.
+    result = np.empty((len(shown), NETWORK, NETWORK, 3), np.uint8)
+    places = np.empty(len(shown), np.int64)
+    single = list(others.values())
+    end = 0
+    for family, members in tilings.items():
+        own = list(members.values())
+        start, end = end, end + len(own)
+        places[own] = np.arange(start, end)
+        table = _TABLES.get(family, len(own))
         if table is None:
-            single += numbers
+            single += own
         else:
-            result[numbers] = table.look_up(np.frombuffer(b"".join(states), np.uint8).reshape(len(states), -1))[rows]
+            table.look_up(np.frombuffer(b"".join(members), np.uint8).reshape(len(own), -1), result[start:end])
+    for paint, scattered in scatters.items():
+        own = list(scattered)
+        start, end = end, end + len(own)
+        places[own] = np.arange(start, end)
+        sprites = _SPRITES.get(paint, len(own))
+        single += own if sprites is None else [own[number] for number in sprites.paste(list(scattered.values()), result[start:end])]
+    places[list(others.values())] = np.arange(end, len(shown))
     for number in single:
-        result[number] = _drawn(distinct[number])  # pyright: ignore[reportArgumentType] (frozen pydantic models are hashable)
-    return result if len(distinct) == len(stimuli) else result[order]
+        result[places[number]] = _drawn(shown[number])  # pyright: ignore[reportArgumentType] (frozen pydantic models are hashable)
+    return result, places[np.fromiter(map(numbers.__getitem__, ids), np.int64, len(ids))]
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=256)
+def _look(cls: type[Stimulus]) -> Callable[[Stimulus], Hashable]:
+    """What tells members of a class apart; comparing the models themselves takes much longer."""
+    fields = list(cls.model_fields)
+    if cls.__private_attributes__ or not fields:
+        return lambda stimulus: stimulus  # pyright: ignore[reportReturnType] (frozen pydantic models are hashable)
+    values = attrgetter(*fields)
+    return lambda stimulus: (cls, values(stimulus))
+
+
+@lru_cache(maxsize=2048)
 def _drawn(stimulus: Stimulus) -> np.ndarray:
     return network_frame(stimulus.scene())
-
-
-_TABLES: WeakKeyDictionary[Family, _Table | None] = WeakKeyDictionary()
-
-
-def _table(family: Family, members: int) -> _Table | None:
-    """The family's table, filled when it is first worth it; None when there is none."""
-    if family not in _TABLES:
-        if members < _WORTH_A_TABLE:
-            return None
-        _TABLES[family] = _Table.of(family)
-    return _TABLES[family]
-
-
-#: What a pixel depends on: the group that must be there (-1 when tiles are free of each other) and the tiles whose states matter.
-_Cause = tuple[int, tuple[int, ...]]
-
-
-class _Table:
-    """Every pixel's value for every combination of the states that it depends on."""
-
-    def __init__(self, family: Family, causes: list[_Cause], cause_of: np.ndarray) -> None:
-        self._family = family
-        self._grouped = int(family.group > 0)
-        self._causes = causes
-        self._cause_of = cause_of
-        self._sizes = [[len(family.tiles[tile]) - self._grouped for tile in tiles] for _, tiles in causes]
-        self._combinations = np.array([math.prod(sizes) for sizes in self._sizes])
-        depth = max(1, max(len(tiles) for _, tiles in causes))
-        self._tiles = np.zeros((depth, len(causes)), np.intp)
-        self._weights = np.zeros((depth, len(causes)), np.intp)
-        for number, (_, tiles) in enumerate(causes):
-            weight = 1
-            for rank, tile in enumerate(tiles):
-                self._tiles[rank, number], self._weights[rank, number] = tile, weight
-                weight *= self._sizes[number][rank]
-        self._first_of_group = np.array([max(group, 0) * family.group for group, _ in causes])
-        self._free = np.array([group < 0 for group, _ in causes])
-        rows = self._combinations[cause_of] + self._grouped
-        self._offsets = np.concatenate(([0], np.cumsum(rows)[:-1]))
-        self._values = np.zeros((int(rows.sum()), 3), np.uint8)
-        self._fill()
-
-    @classmethod
-    def of(cls, family: Family) -> _Table | None:
-        """The table of a family, or None when its pixels depend on too much."""
-        causes: dict[_Cause, int] = {}
-        changes = np.stack([_patches(_changes(family, tile, int(family.group > 0))) for tile in range(len(family.tiles))])
-        if family.group:
-            appears = np.stack([_patches(_changes(family, tile, 0)) for tile in range(len(family.tiles))])
-            groups = appears.reshape(-1, family.group, NETWORK * NETWORK).any(1)
-            if (groups.sum(0) > 1).any():
-                return None
-            group_of = np.where(groups.any(0), groups.argmax(0), -1)
-        else:
-            group_of = np.full(NETWORK * NETWORK, -1)
-        cause_of = np.empty(NETWORK * NETWORK, np.intp)
-        for pixel in range(NETWORK * NETWORK):
-            tiles = tuple(int(tile) for tile in np.flatnonzero(changes[:, pixel]))
-            if math.prod(len(family.tiles[tile]) for tile in tiles) > _MOST_COMBINATIONS:
-                return None
-            cause_of[pixel] = causes.setdefault((int(group_of[pixel]), tiles), len(causes))
-        return cls(family, list(causes), cause_of)
-
-    def look_up(self, states: np.ndarray) -> np.ndarray:
-        """Frames, uint8 (n, 32, 32, 3), of members with the given states, uint8 (n, tiles)."""
-        result = np.empty((len(states), NETWORK * NETWORK, 3), np.uint8)
-        for start in range(0, len(states), _CHUNK):
-            index = self._codes(states[start : start + _CHUNK]).take(self._cause_of, axis=1)
-            index += self._offsets
-            np.take(self._values, index, axis=0, out=result[start : start + _CHUNK], mode="clip")
-        return result.reshape(-1, NETWORK, NETWORK, 3)
-
-    def _codes(self, states: np.ndarray) -> np.ndarray:
-        """The number of the combination, for each member and cause."""
-        codes = np.zeros((len(states), len(self._causes)), np.intp)
-        own = states - np.uint8(1) if self._grouped else states
-        for tiles, weights in zip(self._tiles, self._weights, strict=True):
-            codes += own.take(tiles, axis=1) * weights
-        if self._grouped:
-            codes = np.where(self._free | (states[:, self._first_of_group] > 0), codes + 1, 0)
-        return codes
-
-    def _fill(self) -> None:
-        """Draw frames in which many causes at once go through their combinations."""
-        pixels = [np.flatnonzero(self._cause_of == number) for number in range(len(self._causes))]
-        if self._grouped:
-            absent = self._draw(np.zeros(len(self._family.tiles), np.uint8))
-            self._values[self._offsets] = absent
-        base = np.full(len(self._family.tiles), self._grouped, np.uint8)
-        for together in self._apart():
-            for combination in range(max(int(self._combinations[number]) for number in together)):
-                going = [number for number in together if combination < self._combinations[number]]
-                states = base.copy()
-                for number in going:
-                    rest = combination
-                    for tile, size in zip(self._causes[number][1], self._sizes[number], strict=True):
-                        states[tile] = rest % size + self._grouped
-                        rest //= size
-                frame = self._draw(states)
-                for number in going:
-                    self._values[self._offsets[pixels[number]] + combination + self._grouped] = frame[pixels[number]]
-
-    def _apart(self) -> list[list[int]]:
-        """The causes in classes that share no tile, so that one frame serves all causes of a class."""
-        classes: list[tuple[set[int], list[int]]] = []
-        for number, (_, tiles) in sorted(enumerate(self._causes), key=lambda item: -int(self._combinations[item[0]])):
-            for taken, together in classes:
-                if taken.isdisjoint(tiles):
-                    taken.update(tiles)
-                    together.append(number)
-                    break
-            else:
-                classes.append((set(tiles), [number]))
-        return [together for _, together in classes]
-
-    def _draw(self, states: np.ndarray) -> np.ndarray:
-        scene = Scene(tuple(Tiling(self._family, states.tobytes()).primitives()), self._family.background)
-        return network_frame(scene).reshape(-1, 3)
-
-
-def _changes(family: Family, tile: int, first: int) -> np.ndarray:
-    """Where on the canvas the states of a tile (from ``first`` on) make a difference: bool (96, 96).
-
-    Drawing on two backgrounds tells paint in the colour of the background from no paint.
-    """
-    grounds: tuple[Colour, ...] = ((1, 2, 3), (250, 251, 252))
-    different = np.zeros((CANVAS, CANVAS), bool)
-    for ground in grounds:
-        drawn = [render(Scene(primitives, ground)) for primitives in family.tiles[tile][first:]]
-        for other in drawn[1:]:
-            different |= (other != drawn[0]).any(-1)
-    return different
-
-
-def _patches(canvas: np.ndarray) -> np.ndarray:
-    """For each pixel of the small frame, whether anything is set in the patch that it is made of: bool (1024,).
-
-    Pillow's bilinear filter reaches three pixels to each side of the middle of a small pixel, at canvas coordinate 3 i + 1.5.
-    """
-    reach = np.abs(np.arange(CANVAS)[None] + 0.5 - (np.arange(NETWORK)[:, None] + 0.5) * 3) < 3
-    return ((reach.astype(np.float32) @ canvas.astype(np.float32) @ reach.T.astype(np.float32)) > 0).ravel()

@@ -56,6 +56,12 @@ def network_frame(scene: Scene) -> np.ndarray:
 
 def network_frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
     """What a network sees of many stimuli: uint8 (n, 32, 32, 3), identical to :func:`network_frame` of each scene, and much faster."""
+    frames, numbers = network_frames_indexed(stimuli)
+    return frames[numbers]
+
+
+def network_frames_indexed(stimuli: Sequence[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
+    """The same without repeating frames: uint8 (m, 32, 32, 3), and int64 (n,), the number of each stimulus's frame. Some of the m may be alike."""
     from .batch import frames
 
     return frames(stimuli)

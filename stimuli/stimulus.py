@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..components import Component, Registry
 from .scene import BACKGROUND, Colour, Primitive, Scene
-from .tiling import Tiling
+from .tiling import Scatter, Tiling
 
 
 class Stimulus(Component):
@@ -22,6 +22,10 @@ class Stimulus(Component):
 
     def tiling(self) -> Tiling | None:
         """The stimulus as a member of a family of tilings, when it is one; lets many be drawn at once."""
+        return None
+
+    def scatter(self) -> Scatter | None:
+        """The stimulus as shapes at places, when it is that; lets many be drawn at once."""
         return None
 
     def words(self) -> str:
@@ -51,6 +55,19 @@ class Tiled(Stimulus):
 
     def background(self) -> Colour:
         return self.tiling().family.background
+
+
+class Scattered(Stimulus):
+    """A stimulus that is shapes at places: it gives its scatter, and what to draw follows."""
+
+    def scatter(self) -> Scatter:
+        raise NotImplementedError
+
+    def primitives(self) -> Iterable[Primitive]:
+        return self.scatter().primitives()
+
+    def background(self) -> Colour:
+        return self.scatter().background
 
 
 STIMULI: Registry[Stimulus] = Registry("stimulus", "spanlab.stimuli")

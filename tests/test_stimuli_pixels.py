@@ -26,7 +26,7 @@ def test_every_registered_stimulus_is_tested() -> None:
 @pytest.mark.parametrize("tables", [True, False])
 def test_a_batch_equals_single_frames(tables: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also in any mixture and with repetitions, looked up or drawn."""
-    monkeypatch.setattr(batch, "_WORTH_A_TABLE", 1 if tables else 10**9)
+    monkeypatch.setattr(batch, "_WORTH", 1 if tables else 10**9)
     random = np.random.RandomState(7)
 
     def some(count: int, take: int) -> list[int]:

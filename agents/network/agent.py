@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import SpanLabError
 from ...paradigms import Ask, NetworkView, Percept
 from ...paradigms.network_view import is_model_step
-from ...stimuli.pixels import network_frame, network_frames
+from ...stimuli.pixels import network_frame
 from ..protocol import Briefing, Response
 from .checkpoint import Checkpoint, load
 from .frames import FrameStore
@@ -91,7 +91,7 @@ class NetworkAgent:
 
         percepts = [[percept for percept in trial if is_model_step(percept)] for trial in trials]
         store = FrameStore()
-        index = store.add([percept.for_machine.stimulus for trial in percepts for percept in trial], network_frames)
+        index = store.add([percept.for_machine.stimulus for trial in percepts for percept in trial])
         steps = np.zeros((len(trials), max(1, max(map(len, percepts)))), np.int64)
         start = 0
         for row, trial in enumerate(percepts):

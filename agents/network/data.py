@@ -13,7 +13,6 @@ from ...errors import SpanLabError
 from ...paradigms import Answer, Ask, NetworkView, Paradigm, Trial, compile_trial, plan_dataset
 from ...paradigms.identity import stream
 from ...paradigms.network_view import Loss, is_model_step, labels_of, loss_of
-from ...stimuli.pixels import network_frames
 from .frames import FrameStore
 
 Split = Literal["train", "validation", "test"]
@@ -109,7 +108,7 @@ def make_pool(
 
     def render() -> None:
         stimuli = [[step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept)] for _, trial in waiting]
-        index = store.add([stimulus for own in stimuli for stimulus in own], network_frames)
+        index = store.add([stimulus for own in stimuli for stimulus in own])
         ends = np.cumsum([len(own) for own in stimuli])
         for (combination, trial), part in zip(waiting, np.split(index, ends[:-1]), strict=True):
             compiled[combination].append(trial)

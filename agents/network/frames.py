@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...stimuli import Stimulus
+from ...stimuli.pixels import network_frames_indexed
 from .settings import FRAME
 
 _CHUNK = 4096
@@ -23,19 +24,25 @@ class FrameStore:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def add(self, stimuli: Sequence[Stimulus], render: Callable[[Sequence[Stimulus]], np.ndarray]) -> np.ndarray:
-        """Render stimuli and keep the new ones; returns their numbers, int64 (n,)."""
+    def add(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
+        """Render stimuli and keep the new frames; returns their numbers, int64 (n,)."""
         numbers = np.empty(len(stimuli), np.int64)
         for start in range(0, len(stimuli), _CHUNK):
-            for offset, frame in enumerate(render(stimuli[start : start + _CHUNK])):
-                key = hashlib.blake2b(frame.tobytes(), digest_size=16).digest()
-                number = self._numbers.setdefault(key, len(self._numbers))
-                if number == len(self._frames):
-                    self._frames = np.concatenate([self._frames, np.empty_like(self._frames)])
-                if number == len(self._numbers) - 1:
-                    self._frames[number] = frame
-                numbers[start + offset] = number
+            frames, index = network_frames_indexed(stimuli[start : start + _CHUNK])
+            kept = np.empty(len(frames), np.int64)
+            for number in dict.fromkeys(index.tolist()):  # in the order in which they come, whatever the renderer's
+                kept[number] = self._keep(frames[number])
+            numbers[start : start + _CHUNK] = kept[index]
         return numbers
+
+    def _keep(self, frame: np.ndarray) -> int:
+        key = hashlib.blake2b(frame.tobytes(), digest_size=16).digest()
+        number = self._numbers.setdefault(key, len(self._numbers))
+        if number == len(self._frames):
+            self._frames = np.concatenate([self._frames, np.empty_like(self._frames)])
+        if number == len(self._numbers) - 1:
+            self._frames[number] = frame
+        return number
 
     def frames(self) -> np.ndarray:
         """All frames, uint8 (n, 32, 32, 3), in the order of their numbers."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Self
 
@@ -12,7 +11,7 @@ from ...components import Ints
 from ..directions import STEPS, Direction, direction_words
 from ..parameters import ColourName, check_cells, colour_words, rows_of
 from ..scene import COLOURS, Arrow, Line, Primitive, Rectangle
-from ..stimulus import STIMULI, Stimulus, Tiled
+from ..stimulus import STIMULI, Tiled
 from ..tiling import Family, Tiling
 from .matrix import fill_colour, grid_family
 
@@ -102,8 +101,19 @@ class PatternArray(Tiled):
         return "\n".join((_EIGHT if len(self.cells) == 8 else _NINE, legend, *places))
 
 
+_DIRECTIONS = tuple(STEPS)
+
+
+@lru_cache(maxsize=1)
+def _arrows() -> Family:
+    """An arrow in one of eight directions on each of eight squares."""
+    corners, ink = eight_corners(), COLOURS["ink"]
+    tiles = [[(Arrow(x + 12 - 8 * dx, y + 12 - 8 * dy, x + 12 + 8 * dx, y + 12 + 8 * dy, ink, 2),) for dx, dy in STEPS.values()] for x, y in corners]
+    return Family(tuple(map(tuple, tiles)), tuple(Rectangle(x, y, x + 24, y + 24, COLOURS["red"]) for x, y in corners))
+
+
 @STIMULI.register
-class ArrowArray(Stimulus):
+class ArrowArray(Tiled):
     """Eight arrows on red squares, in rows of three, three and two."""
 
     name: ClassVar[str] = "arrow_array"
@@ -118,12 +128,8 @@ class ArrowArray(Stimulus):
             raise ValueError(f"directions must have eight places; found {len(self.directions)}")
         return self
 
-    def primitives(self) -> Iterable[Primitive]:
-        for x, y in eight_corners():
-            yield Rectangle(x, y, x + 24, y + 24, COLOURS["red"])
-        for (x, y), direction in zip(eight_corners(), self.directions, strict=True):
-            dx, dy = STEPS[direction]
-            yield Arrow(x + 12 - 8 * dx, y + 12 - 8 * dy, x + 12 + 8 * dx, y + 12 + 8 * dy, COLOURS["ink"], 2)
+    def tiling(self) -> Tiling:
+        return Tiling(_arrows(), bytes(map(_DIRECTIONS.index, self.directions)))
 
     def words(self) -> str:
         places = [f"Position {place}: {direction_words(direction)}" for place, direction in enumerate(self.directions, start=1)]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, StrictInt, field_validator
 
 from ..parameters import ColourName, colour_words, rgb
-from ..scene import COLOURS, Line, Primitive, Rectangle
-from ..stimulus import STIMULI, Stimulus
+from ..scene import COLOURS, Line, Rectangle
+from ..stimulus import STIMULI, Tiled
+from ..tiling import Family, Tiling
 
 Point = tuple[StrictInt, StrictInt]
 Segment = tuple[Point, Point]
@@ -31,8 +32,25 @@ def _segments(value: Any) -> Any:
     return tuple(sorted({tuple(sorted((tuple(one), tuple(other)))) for one, other in value}))
 
 
+def _lattice() -> tuple[Segment, ...]:
+    """All segments between neighbouring points, in drawing order."""
+    points: list[Point] = [(row, column) for row in range(5) for column in range(5)]
+    return tuple((one, other) for one in points for other in points if one < other and max(abs(one[0] - other[0]), abs(one[1] - other[1])) == 1)
+
+
+_NUMBERS = {segment: number for number, segment in enumerate(_lattice())}
+
+
+@lru_cache(maxsize=16)
+def _family(colour: str, framed: bool) -> Family:
+    """Segments that are there or not."""
+    start, step = (15, 16) if framed else (10, 19)
+    lines = [Line(start + step * b, start + step * a, start + step * d, start + step * c, rgb(colour), 3) for (a, b), (c, d) in _NUMBERS]
+    return Family(tuple(((), (line,)) for line in lines), (Rectangle(5, 5, 91, 91, None, COLOURS["red"], 3),) if framed else ())
+
+
 @STIMULI.register
-class Figure(Stimulus):
+class Figure(Tiled):
     """Straight segments between neighbouring points of a 5 x 5 lattice; in a red frame (and somewhat smaller) when the figure is to be judged."""
 
     name: ClassVar[str] = "figure"
@@ -56,12 +74,11 @@ class Figure(Stimulus):
                 raise ValueError(f"points {list(one)} and {list(other)} are not neighbours")
         return value
 
-    def primitives(self) -> Iterable[Primitive]:
-        start, step = (15, 16) if self.framed else (10, 19)
-        if self.framed:
-            yield Rectangle(5, 5, 91, 91, None, COLOURS["red"], 3)
-        for one, other in self.lines:
-            yield Line(start + step * one[1], start + step * one[0], start + step * other[1], start + step * other[0], rgb(self.colour), 3)
+    def tiling(self) -> Tiling:
+        states = bytearray(len(_NUMBERS))
+        for segment in self.lines:
+            states[_NUMBERS[segment]] = 1
+        return Tiling(_family(self.colour, self.framed), bytes(states))
 
     def words(self) -> str:
         lines = "; ".join(f"{a + 1},{b + 1} to {c + 1},{d + 1}" for (a, b), (c, d) in self.lines)

@@ -85,6 +85,11 @@ class Matrix(Tiled):
         return f"A {self.grid} x {self.grid} grid, row by row from the top (# = {colour_words(self.colour)}, . = white):\n{rows_of(self.filled, self.grid)}"
 
 
+@lru_cache(maxsize=16)
+def _two_grids(grid: int, colour: str) -> Family:
+    return grid_family(grid, colour, 36 // grid, ((4, 28), (52, 28)), 1, (Line(46, 20, 46, 76, COLOURS["black"]),))
+
+
 @STIMULI.register
 class SideBySide(Tiled):
     """Two grids, left and right of a line: which of them was there before?"""
@@ -116,8 +121,7 @@ class SideBySide(Tiled):
             states[cell] = 1
         for cell in self.right:
             states[count + cell] = 1
-        line = (Line(46, 20, 46, 76, COLOURS["black"]),)
-        return Tiling(grid_family(self.grid, self.colour, 36 // self.grid, ((4, 28), (52, 28)), 1, line), bytes(states))
+        return Tiling(_two_grids(self.grid, self.colour), bytes(states))
 
     def words(self) -> str:
         legend = f"Two {self.grid} x {self.grid} grids side by side, each row by row from the top (# = {colour_words(self.colour)}, . = white)."
