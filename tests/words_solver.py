@@ -33,11 +33,15 @@ def _patterns(displays: Sequence[str]) -> list[str]:
     return [display.split("\n", 1)[1].strip() for display in displays if re.match(r"A \d+ x \d+ grid, row by row", display)]
 
 
+def _places(array: str) -> dict[str, str]:
+    """The pattern at each position of an array."""
+    return {place: pattern.strip() for place, pattern in re.findall(r"^Position (\d):\n((?:[#.]+\n?)+)", array, re.MULTILINE)}
+
+
 def _serial_recall(displays: Sequence[str], answered: int) -> str:
     """Where the pattern is that was presented in the place of the list that is asked about: as many as were answered before it."""
     array = next(display for display in reversed(displays) if display.startswith("Nine positions"))
-    places = dict(re.findall(r"^Position (\d):\n((?:[#.]+\n?)+)", array, re.MULTILINE))
-    return next(place for place, pattern in places.items() if pattern.strip() == _patterns(displays)[answered])
+    return next(place for place, pattern in _places(array).items() if pattern == _patterns(displays)[answered])
 
 
 def _free_recall(displays: Sequence[str], answered: int) -> str:
@@ -72,6 +76,36 @@ def _symmetry(displays: Sequence[str], answered: int) -> str:
     """Whether all filled cells together look the same in a mirror."""
     overlaid = ["".join("#" if "#" in cells else "." for cells in zip(*rows, strict=True)) for rows in zip(*map(str.split, _patterns(displays)), strict=True)]
     return "symmetric" if all(row == row[::-1] for row in overlaid) else "asymmetric"
+
+
+def _change(displays: Sequence[str], answered: int) -> str:
+    """Whether the first and the last array hold the same bars."""
+    arrays = [set(re.findall(r"^Bar \d+: (.*)$", display, re.MULTILINE)) for display in displays if re.match(r"\d+ bars? on a canvas", display)]
+    return "same" if arrays[0] == arrays[-1] else "different"
+
+
+def _span(displays: Sequence[str], answered: int) -> str:
+    """The decision about the last display, or the place of the first or second item among eight."""
+    shown = [display for display in displays if re.match(r"A large square|A 10 x 10 grid|Eight positions", display)]
+    if colour := re.match(r"A large square filled with one colour: (\w+)", shown[-1]):
+        return colour[1]
+    if not shown[-1].startswith("Eight"):
+        return _symmetry([shown[-1]], answered)
+    item = sum(display.startswith("Eight") for display in shown) - 1
+    dots = [tuple(map(int, cell)) for display in displays for cell in re.findall(r"^A red dot in a green frame, at row,column (\d),(\d)", display)]
+    if not dots:
+        pattern = _patterns([display for display in displays if display.startswith("A 4 x 4 grid")])[3 * item]
+        return next(place for place, other in _places(shown[-1]).items() if other == pattern)
+    (top, left), _, (bottom, right) = dots[3 * item : 3 * item + 3]
+    words = [*["down"] * (bottom > top), *["up"] * (bottom < top), *["left"] * (right < left), *["right"] * (right > left)]
+    return re.findall(rf"^Position (\d): {' and '.join(words)}$", shown[-1], re.MULTILINE)[0]
+
+
+def _switching(displays: Sequence[str], answered: int) -> str:
+    """Where the marker is, in the row or in the column, as the last cue says."""
+    cue = [display for display in displays if "A cue:" in display][-1]
+    row, column = re.findall(r"A red marker in box (\d),(\d)", "\n".join(displays))[-1]
+    return ("top/left", "bottom/right")[int(row if "above" in cue else column) - 1]
 
 
 def _integration(displays: Sequence[str], answered: int) -> str:
@@ -109,5 +143,8 @@ READERS: tuple[tuple[str, Callable[[Sequence[str], int], str]], ...] = (
     (r"Two \d+ x \d+ grids side by side", _recognition),
     (r"A figure of \w+ lines", _integration),
     (r"This is a \d+-back task", _nback),
+    (r"\d+ bars? on a canvas", _change),
+    (r"A red dot in a green frame|A 4 x 4 grid", _span),
+    (r"Four white boxes", _switching),
     (r"A 10 x 10 grid", _symmetry),
 )
