@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .responses import RESPONSES, Answer, ItemScore, Region, ResponseKind, Surface
     from .samplers import SAMPLERS, Sampler
     from .trial import Ask, Display, Percept, Step, Trial, Truth, Verdict
+    from .word_vectors import WordVectors, random_vectors, read_vectors
 
 __getattr__ = re_exports(
     __name__,
@@ -32,6 +33,7 @@ __getattr__ = re_exports(
         "responses": ("RESPONSES", "Answer", "ItemScore", "Region", "ResponseKind", "Surface"),
         "samplers": ("SAMPLERS", "Sampler"),
         "trial": ("Ask", "Display", "Percept", "Step", "Trial", "Truth", "Verdict"),
+        "word_vectors": ("WordVectors", "random_vectors", "read_vectors"),
     },
 )
 
@@ -58,6 +60,7 @@ __all__ = [
     "Trial",
     "Truth",
     "Verdict",
+    "WordVectors",
     "compile_trial",
     "drawn_values",
     "fingerprint",
@@ -69,6 +72,8 @@ __all__ = [
     "plan_dataset",
     "plan_practice",
     "plan_session",
+    "random_vectors",
+    "read_vectors",
     "resolve_levels",
     "session_design",
     "trial_seed",

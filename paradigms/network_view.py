@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..errors import SpanLabError
 from .responses import Answer
 from .trial import Ask, Percept, Trial
+from .word_vectors import DIMENSIONS, WordVectors, random_vectors
 
 #: The fourteen tasks of the WorM benchmark in its order: the number of a task is the row of the published networks' task embedding.
 WORM_TASKS = ("sc", "sfr", "si", "smu", "sts", "vir", "vsr", "vsrec", "cd_color", "cd_orientation", "cd_size", "cd_gap", "cd_conj", "cs")
@@ -109,7 +110,8 @@ class NetworkArrays:
 
     Parameters
     ----------
-    frames : uint8 (trials, steps, 32, 32, 3): RGB; after the end of a trial black
+    frames : uint8 (trials, steps, 32, 32, 3): RGB; after the end of a trial black. Where words are read: float32 (trials, steps, 300), the vector of the word
+        that a step shows; zeros where it shows no single word, and after the end of a trial
     lengths : int64 (trials,): steps of each trial
     labels : int64 (trials, steps): the class wanted at each step, the filler where none is; for questions with several answers (trials, head), 1 where wanted
     trained : bool (trials, steps): the steps that enter the loss
@@ -121,13 +123,20 @@ class NetworkArrays:
     trained: np.ndarray
 
 
-def network_arrays(view: NetworkView, trials: Sequence[Trial], steps: int = 20) -> NetworkArrays:
+def network_arrays(view: NetworkView, trials: Sequence[Trial], steps: int = 20, vectors: WordVectors | None = None) -> NetworkArrays:
     """Trials of one task as arrays, laid out as in the WorM benchmark (its data sets have 20 steps).
+
+    Parameters
+    ----------
+    view : of this task
+    trials : compiled
+    steps : of the arrays; long lists of words need 32
+    vectors : of words, where these are read; random unit vectors when not given
 
     Raises
     ------
     SpanLabError
-        when a trial is longer than ``steps``, or asks for a class that the head does not have.
+        when a trial is longer than ``steps``, asks for a class that the head does not have, or shows a word without a vector.
     """
     from ..stimuli.pixels import NETWORK, network_frames
 
@@ -146,7 +155,11 @@ def network_arrays(view: NetworkView, trials: Sequence[Trial], steps: int = 20) 
         for target in own.targets:
             if isinstance(target, tuple):
                 targets[row, list(target)] = 1
-    frames = np.zeros((len(trials), steps, NETWORK, NETWORK, 3), np.uint8)
     stimuli = [step.percept.for_machine.stimulus for trial in trials for step in trial.steps if is_model_step(step.percept)]
-    frames[np.arange(steps) < lengths[:, None]] = network_frames(stimuli)
+    if view.input == "vectors":
+        frames = np.zeros((len(trials), steps, DIMENSIONS), np.float32)
+        frames[np.arange(steps) < lengths[:, None]] = (vectors or random_vectors()).shown(stimuli)
+    else:
+        frames = np.zeros((len(trials), steps, NETWORK, NETWORK, 3), np.uint8)
+        frames[np.arange(steps) < lengths[:, None]] = network_frames(stimuli)
     return NetworkArrays(frames, lengths, targets, trained)
