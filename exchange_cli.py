@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .arguments import GeneratorOption, SetOption, parse_generator, parse_levels
+from .arguments import GeneratorOption, ParadigmArgument, SetOption, parse_generator, parse_levels
 from .errors import SpanLabError
-
-FolderArgument = Annotated[Path, typer.Argument(help="folder of the published data", metavar="FOLDER")]
-SkipOption = Annotated[bool, typer.Option("--skip-malformed", help="leave out what cannot be read, instead of stopping")]
-
-from .arguments import ParadigmArgument
 
 if TYPE_CHECKING:
     from .errors import Problem
@@ -27,6 +23,10 @@ import_app = typer.Typer(help="Bring in trials, blocks and results that others h
 export_app = typer.Typer(help="Write trials in the file formats of others.", **_SETTINGS)
 
 
+SkipOption = Annotated[bool, typer.Option("--skip-malformed", help="leave out what is malformed, instead of importing nothing")]
+AsOption = Annotated[str | None, typer.Option("--as", help="the paradigm, when names do not say it, or another one is meant", metavar="PARADIGM")]
+
+
 @import_app.callback()
 def _import() -> None: ...
 
@@ -35,13 +35,15 @@ def _import() -> None: ...
 def _export() -> None: ...
 
 
-def _note(text: str) -> None:
-    print(f"note: {text}", file=sys.stderr)
+def tell_left_out(problems: Iterable[Problem]) -> None:
+    """What was malformed and skipped on request, on stderr."""
+    for problem in problems:
+        print(f"left out: {problem}", file=sys.stderr)
 
 
 @import_app.command("worm")
 def import_worm(
-    folder: FolderArgument,
+    folder: Annotated[Path, typer.Argument(help="data folder of WorM, with a folder for each data set", metavar="FOLDER")],
     output: Annotated[Path, typer.Option("-o", "--output", help="new folder for the trials files", metavar="DIR")],
     skip_malformed: SkipOption = False,
     seed: Annotated[int, typer.Option("--seed", help="for what the files leave open: the order of arrows in complex span", min=0)] = 1,
@@ -50,16 +52,16 @@ def import_worm(
     from .paradigms.exchange.worm_folder import import_worm as bring_in
     from .paradigms.exchange.worm_folder import other_folders
 
-    report = bring_in(folder, output, skip_malformed, seed, lambda name: print(f"reading {name} ...", file=sys.stderr, flush=True))
-    for one in report:
-        print(f"{output / one.file}: {one.trials} trials")
+    for one in bring_in(folder, output, skip_malformed, seed, lambda name: print(f"reading {name} ...", file=sys.stderr, flush=True)):
+        where = f"{one.data_set.folder}, {one.split}"
+        tell_left_out(one.named)
+        if one.skipped > len(one.named):
+            print(f"left out: {one.skipped - len(one.named)} more trials of {where}", file=sys.stderr)
         for note, many in one.notes.items():
-            _note(f"{one.data_set.folder}, {one.split}: {note} ({many} times)")
-        if one.skipped:
-            _note(f"{one.data_set.folder}, {one.split}: {one.skipped} malformed trials were left out, such as")
-            print("\n".join(one.named), file=sys.stderr)
+            print(f"NOTE {where}: {note} ({many} times)", file=sys.stderr)
+        print(f"{output / one.file}: {_plural(one.trials, 'trial')}")
     for name in other_folders(folder):
-        _note(f"{name} is no published data set of WorM and was left out")
+        print(f"NOTE {name} is no published data set of WorM and was left out", file=sys.stderr)
 
 
 @export_app.command("worm")
@@ -89,16 +91,6 @@ def export_worm(
         print(f"{one.folder}: {counted}, {f'{one.frames} frames' if frames else 'no frames'}")
 
 
-SkipOption = Annotated[bool, typer.Option("--skip-malformed", help="leave out what is malformed, instead of importing nothing")]
-AsOption = Annotated[str | None, typer.Option("--as", help="the paradigm, when names do not say it, or another one is meant", metavar="PARADIGM")]
-
-
-def tell_left_out(problems: Iterable[Problem]) -> None:
-    """What was malformed and skipped on request, on stderr."""
-    for problem in problems:
-        print(f"left out: {problem}", file=sys.stderr)
-
-
 @import_app.command("nback")
 def import_nback(
     folder: Annotated[Path, typer.Argument(help="sets of N-back blocks (letters/1back/0.txt), one set, or one level of a set", metavar="FOLDER")],
@@ -114,7 +106,7 @@ def import_nback(
     chosen = None if generator is None else parse_generator(generator)
     for imported in import_blocks(folder, output, as_, chosen, seed, skip_malformed):
         tell_left_out(imported.left_out)
-        _tell_unlabelled(list(imported.unlabelled.items()), "item")
+        _tell_unlabelled(imported.unlabelled.items(), "item")
         print(f"{imported.file}: {_plural(imported.blocks, 'block')}, {imported.generator}")
 
 
@@ -164,11 +156,19 @@ def _plural(many: int, word: str) -> str:
     return f"{many} {word}{'' if many == 1 else 's' if not word.endswith('ch') else 'es'}"
 
 
-def _tell_unlabelled(blocks: Sequence[tuple[str, tuple[int, ...]]], what: str) -> None:
+def _tell_unlabelled(blocks: Iterable[tuple[str, tuple[int, ...]]], what: str) -> None:
+    """One line for each level and place; names of blocks end with their number (``letters/1back/15``, ``1back_15``)."""
+    alike: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    many = 0
     for name, places in blocks:
-        print(f"{name}: {what} {', '.join(map(str, places))} matches, and the label says that it does not")
-    if blocks:
-        print(f"{_plural(sum(len(places) for _, places in blocks), 'unlabelled match')} in {_plural(len(blocks), 'block')}: answers are scored by the labels")
+        level, number = re.split(r"[/_](?=[0-9]+$)", name)
+        alike.setdefault((level, places), []).append(number)
+        many += len(places)
+    for (level, places), numbers in alike.items():
+        there = f"block{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+        print(f"NOTE {level}, {there}: {what} {', '.join(map(str, places))} matches, and its label says that it does not", file=sys.stderr)
+    if many:
+        print(f"NOTE {_plural(many, 'unlabelled match')} in all; answers are scored by the labels of the files", file=sys.stderr)
 
 
 def _tell_results(imported: ImportedResults) -> None:
@@ -179,6 +179,7 @@ def _tell_results(imported: ImportedResults) -> None:
     for what, keys in (("never run", imported.never_run), ("not finished", imported.unfinished)):
         if keys:
             print(f"left out: {imported.file}: {_plural(len(keys), 'block')} {what} ({', '.join(keys)})", file=sys.stderr)
-    _tell_unlabelled(imported.unlabelled, "trial")
-    asked = f"; {imported.prefilled} answers were never asked (record_prefilled)" if imported.prefilled else ""
-    print(f"{imported.folder}: {_plural(imported.blocks, 'block')}, {_plural(imported.trials, 'answer')}{asked}")
+    _tell_unlabelled([(f"{imported.file.name} {key}", places) for key, places in imported.unlabelled], "trial")
+    if imported.prefilled:
+        print(f"NOTE {_plural(imported.prefilled, 'answer')} of {imported.model} were never asked (record_prefilled)", file=sys.stderr)
+    print(f"{imported.folder}: {imported.paradigm} by {imported.model}, {_plural(imported.blocks, 'block')}, {_plural(imported.trials, 'answer')}")

@@ -60,6 +60,7 @@ class ImportedResults:
     ----------
     file : of the results
     folder : of the session
+    paradigm, model : of which, by whom
     new : whether it was made now; otherwise the same results were there already
     blocks, trials, prefilled : how many there are in the session; prefilled answers were never asked
     unfinished, never_run : keys of blocks that are left out
@@ -69,6 +70,8 @@ class ImportedResults:
 
     file: Path
     folder: Path
+    paradigm: str
+    model: str
     new: bool
     blocks: int = 0
     trials: int = 0
@@ -217,17 +220,23 @@ def _answers(source: _Source, plan: Sequence[PlannedTrial]) -> Iterator[tuple[li
 
 
 def _compare_scores(folder: Path, source: _Source) -> None:
-    rows = read_table(folder).select(["answer", "correct_answer", "correct", "rt_ms", "block", "trial", "ask"]).to_pylist()
-    by_place = {(row["trial"], row["ask"]): row for row in rows}
+    """The session must say what the file says; anything else would be a fault of ours.
+
+    Raises
+    ------
+    SpanLabError
+        naming file, key and trial of every difference.
+    """
+    rows = read_table(folder).select(["trial", "ask", "answer", "correct_answer", "correct", "rt_ms"]).to_pylist()
+    scored = {(row.pop("trial"), row.pop("ask")): row for row in rows}
     problems = []
     for index, (block, _) in enumerate(source.blocks, start=1):
         for number, trial in enumerate(block.trials, start=1):
-            row = by_place.get((index, number))
-            expected = (f'"{trial.response}"', f'"{trial.target}"', trial.correct)
-            found = None if row is None else (row["answer"], row["correct_answer"], row["correct"])
-            if found != expected:
-                problems.append(Problem(str(source.file), f"{block.key} > trial {number}", f"the file has {expected}, the session {found}"))
-    if problems or len(by_place) != sum(len(block.trials) for block, _ in source.blocks):
+            there = {"answer": f'"{trial.response}"', "correct_answer": f'"{trial.target}"', "correct": trial.correct, "rt_ms": trial.rt_ms}
+            found = scored.pop((index, number), None)
+            if found != there:
+                problems.append(Problem(str(source.file), f"{block.key} > trial {number}", f"the file has {there}, the session {found}"))
+    if problems or scored:
         raise SpanLabError("\n".join([*told(problems), f"scored anew, {source.file} does not come out as it is; nothing was imported"]))
 
 
@@ -236,6 +245,8 @@ def _told_of(source: _Source, folder: Path, new: bool) -> ImportedResults:
     return ImportedResults(
         file=source.file,
         folder=folder,
+        paradigm=source.paradigm.name,
+        model=source.model,
         new=new,
         blocks=len(source.blocks),
         trials=len(trials),
