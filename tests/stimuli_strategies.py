@@ -12,6 +12,7 @@ Parameters = dict[str, Any]
 DIRECTIONS = ("up", "down", "left", "right", "up_left", "up_right", "down_left", "down_right")
 colours = st.sampled_from(["red", "green", "black", "gray", "ink", "#0437f2", "#880808", "#FFD700"])
 letters = st.characters(codec="ascii", exclude_characters=" _|`", exclude_categories=("Cc", "Cs"))
+words = st.text(letters, min_size=1, max_size=24)
 
 
 def cells(count: int) -> st.SearchStrategy[list[int]]:
@@ -95,6 +96,8 @@ PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
     "squares": st.integers(2, 10).flatmap(lambda grid: two_sets(grid * grid).map(lambda sets: {"grid": grid, "green": sets[0], "red": sets[1]})),
     "switch_boxes": st.sampled_from([{}, {"cue": "up_down"}, {"cue": "left_right"}, *({"marker": place} for place in range(4))]),
     "text": st.fixed_dictionaries({"text": st.text(letters, min_size=1, max_size=80), "size": st.integers(4, 20)}),
+    "word": st.fixed_dictionaries({"word": words}),
+    "word_array": st.sampled_from([4, 9, 16]).flatmap(lambda n: st.fixed_dictionaries({"places": st.lists(st.none() | words, min_size=n, max_size=n)})),
     "tone": st.fixed_dictionaries({"frequency_hz": st.integers(20, 20000), "ms": st.integers(1, 1000)}),
 }
 

@@ -112,6 +112,14 @@ def read_noise(words: str) -> dict:
     return {"seed": int(words.split("noise number ")[1].rstrip(")."))}
 
 
+def read_word(words: str) -> dict:
+    return {"word": words}
+
+
+def read_word_array(words: str) -> dict:
+    return {"places": [None if word == "no word" else word for word in re.findall(r"^Position \d+: (.+)$", words, re.MULTILINE)]}
+
+
 def read_tone(words: str) -> dict:
     hertz, ms = re.findall(r"\d+", words)
     return {"frequency_hz": int(hertz), "ms": int(ms)}
@@ -190,6 +198,11 @@ def test_the_wording() -> None:
         ("text", {"text": " \n "}, "empty"),
         ("text", {"text": "x" * 3000}, "too long"),
         ("switch_boxes", {"cue": "up_down", "marker": 1}, "either a cue or a marker"),
+        ("word", {"word": "two words"}, "expected one word"),
+        ("word", {"word": "pneumonoultramicroscopicsilicosis"}, "longer than 24 letters"),
+        ("word", {"word": "漢字"}, "typeface has no"),
+        ("word_array", {"places": ["lion"] * 8}, "nine places (or four, or sixteen); found 8"),
+        ("word_array", {"places": ["lion", " ", None, None]}, "expected one word"),
     ],
 )
 def test_wrong_parameters_are_named(name: str, parameters: dict, says: str) -> None:

@@ -44,6 +44,14 @@ def _serial_recall(displays: Sequence[str], answered: int) -> str:
     return next(place for place, pattern in _places(array).items() if pattern == _patterns(displays)[answered])
 
 
+def _words_in_order(displays: Sequence[str], answered: int) -> str:
+    """The word that was presented in the place of the list that is asked about; it is in the array."""
+    array = next(display for display in reversed(displays) if "Each holds one word" in display)
+    listed = [display for display in displays if re.fullmatch(r"\S+", display)]
+    assert sorted(listed) == sorted(re.findall(r"^Position \d+: (\S+)$", array, re.MULTILINE))
+    return listed[answered]
+
+
 def _free_recall(displays: Sequence[str], answered: int) -> str:
     """Every cell that was red."""
     return "; ".join(dict.fromkeys(cell for display in displays for cell in re.findall(r"\d+,\d+", "".join(re.findall(r"^Red: (.*)$", display, re.MULTILINE)))))
@@ -137,6 +145,7 @@ def _nback(displays: Sequence[str], answered: int) -> str:
 
 #: how a display (or the instructions) of only one kind of task begins, and the reader of that task; the first that fits
 READERS: tuple[tuple[str, Callable[[Sequence[str], int], str]], ...] = (
+    (r"\w+ positions[^\n]+\nEach holds one word", _words_in_order),
     (r"Nine positions", _serial_recall),
     (r"Squares", _free_recall),
     (r"(?s).*Each box is a 3 x 3 grid", _updating),
