@@ -46,7 +46,7 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 def score_table(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> Scored:
     """Sort a response table into scored items and intrusions.
 
-    Practice and pilot rows are left out unless asked for; duplicates count once; omitted and invalid answers are wrong; rows without a score are left out.
+    Practice and pilot rows are left out unless asked for, and so are decisions for which nothing need be held (set size 0); duplicates count once; omitted and invalid answers are wrong; rows without a score are left out.
     Every such decision is counted in ``notes``. Missing columns and an empty table give notes too, never an error.
 
     Parameters
@@ -62,6 +62,10 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
         elif rows.any():
             notes.append(f"{plural(int(rows.sum()), f'{word} row')} included on request.")
     table = _without_duplicates(table, notes)
+    idle = table["set_size"] == 0
+    if idle.any():
+        notes.append(f"{plural(int(idle.sum()), 'decision')} that needed no memory (set size 0) left out.")
+        table = table[~idle]
     intruding = table["_intrusion"]
     intrusions, items = table[intruding], table[~intruding]
     failed = items["outcome"].isin(["omitted", "invalid"])
