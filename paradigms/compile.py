@@ -102,6 +102,19 @@ def drawn_values(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, se
     return {draw.name: env[draw.name] for draw in paradigm.draws if is_random(draw)}
 
 
+def check_draws(paradigm: Paradigm, levels: Mapping[str, Any], generator: Generator, draws: Draws) -> None:
+    """Look at given draws as :func:`compile_trial` does, without building the steps.
+
+    Raises
+    ------
+    GivenDrawError, SpanLabError
+        as :func:`compile_trial`.
+    """
+    resolved = _checked(paradigm, levels, 0, generator)
+    start_trial()
+    draw_all(paradigm, {"generator": generator, **resolved}, 0, given_draws(paradigm, draws))
+
+
 def _checked(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, generator: Generator) -> dict[str, Any]:
     """All factor levels of a trial, after a look at its seed and generator."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:

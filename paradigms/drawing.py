@@ -20,6 +20,20 @@ Draws = Mapping[str, Any]
 _NO_STREAM = np.random.RandomState(0)
 
 
+class GivenDrawError(SpanLabError):
+    """What is wrong with a draw that was given.
+
+    Parameters
+    ----------
+    paradigm, draw : their names
+    why : what was expected and found
+    """
+
+    def __init__(self, paradigm: str, draw: str, why: str) -> None:
+        self.draw, self.why = draw, why
+        super().__init__(f"{paradigm}: the draw '{draw}' that was given: {why}")
+
+
 def is_random(draw: Draw) -> bool:
     """Whether a draw needs a stream; expressions, lists and arrangements follow from what was drawn before."""
     return draw.sampler is not None and not draw.sampler.cls.arranges
@@ -47,7 +61,7 @@ def given_draws(paradigm: Paradigm, draws: Draws) -> dict[str, Any]:
         try:
             weigh(value)
         except LimitError as error:
-            raise SpanLabError(f"{paradigm.name}: the draw '{name}' that was given: {error}") from None
+            raise GivenDrawError(paradigm.name, name, str(error)) from None
         own[name] = _copied(value)
     return own
 
@@ -65,7 +79,7 @@ def draw_all(paradigm: Paradigm, env: dict[str, Any], seed: int, given: Draws | 
     ------
     ParadigmError
         when the file asks for the impossible.
-    SpanLabError
+    GivenDrawError
         when a given value is none that could have been drawn.
     """
     reader = paradigm.reader
@@ -80,7 +94,7 @@ def draw_all(paradigm: Paradigm, env: dict[str, Any], seed: int, given: Draws | 
             try:
                 sampler.check(given[draw.name])
             except ValueError as error:
-                raise SpanLabError(f"{paradigm.name}: the draw '{draw.name}' that was given: {error}") from None
+                raise GivenDrawError(paradigm.name, draw.name, str(error)) from None
             env[draw.name] = given[draw.name]
             continue
         try:

@@ -21,6 +21,7 @@ from .drawing import given_draws
 from .identity import stream, trial_seed
 from .limits import MAX_SESSION_TRIALS
 from .paradigm import Generator, Paradigm, load_paradigm
+from .plain_json import each_once, no_constant
 from .problems import show, validated
 from .whole import whole_file
 
@@ -203,7 +204,7 @@ class TrialsFile:
 
     def _parsed(self, number: int, text: str) -> Any:
         try:
-            data = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+            data = json.loads(text, object_pairs_hook=each_once, parse_constant=no_constant)
             if r"\ud" in text.lower():
                 json.dumps(data, ensure_ascii=False).encode("utf-8")
             return data
@@ -222,18 +223,6 @@ class TrialsFile:
         if built is None:
             raise self.wrong(number, "; ".join(f"{'.'.join(map(str, path))}: {message}" if path else message for path, message in problems))
         return built
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
-    return found
-
-
-def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
 
 
 def plan_given(file: TrialsFile, seed: int, trials: int | None = None) -> list[PlannedTrial]:

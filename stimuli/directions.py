@@ -20,8 +20,8 @@ STEPS: dict[str, tuple[int, int]] = {
     "down_right": (1, 1),
 }
 
-#: The benchmark's names say from where to where.
-_FROM_TO = {
+#: The benchmark's (WorM's) names say from where to where.
+FROM_TO = {
     "up_down": "down",
     "down_up": "up",
     "left_right": "right",
@@ -34,7 +34,7 @@ _FROM_TO = {
 
 
 def _direction(value: Any) -> Any:
-    name = _FROM_TO.get(value, value) if isinstance(value, str) else value
+    name = FROM_TO.get(value, value) if isinstance(value, str) else value
     if not isinstance(name, str) or name not in STEPS:
         raise ValueError(f"unknown direction '{value}'{nearest(value, STEPS)} (one of {', '.join(STEPS)})")
     return name

@@ -1,0 +1,191 @@
+"""Reading data folders of the WorM benchmark into trials files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Any
+
+from ...errors import Problem, SpanLabError
+from ..compile import check_draws
+from ..drawing import GivenDrawError
+from ..identity import MAX_MASTER_SEED
+from ..paradigm import Paradigm, load_paradigm
+from ..problems import show
+from ..trials_file import GivenTrial, write_trials
+from ..whole import whole_folder
+from .fields import Fields, MalformedError
+from .json_stream import read_lists
+from .worm_names import DATA_SETS, SPLITS, TRIALS, DataSet, trial_name
+from .worm_registry import task_of
+from .worm_task import Reading, WormTask
+
+#: malformed trials that are named one by one when they are skipped
+_NAMED = 5
+
+#: called with the name of every data set when it is begun
+Tell = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Imported:
+    """What became of one split of a data set.
+
+    Parameters
+    ----------
+    data_set, split : in the benchmark
+    file : name of the trials file
+    trials : in it
+    skipped : malformed trials that are not
+    named : what is wrong with the first of them
+    notes : what has to be said, with the number of times that it happened
+    """
+
+    data_set: DataSet
+    split: str
+    file: str
+    trials: int = 0
+    skipped: int = 0
+    named: list[Problem] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
+
+
+def find_data_sets(folder: Path) -> list[tuple[DataSet, Path]]:
+    """The data sets in a folder (or the one that it is), with their JSON files.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none.
+    """
+    by_name = {data_set.folder: data_set for data_set in DATA_SETS}
+    if folder.name in by_name and (folder / TRIALS).is_file():
+        return [(by_name[folder.name], folder / TRIALS)]
+    found = [(data_set, folder / data_set.folder / TRIALS) for data_set in DATA_SETS if (folder / data_set.folder / TRIALS).is_file()]
+    if not found:
+        missing = "is no folder" if not folder.is_dir() else f"holds no data set of WorM: expected folders such as {DATA_SETS[1].folder} with a {TRIALS} inside"
+        raise SpanLabError(f"{folder} {missing}")
+    return found
+
+
+def other_folders(folder: Path) -> list[str]:
+    """Folders with trials that are none of the published data sets."""
+    known = {data_set.folder for data_set in DATA_SETS}
+    return sorted(path.parent.name for path in folder.glob(f"*/{TRIALS}") if path.parent.name not in known)
+
+
+def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: int = 1, tell: Tell | None = None) -> list[Imported]:
+    """Bring in all data sets of a WorM data folder: one trials file for each split, all of them or none.
+
+    Parameters
+    ----------
+    folder : with the folders of data sets, or one of these
+    output : new folder for the trials files
+    skip_malformed : leave out trials that cannot be read, instead of stopping
+    seed : for what the files leave open
+    tell : is told which data set is begun
+
+    Raises
+    ------
+    SpanLabError
+        when there is nothing to read, something cannot be read or written, or a trial is malformed; nothing is left behind then.
+    """
+    if not 0 <= seed <= MAX_MASTER_SEED:
+        raise SpanLabError(f"the seed must be between 0 and {MAX_MASTER_SEED}; found {seed}")
+    report: list[Imported] = []
+    found = find_data_sets(folder)
+    with whole_folder(output) as partial:
+        for data_set, path in found:
+            if tell is not None:
+                tell(data_set.folder)
+            report += _Import(data_set, path, skip_malformed, seed).write(partial)
+    return report
+
+
+class _Import:
+    """The import of one data set."""
+
+    def __init__(self, data_set: DataSet, path: Path, skip_malformed: bool, seed: int) -> None:
+        self._data_set, self._path, self._skip, self._seed = data_set, path, skip_malformed, seed
+        self._paradigm: Paradigm = load_paradigm(data_set.paradigm)
+        self._task: WormTask = task_of(data_set)
+
+    def write(self, output: Path) -> list[Imported]:
+        """Write the trials files of all splits that have trials."""
+        done: list[Imported] = []
+        with closing(read_lists(self._path)) as objects:
+            for split, group in groupby(objects, key=lambda entry: entry[0]):
+                if split not in SPLITS:
+                    raise SpanLabError(f"{self._path}: expected the splits {', '.join(SPLITS)}; found {show(split)}")
+                imported = Imported(self._data_set, split, f"{self._data_set.stem}.{split}.jsonl")
+                trials = self._trials(imported, ((number, data) for _, number, data in group if number >= 0))
+                first = next(trials, None)
+                if first is not None:
+                    self._write_file(output / imported.file, imported, chain([first], trials))
+                elif imported.skipped:
+                    raise SpanLabError(f"{self._path}: none of the {imported.skipped} trials of {split} can be read; the first: {imported.named[0]}")
+                else:
+                    continue
+                done.append(imported)
+        if not done:
+            raise SpanLabError(f"{self._path} holds no trials")
+        return done
+
+    def _write_file(self, path: Path, imported: Imported, trials: Iterable[GivenTrial]) -> None:
+        source: dict[str, Any] = {"benchmark": "WorM", "data_set": self._data_set.folder, "split": imported.split}
+
+        def noted() -> Iterator[GivenTrial]:
+            yield from trials
+            # Known only when all have been read; the first line of the file is written last.
+            source.update({"skipped": imported.skipped, "notes": list(imported.notes)})
+
+        imported.trials = write_trials(path, self._paradigm, "published", source, noted())
+
+    def _trials(self, imported: Imported, objects: Iterable[tuple[int, Any]]) -> Iterator[GivenTrial]:
+        names: set[str] = set()
+        for number, data in objects:
+            reading = Reading(self._seed, trial_name(imported.split, number))
+            try:
+                trial = self._trial(data, reading)
+                if trial.name in names:
+                    raise MalformedError("trial_id", f"a second trial called {trial.name}")
+            except MalformedError as error:
+                told = Problem(str(self._path), f"{self._data_set.folder} > {imported.split} > {number}", str(error))
+                if not self._skip:
+                    raise SpanLabError(f"{told}\nNothing was imported. Mend the file, or leave such trials out with --skip-malformed") from None
+                imported.skipped += 1
+                if len(imported.named) < _NAMED:
+                    imported.named.append(told)
+                continue
+            names.add(trial.name)
+            imported.notes.update(reading.notes)
+            yield trial
+
+    def _trial(self, data: Any, reading: Reading) -> GivenTrial:
+        fields = Fields(data)
+        fields.pass_by("trial_type", *(key for key in data if key.endswith(("_fnames", "_fname")) or key == "stim_fnames"))
+        if "trial_id" in fields:
+            name = fields.any("trial_id")
+            if not isinstance(name, str) or not 0 < len(name) <= 100 or not name.isprintable():
+                raise fields.wrong("trial_id", f"expected a name such as {reading.trial}; found {show(name)}")
+            reading.trial = name
+        levels, draws = self._task.read(fields, reading)
+        for name, level in levels.items():
+            try:
+                self._paradigm.level(name, level)
+            except SpanLabError as error:
+                raise MalformedError(self._task.keys.get(name, name), str(error)) from None
+        levels = {**self._data_set.levels, **levels}
+        try:
+            check_draws(self._paradigm, levels, "published", draws)
+        except GivenDrawError as error:
+            raise MalformedError(self._task.keys[error.draw], error.why) from None
+        except SpanLabError as error:
+            raise MalformedError("", str(error)) from None
+        for key in fields.unknown():
+            reading.notes[f"the key {key!r} is not known here and was left out"] += 1
+        return GivenTrial(reading.trial, levels, draws)

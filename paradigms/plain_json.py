@@ -1,0 +1,31 @@
+"""JSON as it should be: each key once, and numbers that are numbers."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """``object_pairs_hook``: an object whose keys stand once.
+
+    Raises
+    ------
+    ValueError
+        when one stands twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
+    return found
+
+
+def no_constant(name: str) -> NoReturn:
+    """``parse_constant``: NaN and Infinity are no JSON.
+
+    Raises
+    ------
+    ValueError
+        always.
+    """
+    raise ValueError(f"{name} is no number")
