@@ -149,7 +149,9 @@ def _facts(folder: Path, name: str, session: Mapping[str, Any], table: pd.DataFr
     """Facts from ``session.json`` and the table; whatever the record does not tell stays empty."""
     plan, data = session.get("plan"), session.get("paradigm_data")
     told = data.get("instructions") if isinstance(data, Mapping) else None
-    instructions = str(told.get(session.get("language"), "")) if isinstance(told, Mapping) else ""
+    written = str(told.get(session.get("language"), "")) if isinstance(told, Mapping) else ""
+    # Older sessions hold the paradigm's text only.
+    instructions = str(session.get("instructions", written))
     real = table[~table["practice"].fillna(False).astype(bool)] if "practice" in table.columns else table
     started = table["started_at"].dropna() if "started_at" in table.columns else []
     return SessionFacts(

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..agents.protocol import PEOPLE, Agent
 from ..errors import SpanLabError
-from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, paradigm_from_data
+from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, paradigm_from_data, resolve_levels
 from ..paradigms.identity import digest
 from .damage import OF_GIVEN_TRIALS
 from .disk import only_writer, sync_folder
@@ -132,6 +132,8 @@ def begin(
         "seed": request.seed,
         "design": request.design,
         "language": request.language,
+        # as told before the first trial; they may change with the levels of factors
+        "instructions": paradigm.told(request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed)),
         "pilot": request.pilot,
         "practice": request.practice,
         "like": request.like,
