@@ -26,6 +26,7 @@ from .arguments import (
 )
 from .errors import SpanLabError
 from .exchange_cli import export_app, import_app
+from .listing import list_, print_table
 
 if TYPE_CHECKING:
     from .agents.protocol import Agent
@@ -91,25 +92,7 @@ def _version(wanted: bool) -> None:
 def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="show the version")] = False) -> None: ...
 
 
-@app.command("list")
-def list_() -> None:
-    """The paradigms that ship, one a line."""
-    from .paradigms.library import card, list_paradigms
-
-    rows = []
-    for name in list_paradigms():
-        data = card(name)
-        factors = "; ".join(f"{factor}: {_range_of(levels)}" for factor, levels in data.get("factors", {}).items())
-        rows.append((name, data["title"], ", ".join(data.get("domains", [])), ", ".join(data.get("functions", [])), factors))
-    header = ("name", "title", "domains", "functions", "factors")
-    widths = [max(len(row[n]) for row in [header, *rows]) for n in range(len(header))]
-    for row in [header, *rows]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def _range_of(levels: Any) -> str:
-    values = levels["random"] if isinstance(levels, dict) else levels
-    return ("random " if isinstance(levels, dict) else "") + ", ".join(map(str, values))
+app.command("list")(list_)
 
 
 @app.command()
@@ -412,17 +395,15 @@ def timetable(csv: Annotated[Path | None, typer.Option("--csv", help="write it t
     from .paradigms.timetable import timetable as rows_of
 
     rows = [row for name in list_paradigms() for row in rows_of(load_paradigm(name))]
-    cells = [("task", "phase", "ms", "source"), *((row.task, row.phase, row.ms, row.source) for row in rows)]
+    header, cells = ("task", "phase", "ms", "source"), [(row.task, row.phase, row.ms, row.source) for row in rows]
     if csv is None:
-        widths = [max(len(row[n]) for row in cells) for n in range(4)]
-        for row in cells:
-            print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print_table(header, cells)
         return
     import csv as csv_module
 
     try:
         with csv.open("w", newline="", encoding="utf-8") as file:
-            csv_module.writer(file).writerows(cells)
+            csv_module.writer(file).writerows([header, *cells])
     except OSError as error:
         raise SpanLabError(f"cannot write {csv}: {error.strerror or error}") from None
     print(csv)

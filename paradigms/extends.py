@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ..components import nearest
 from ..errors import ParadigmError, SpanLabError
 from . import library, yaml_text
+from .inheritance import inherit
 from .problems import show
 from .yaml_text import Document, YamlPath
 
@@ -70,9 +70,7 @@ def resolve(path: Path, depth: int = 0) -> Document:
         raise
     except SpanLabError as error:
         raise ParadigmError([document.problem(("extends",), str(error))]) from None
-    own = {key: value for key, value in document.data.items() if key != "extends"}
-    overridden: set[YamlPath] = set()
-    merged = _merge(base.data, own, (), overridden) if isinstance(base.data, dict) else own
+    merged, overridden = inherit(base.data if isinstance(base.data, dict) else {}, document.data)
 
     def is_own(path: YamlPath) -> bool:
         return any(path[:n] in overridden for n in range(1, len(path) + 1))
@@ -80,23 +78,3 @@ def resolve(path: Path, depth: int = 0) -> Document:
     lines = {path: line for path, line in base.lines.items() if not is_own(path)} | {path: line for path, line in document.lines.items() if is_own(path)}
     lines[()] = document.where(())
     return Document(merged, lines, document.name)
-
-
-#: maps whose entries are inherited one by one; every other value is replaced as a whole
-_MERGED = ((), ("factors",), ("draw",), ("instructions",), ("designs",), ("source",), ("network",), ("practice",))
-
-
-def _merge(base: dict[str, Any], own: dict[str, Any], path: YamlPath, overridden: set[YamlPath]) -> dict[str, Any]:
-    """``base`` with the keys of ``own``; ``overridden`` grows by the paths at which ``own`` holds."""
-    merged = dict(base)
-    for key, value in own.items():
-        below = (*path, key)
-        if below in _MERGED and isinstance(value, dict) and isinstance(base.get(key), dict):
-            merged[key] = _merge(base[key], value, below, overridden)
-            continue
-        overridden.add(below)
-        if value is None:
-            merged.pop(key, None)
-        else:
-            merged[key] = value
-    return merged

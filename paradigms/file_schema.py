@@ -7,6 +7,7 @@ from typing import Any
 
 from ..components import Registry, json_schema
 from ..stimuli import STIMULI
+from .inheritance import MERGED
 from .responses import RESPONSES
 from .samplers import SAMPLERS
 from .schema import Head
@@ -65,7 +66,10 @@ def file_schema() -> dict[str, Any]:
     definitions["item"] = {"type": "object", "properties": {**{key: _FLOW[key] for key in FLOW_KEYS}, **step}, "additionalProperties": False}
     properties = head["properties"]
     properties["timeline"] |= {"items": {"$ref": "#/$defs/item"}}
-    properties["draw"] |= {"additionalProperties": {"anyOf": [{"$ref": "#/$defs/sampler"}, _EXPRESSION, {"type": "array"}, {"type": "null"}]}}
+    properties["draw"] |= {"additionalProperties": {"anyOf": [{"$ref": "#/$defs/sampler"}, _EXPRESSION, {"type": "array"}]}}
+    for key in MERGED:
+        if isinstance(entries := properties[key].get("additionalProperties"), dict):
+            properties[key]["additionalProperties"] = {"anyOf": [entries, {"type": "null"}]}
     properties["extends"] = {"type": "string", "description": "a paradigm whose keys are inherited; those given here override them, and null removes one"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -74,11 +78,22 @@ def file_schema() -> dict[str, Any]:
         # What extends another paradigm needs to say only what differs.
         "if": {"required": ["extends"]},
         "then": {},
-        "else": {"required": head["required"]},
+        "else": {"required": head["required"], "properties": _whole(properties, definitions)},
         "properties": {key: schema if key in head["required"] else {"anyOf": [schema, {"type": "null"}]} for key, schema in properties.items()},
         "additionalProperties": False,
         "$defs": definitions,
     }
+
+
+def _whole(properties: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """What only a file without ``extends`` must have below the keys whose entries are inherited one by one; it is taken out of the definitions."""
+    needed: dict[str, Any] = {}
+    for key in MERGED:
+        for one in properties[key].get("anyOf", [properties[key]]):
+            required = definitions[one["$ref"].rpartition("/")[2]].pop("required", []) if "$ref" in one else []
+            if required:
+                needed[key] = {"required": required}
+    return needed
 
 
 def _part(name: str, registry: Registry[Any], beside: Mapping[str, str]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def survives(folder: Path, content: str | bytes) -> bool:
         assert line.isprintable()
         assert 10 < len(line) < 1600
         if isinstance(error, ParadigmError):
-            assert re.match(r"(broken\.yaml|vsr\.yaml|sfr\.yaml|smu\.yaml|zero)(:\d+)? ", line), f"no file in the message: {line}"
+            assert re.match(rf"((broken|{'|'.join(list_paradigms())})\.yaml|zero)(:\d+)? ", line), f"no file in the message: {line}"
     return error is None
 
 

@@ -13,7 +13,7 @@ from paradigm_texts import text
 from spanlab import cli
 from spanlab.paradigms import RESPONSES, SAMPLERS, list_paradigms
 from spanlab.paradigms.file_schema import file_schema
-from spanlab.paradigms.library import card
+from spanlab.paradigms.library import path as library_path
 from spanlab.paradigms.yaml_text import parse, read
 from spanlab.stimuli import STIMULI
 
@@ -65,7 +65,9 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str], monkeypatch: 
 
 @pytest.mark.parametrize("name", list_paradigms())
 def test_shipped_paradigms_fit_the_schema(schema: jsonschema.Draft202012Validator, name: str) -> None:
-    schema.validate(card(name))
+    file = library_path(name)
+    assert file is not None
+    schema.validate(read(file).data)
 
 
 def test_drafts_and_variants_fit_the_schema(schema: jsonschema.Draft202012Validator, repository: Path) -> None:
@@ -89,6 +91,7 @@ BROKEN: list[tuple[str, str]] = [
     ("", "draw: {a: {permutation: {off: 5}}}"),
     ("", "designs: {human: {repetition: 5}}"),
     ("", "set_size: [1]"),
+    ("", "network: {head: 9}"),
 ]
 
 

@@ -17,7 +17,6 @@ from session_tools import GO_NOGO, WHO, Saying, lasting, take
 from spanlab.agents.protocol import Briefing, Response
 from spanlab.agents.specs import make_agent
 from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, list_paradigms, load_paradigm
-from spanlab.paradigms.responses import Cells, Choice
 from spanlab.sessions import Request, Session, read_responses, read_session, reopen
 from spanlab.sessions.replaying import recorded_agent
 
@@ -101,21 +100,14 @@ def test_chance_is_chance(taken: functools._lru_cache_wrapper[Session], name: st
     for trial in trials_of(session):
         for step in trial.steps:
             if step.percept.ask is not None:
-                distribution = np.convolve(distribution, right_by_guessing(step.percept.ask.kind))
+                distribution = np.convolve(distribution, step.percept.ask.kind.right_by_guessing())
     below = np.cumsum(distribution)
-    low, high = int(np.searchsorted(below, RARE / 2)), int(np.searchsorted(below, 1 - RARE / 2))
+    rare = RARE / len(PARADIGMS)
+    low, high = int(np.searchsorted(below, rare / 2)), int(np.searchsorted(below, 1 - rare / 2))
     right = int(table["correct"].sum())
     assert low <= right <= high
     items = table[table["correct_answer"].notna()]
     assert low / len(items) < items["chance"].mean() < high / len(items), "the chance line of the figures is where guessing ends up"
-
-
-def right_by_guessing(kind: object) -> np.ndarray:
-    """The probability of 0, 1, 2 ... correct items when the answer is a uniform guess."""
-    if isinstance(kind, Cells):
-        return stats.hypergeom.pmf(np.arange(kind.take + 1), kind.grid**2, kind.take, kind.take)
-    assert isinstance(kind, Choice), "say how many items a blind guess at this kind of question gets right"
-    return np.array([1 - 1 / kind.count, 1 / kind.count])
 
 
 def overloads(name: str) -> bool:

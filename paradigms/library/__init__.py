@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..inheritance import inherit
 from ..yaml_text import read
 
 _HERE = Path(__file__).parent
@@ -22,5 +23,6 @@ def path(name: str) -> Path | None:
 
 
 def card(name: str) -> Mapping[str, Any]:
-    """The content of a paradigm's file as it stands, unvalidated: for lists, quickly."""
-    return read(_HERE / f"{name}.yaml").data
+    """The content of a paradigm's file with ``extends`` followed, unvalidated: for lists, quickly."""
+    data = read(_HERE / f"{name}.yaml").data
+    return inherit(dict(card(data["extends"])), data)[0] if "extends" in data else data

@@ -94,6 +94,10 @@ class ResponseKind(Component):
         """The probability that one scored item is correct when guessing."""
         raise NotImplementedError
 
+    def right_by_guessing(self) -> tuple[float, ...]:
+        """The probability of 0, 1, 2 ... correct items when guessing: here for one item, as every kind has it whose answer is scored as a whole."""
+        return 1 - self.chance(), self.chance()
+
     def score(self, answer: Answer | None, correct: Answer) -> Sequence[ItemScore]:
         """One score per scored item; ``answer`` is None when it was omitted or invalid."""
         raise NotImplementedError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import comb
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -79,6 +80,11 @@ class Cells(ResponseKind):
 
     def chance(self) -> float:
         return self.take / self.grid**2
+
+    def right_by_guessing(self) -> tuple[float, ...]:
+        """Hypergeometric: the cells are named without replacement."""
+        cells = self.grid**2
+        return tuple(comb(self.take, right) * comb(cells - self.take, self.take - right) / comb(cells, self.take) for right in range(self.take + 1))
 
     def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
         """One score per presented item (``correct`` is in presentation order), then one per intrusion."""

@@ -1,0 +1,158 @@
+"""What ``spanlab list`` prints: which paradigms there are, and how far guessing gets in each. Part of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .arguments import progress_bar
+from .errors import SpanLabError
+from .paradigms.library import card
+from .paradigms.library import list_paradigms as shipped
+
+if TYPE_CHECKING:
+    from .paradigms import Paradigm
+    from .paradigms.chance import ChanceRow
+
+NamesArgument = Annotated[
+    list[str] | None, typer.Argument(help="names in the library, or YAML files; all that ship when none is given", metavar="[PARADIGM...]", show_default=False)
+]
+Values = list[str] | None
+
+_LEGEND = """
+items: scored in one trial
+chance: expected share of right items when every answer is a uniform guess
+best blind guess: the same for somebody who knows paradigm, condition and which question it is, but has not looked
+all right: probability that uniform guesses have every item of a trial right"""
+
+
+def _filter(what: str) -> Any:
+    return typer.Option(f"--{what}", help=f"only those with this {what}; may be repeated for any of several", metavar="NAME", show_default=False)
+
+
+def list_(
+    names: NamesArgument = None,
+    family: Annotated[Values, _filter("family")] = None,
+    domain: Annotated[Values, _filter("domain")] = None,
+    function: Annotated[Values, _filter("function")] = None,
+    characteristic: Annotated[Values, _filter("characteristic")] = None,
+    chance: Annotated[bool, typer.Option("--chance", help="the chance level and the best blind guess in each condition instead")] = False,
+) -> None:
+    """The paradigms that ship, one a line; or how far guessing gets in each."""
+    sources = names or shipped()
+    cards = {source: card(source) if source in shipped() else _loaded(source).data for source in sources}
+    for what, key, wanted in (
+        ("family", "family", family),
+        ("domain", "domains", domain),
+        ("function", "functions", function),
+        ("characteristic", "characteristics", characteristic),
+    ):
+        if wanted:
+            cards = _with(cards, what, key, wanted)
+    if not cards:
+        raise SpanLabError("no paradigm has all of that together; leave out a filter")
+    if chance:
+        print_table(("paradigm", "condition", "generator", "items", "chance", "best blind guess", "all right"), _chance(list(cards)))
+        print(_LEGEND)
+        return
+    ordered = sorted(cards.values(), key=lambda data: (data.get("family") is None, data.get("family") or "", data["paradigm"]))
+    header = ("name", "family", "title", "domains", "functions", "factors")
+    print_table(
+        header,
+        [(data["paradigm"], data.get("family", ""), data["title"], *(", ".join(data.get(key, [])) for key in header[3:5]), factors(data)) for data in ordered],
+    )
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Columns as wide as what is in them."""
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def factors(data: Mapping[str, Any]) -> str:
+    """The factors of a paradigm's file with their levels, in short."""
+    return "; ".join(
+        f"{name} {compact(levels)}" if isinstance(levels, list) else f"{name} random {compact(levels['random'])}"
+        for name, levels in data.get("factors", {}).items()
+    )
+
+
+def compact(levels: Sequence[Any]) -> str:
+    """Levels in a row, whole numbers that follow one another as ``1-8``."""
+    runs: list[list[Any]] = []
+    for level in levels:
+        if runs and all(type(one) is int for one in (level, runs[-1][-1])) and level == runs[-1][-1] + 1:
+            runs[-1].append(level)
+        else:
+            runs.append([level])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(_written, run)) for run in runs)
+
+
+def _written(level: Any) -> str:
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def _loaded(source: str) -> Paradigm:
+    from .paradigms import load_paradigm
+
+    return load_paradigm(source)
+
+
+# filters --------------------------------------------------------------------------------------------------------------------------------------------------
+
+
+_MANY = {"family": "families"}
+
+
+def _with(cards: Mapping[str, Mapping[str, Any]], what: str, key: str, wanted: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+    """Those whose ``key`` has any of the wanted values."""
+    there = {value.casefold(): value for data in cards.values() for value in _values(data, key)}
+    chosen = {value.casefold() for value in wanted}
+    for value in wanted:
+        if value.casefold() not in there:
+            from .components import nearest
+
+            # a misspelt name is nearest to one in its own case
+            hint = nearest(value, there.values()) or nearest(value.casefold(), there)
+            alike = next((written for folded, written in there.items() if f"'{folded}'" in hint.casefold()), None)
+            asked = f"; did you mean '{alike}'?" if alike is not None else "."
+            all_of_them = f"The {_MANY.get(what, f'{what}s')} are: {', '.join(sorted(there.values()))}" if there else f"None of them has a {what}"
+            raise SpanLabError(f"no paradigm here has the {what} '{value}'{asked} {all_of_them}")
+    return {source: data for source, data in cards.items() if chosen & {value.casefold() for value in _values(data, key)}}
+
+
+def _values(data: Mapping[str, Any], key: str) -> list[str]:
+    value = data.get(key)
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+# guessing -------------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _chance(sources: Sequence[str]) -> list[tuple[str, ...]]:
+    from .paradigms.chance import chance_rows
+
+    rows = []
+    with progress_bar("guessing") as tell:
+        for number, source in enumerate(sources):
+            tell(number, len(sources))
+            paradigm = _loaded(source)
+            rows += [(paradigm.name, *_chance_cells(paradigm, row)) for row in chance_rows(paradigm)]
+    return rows
+
+
+def _chance_cells(paradigm: Paradigm, row: ChanceRow) -> tuple[str, ...]:
+    some = {name: levels for name, levels in row.levels.items() if len(levels) < len(paradigm.factors[name].levels)}
+    condition = "; ".join(f"{name} {compact(levels)}" for name, levels in some.items()) or "all"
+    generator = row.generators[0] if len(row.generators) == 1 else "both"
+    about = "about " if row.varies else ""
+    return condition, generator, about + _range(row.items, "d"), f"{row.chance:.4g}", f"{row.blind:.4g}", about + _range(row.all_right, ".2g")
+
+
+def _range(ends: tuple[float, float], form: str) -> str:
+    low, high = (format(end, form) for end in ends)
+    return low if low == high else f"{low} to {high}"

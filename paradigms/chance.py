@@ -1,0 +1,124 @@
+"""What somebody reaches who does not remember, or does not look: chance and the best blind guess, by condition."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import SpanLabError
+from .compile import compile_trial
+from .limits import MAX_COMBINATIONS
+from .paradigm import GENERATORS, Generator, Paradigm
+from .trial import Step, Trial
+
+#: Of each condition, so many trials are compiled: within a condition, they rarely differ in their questions.
+_TRIALS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ChanceRow:
+    """Conditions of a paradigm in which guessing gets equally far.
+
+    Parameters
+    ----------
+    levels : for every factor the levels that these conditions have, every one with every other
+    generators : that make these trials
+    items : fewest and most scored items in a trial
+    chance : expected share of correct items when every answer is a uniform guess
+    blind : that of the best guess of somebody who knows the paradigm, the condition and which question it is, but has not looked
+    all_right : lowest and highest probability that every item of a trial is correct when every answer is a uniform guess
+    varies : whether trials of the same condition differ in this, so that some may have more or fewer items than those that were looked at
+    """
+
+    levels: Mapping[str, tuple[Any, ...]]
+    generators: tuple[Generator, ...]
+    items: tuple[int, int]
+    chance: float
+    blind: float
+    all_right: tuple[float, float]
+    varies: bool
+
+
+def chance_rows(paradigm: Paradigm) -> list[ChanceRow]:
+    """Chance and the best blind guess in every condition of both generators, random factors included; conditions with the same numbers share a row.
+
+    Raises
+    ------
+    SpanLabError
+        when the paradigm has too many conditions.
+    """
+    axes: list[tuple[Any, ...]] = [GENERATORS, *(factor.levels for factor in paradigm.factors.values())]
+    if math.prod(map(len, axes)) > MAX_COMBINATIONS:
+        raise SpanLabError(f"{paradigm.name}: more than {MAX_COMBINATIONS} conditions, random factors included; too many to go through")
+    alike: dict[tuple[float, float], dict[tuple[int, ...], _Guessing]] = {}
+    for place in itertools.product(*(range(len(axis)) for axis in axes)):
+        generator, *levels = (axis[n] for axis, n in zip(axes, place, strict=True))
+        found = _guessing([compile_trial(paradigm, dict(zip(paradigm.factors, levels, strict=True)), seed, generator) for seed in range(_TRIALS)])
+        alike.setdefault((round(found.chance, 9), round(found.blind, 9)), {})[place] = found
+    rows = []
+    for (chance, blind), members in alike.items():
+        for box in boxes(list(members)):
+            found = [members[place] for place in itertools.product(*box)]
+            items, odds = [n for one in found for n in one.items], [odd for one in found for odd in one.all_right]
+            rows.append(
+                ChanceRow(
+                    levels={name: tuple(axis[n] for n in some) for name, axis, some in zip(paradigm.factors, axes[1:], box[1:], strict=True)},
+                    generators=tuple(GENERATORS[n] for n in box[0]),
+                    items=(min(items), max(items)),
+                    chance=chance,
+                    blind=blind,
+                    all_right=(min(odds), max(odds)),
+                    varies=any(len(set(one.items)) > 1 for one in found),
+                )
+            )
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Guessing:
+    """Of one condition; ``items`` and ``all_right`` trial by trial."""
+
+    items: list[int]
+    chance: float
+    blind: float
+    all_right: list[float]
+
+
+def _guessing(trials: Sequence[Trial]) -> _Guessing:
+    items, all_right, right, blind = [], [], 0.0, 0.0
+    for trial in trials:
+        odds = [(guess_odds(step), step.truth.blind) for step in trial.steps if step.percept.ask is not None]
+        items.append(sum(len(one) - 1 for one, _ in odds))
+        all_right.append(math.prod(one[-1] for one, _ in odds))
+        right += sum(number * odd for one, _ in odds for number, odd in enumerate(one))
+        blind += sum((len(one) - 1) * (share or 0) for one, share in odds)
+    return _Guessing(items, right / sum(items), blind / sum(items), all_right)
+
+
+def guess_odds(step: Step) -> tuple[float, ...]:
+    """The probability of 0, 1, 2 ... correct items when the answer to a step's question is a uniform guess.
+
+    A file may know better than the response kind how likely an item is right (``chance``); that counts where the answer is one item.
+    """
+    assert step.percept.ask is not None
+    odds, chance = step.percept.ask.kind.right_by_guessing(), step.truth.chance
+    return (1 - chance, chance) if len(odds) == 2 and chance is not None else odds
+
+
+def boxes(points: Sequence[tuple[Hashable, ...]]) -> Iterator[tuple[tuple[Any, ...], ...]]:
+    """Points as products of sets: for each product, the coordinates along every axis, each with each of the others. Together they are the points, each once."""
+    if not points or not points[0]:
+        yield from [()] * bool(points)
+        return
+    slices: dict[Hashable, list[tuple[Hashable, ...]]] = {}
+    for first, *rest in points:
+        slices.setdefault(first, []).append(tuple(rest))
+    alike: dict[frozenset[tuple[Hashable, ...]], list[Hashable]] = {}
+    for first, rest in slices.items():
+        alike.setdefault(frozenset(rest), []).append(first)
+    for firsts in alike.values():
+        for box in boxes(slices[firsts[0]]):
+            yield (tuple(firsts), *box)
