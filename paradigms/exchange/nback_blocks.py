@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import ParadigmError, SpanLabError
+from ...errors import SpanLabError
 from ..compile import drawn_values
 from ..drawing import draw_all, is_random
 from ..limits import start_trial
@@ -18,7 +18,7 @@ from ..paradigm import Generator, Paradigm
 from ..problems import listed
 from ..samplers.nback import NBackBlock
 from ..samplers.noise import CellNoise, LetterNoise
-from .nback_files import MATCH, LineError, Lines
+from .nback_files import MATCH, OTHER, LineError, Lines
 
 #: the draw of an N-back paradigm that holds its items
 ITEMS = "items"
@@ -63,6 +63,7 @@ class BlockTask:
         SpanLabError
             when the paradigm has no such blocks.
         """
+        _need_items(paradigm)
         known = {"n": n, "lures": lures, "block_length": length, "grid": grid}
         levels: dict[str, Any] = {}
         for name, factor in paradigm.factors.items():
@@ -167,23 +168,24 @@ _OTHERS = {
 _UNSAID = {"grid": ": name the folder of the set by the size of its grids, such as grids_3x3"}
 
 
+def _need_items(paradigm: Paradigm) -> None:
+    if not any(draw.name == ITEMS and draw.sampler is not None and draw.sampler.cls is NBackBlock for draw in paradigm.draws):
+        raise SpanLabError(f"{paradigm.name} is no N-back paradigm: it draws no '{ITEMS}' with {NBackBlock.name}")
+
+
 def _sampler(paradigm: Paradigm, env: dict[str, Any]) -> NBackBlock:
     """The sampler of a paradigm's items, for these levels.
 
     Raises
     ------
     SpanLabError
-        when it has none.
+        when its items are labelled otherwise.
     """
     for draw in paradigm.draws:
-        path = ("draw", draw.name)
-        try:
-            if draw.name == ITEMS and draw.sampler is not None:
-                sampler = draw.sampler.build(env)
-                if isinstance(sampler, NBackBlock) and sampler.match == MATCH:
-                    return sampler
-            if draw.value is not None:
-                env[draw.name] = paradigm.reader.fill(draw.value, path, env)
-        except ParadigmError:
-            break
-    raise SpanLabError(f"{paradigm.name} is no N-back paradigm: it draws no '{ITEMS}' with {NBackBlock.name}")
+        if draw.name == ITEMS and draw.sampler is not None:
+            sampler = draw.sampler.build(env)
+            if isinstance(sampler, NBackBlock) and (sampler.match, sampler.other) == (MATCH, OTHER):
+                return sampler
+        elif draw.value is not None:
+            env[draw.name] = paradigm.reader.fill(draw.value, ("draw", draw.name), env)
+    raise SpanLabError(f"{paradigm.name} labels its items otherwise than with {MATCH} and {OTHER}")

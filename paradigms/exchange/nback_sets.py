@@ -166,7 +166,7 @@ def export_blocks(
     SpanLabError
         when the paradigm has no such blocks, or a set is there already; nothing is written then.
     """
-    levels = paradigm.factors["n"].levels if "n" in paradigm.factors else ()
+    levels = paradigm.factors["n"].levels if "n" in paradigm.factors else (1,)
     sizes: Sequence[int | None] = paradigm.factors["grid"].levels if "grid" in paradigm.factors else [None]
     sets: dict[Path, dict[str, Lines]] = {}
     for size in sizes:
