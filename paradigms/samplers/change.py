@@ -115,21 +115,24 @@ def _as_published(count: int, target: int, feature: Feature, random: np.random.R
 
 def _attempted(count: int, random: np.random.RandomState) -> list[_Bar] | None:
     """Bars whose starting points are far enough from those of all bars before; None when the attempts were too few."""
-    coins = random.randint(2, size=(_ATTEMPTS, len(FEATURES))).tolist()
-    where = random.random_sample((_ATTEMPTS, 2)).tolist()
+    coins = random.randint(2, size=(_ATTEMPTS, len(FEATURES)))
+    sizes = np.where(coins[:, 2], _LARGE, _SMALL)
+    first, last = sizes // 2 + 3, CANVAS - sizes - 3
+    where = first + (random.random_sample((2, _ATTEMPTS)) * (last - first + 1)).astype(int)
     starts: list[tuple[int, int]] = []
     bars: list[_Bar] = []
-    for (colour, upright, large, broken), (right, down) in zip(coins, where, strict=True):
-        size = (_SMALL, _LARGE)[large]
-        first, last = size // 2 + 3, CANVAS - size - 3
-        x, y = first + int(right * (last - first + 1)), first + int(down * (last - first + 1))
-        if any(abs(x - other) < size + _CLEARANCE and abs(y - another) < size + _CLEARANCE for other, another in starts):
-            continue
-        starts.append((x, y))
-        at = [x, y, x, y + size] if upright else [x, y, x + size, y]
-        bars.append({"at": at, "colour": _COLOURS[colour], "gap": _gap(at) if broken else None})
-        if len(bars) == count:
-            return bars
+    for (colour, upright, _, broken), size, x, y in zip(coins.tolist(), sizes.tolist(), *where.tolist(), strict=True):
+        near = size + _CLEARANCE
+        # A plain loop: twelve bars take some two hundred arrays of a hundred attempts.
+        for other, another in starts:
+            if -near < x - other < near and -near < y - another < near:
+                break
+        else:
+            starts.append((x, y))
+            at = [x, y, x, y + size] if upright else [x, y, x + size, y]
+            bars.append({"at": at, "colour": _COLOURS[colour], "gap": _gap(at) if broken else None})
+            if len(bars) == count:
+                return bars
     return None
 
 
