@@ -90,7 +90,7 @@ def read_results(path: Path) -> Results:
         try:
             named = _KEY.fullmatch(key)
             if named is None:
-                raise _FaultError(None, f"unknown key {show(key)}; expected block names such as 1back_0")
+                raise _FaultError(None, "this is no name of a block; expected names such as 1back_0")
             state, answered = _block(trials, length)
             if state == "finished":
                 blocks.append(Block(key, int(named[1]), int(named[2]), answered))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,24 @@ UNLABELLED = ("bbcdffghhjkklnnpqqrsssvv", "-----m--m--m--m--m--mm-m")
 
 def identity_block(n: int, seed: int, alphabet: str | int = LETTERS, length: int = 24) -> tuple[list[Any], str]:
     """A third of the items are the same as the one n back, and all others are not. Letters, or positions 1 ... alphabet."""
+    return _block(n, seed, list(alphabet) if isinstance(alphabet, str) else list(range(1, alphabet + 1)), lambda one, other: one == other, length)
+
+
+def abstraction_block(n: int, seed: int, identical: bool) -> tuple[list[Any], str]:
+    """A third of the positions in a 3 x 3 grid are in the same row or column as the one n back; whether the same position counts."""
+
+    def alike(one: int, other: int) -> bool:
+        return ((one - 1) // 3 == (other - 1) // 3 or (one - other) % 3 == 0) and (identical or one != other)
+
+    return _block(n, seed, list(range(1, 10)), alike, 24)
+
+
+def _block(n: int, seed: int, symbols: list[Any], alike: Callable[[Any, Any], bool], length: int) -> tuple[list[Any], str]:
     draw = random.Random(seed)
-    symbols = list(alphabet) if isinstance(alphabet, str) else list(range(1, alphabet + 1))
     matching = set(draw.sample(range(n, length), length // 3))
     items: list[Any] = []
     for position in range(length):
-        before = items[position - n] if position >= n else None
-        items.append(before if position in matching else draw.choice([one for one in symbols if one != before]))
+        items.append(draw.choice([one for one in symbols if position < n or alike(one, items[position - n]) == (position in matching)]))
     return items, "".join("m" if position in matching else "-" for position in range(length))
 
 
