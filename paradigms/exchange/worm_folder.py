@@ -20,6 +20,7 @@ from ..trials_file import GivenTrial, write_trials
 from ..whole import whole_folder
 from .fields import Fields, MalformedError
 from .json_stream import read_lists
+from .malformed import refused
 from .worm_names import DATA_SETS, SPLITS, TRIALS, DataSet, trial_name
 from .worm_registry import task_of
 from .worm_task import Reading, WormTask
@@ -156,7 +157,7 @@ class _Import:
             except MalformedError as error:
                 told = Problem(str(self._path), f"{self._data_set.folder} > {imported.split} > {number}", str(error))
                 if not self._skip:
-                    raise SpanLabError(f"{told}\nNothing was imported. Mend the file, or leave such trials out with --skip-malformed") from None
+                    raise refused([told]) from None
                 imported.skipped += 1
                 if len(imported.named) < _NAMED:
                     imported.named.append(told)

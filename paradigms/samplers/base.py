@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,12 +43,22 @@ class Sampler(Component):
         ValueError
             when it cannot have been drawn; the message says why.
         """
-        found = misfit(value, self.draw(np.random.RandomState(0)))
+        try:
+            like = _form(self)
+        except TypeError:  # lists among the parameters: nothing that could be remembered
+            like = self.draw(np.random.RandomState(0))
+        found = misfit(value, like)
         if found is not None:
             raise ValueError(found)
 
 
 SAMPLERS: Registry[Sampler] = Registry("sampler", "spanlab.samplers")
+
+
+@lru_cache(maxsize=256)
+def _form(sampler: Sampler) -> Any:
+    """A value of the form that a sampler draws. Some draw for long; checking thousands of trials needs it once."""
+    return sampler.draw(np.random.RandomState(0))
 
 
 def misfit(value: Any, like: Any, path: str = "") -> str | None:
