@@ -1,69 +1,126 @@
-"""Network frames (32 × 32) per second: in batches, and by drawing each with Pillow and resizing it, in the same run.
+"""Training frames (32 × 32) for trials of the fourteen WorM data sets: in batches, and the plain way, in the same run and on one core.
 
-All steps of some trials of each paradigm are rendered, over every combination of factor levels. The plain way draws a display that recurs within a trial
-once (a program without batches would do that too); it is measured on a part of the trials, between the batches, so that both meet the same machine.
+The plain way draws every step of every trial at 96 × 96 with Pillow (blanks and repeats included), writes it as PNG with Pillow's usual compression, reads it
+back and resizes it, as one does who makes a data set on disk and trains on it; the files go to memory where the system has such a folder. Its frames must equal
+those of the batch. The batch is measured on trials that it has not seen before; tables that serve a whole training run are made in turns that do not count. What
+these took is reported apart, and so is the rate of compiling. Turns of both ways alternate, and medians are reported. With arguments (as "vsr cd_size"), only
+those data sets are measured.
 """
 
 from __future__ import annotations
 
+import gc
+import math
+import os
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
 
 import numpy as np
+from PIL import Image
 
-from spanlab.paradigms import Trial, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms import WORM_TASKS, Paradigm, Trial, compile_trial, list_paradigms, load_paradigm
 from spanlab.stimuli import Stimulus
-from spanlab.stimuli.pixels import network_frame, network_frames
+from spanlab.stimuli.pixels import NETWORK, drawn, network_frames
 
-TRIALS = 1200
-PLAIN_TRIALS = 120
+TURNS = 7
+#: turns in batches before those that count, in which tables are made
+WARM = 5
+#: trials a turn that are drawn, at least; made more so that every condition comes equally often
+DRAWN = 24
+#: trials a turn that are rendered in batches, as a multiple of those
+TIMES = 8
 
 
-def shown(trials: list[Trial]) -> list[Stimulus]:
+def main(only: Sequence[str]) -> None:
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    found = data_sets()
+    tasks = [task for task in WORM_TASKS if not only or task in only]
+    ratios = {}
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
+        print(f"PNG files in {folder}")
+        for task in tasks:
+            ratios[task] = measured(task, *found[task], Path(folder))
+    print(f"all: geometric mean of the {len(ratios)} ratios\t{math.exp(sum(map(math.log, ratios.values())) / len(ratios)):.1f}\ttimes as fast")
+    print(f"all: smallest ratio ({min(ratios, key=ratios.__getitem__)})\t{min(ratios.values()):.1f}\ttimes as fast")
+
+
+def data_sets() -> dict[str, tuple[Paradigm, list[dict[str, Any]]]]:
+    """Task to its paradigm and all its combinations of factor levels."""
+    found: dict[str, tuple[Paradigm, list[dict[str, Any]]]] = {}
+    for name in list_paradigms():
+        paradigm = load_paradigm(name)
+        if paradigm.family == "WorM variants":
+            continue
+        for levels in paradigm.combinations():
+            view = paradigm.network_view(levels)
+            if view is not None and view.task in WORM_TASKS:
+                found.setdefault(view.task, (paradigm, []))[1].append(levels)
+    return found
+
+
+def in_memory() -> str | None:
+    """A folder in memory, or None for the usual place of temporary files."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def measured(task: str, paradigm: Paradigm, combinations: list[dict[str, Any]], folder: Path) -> float:
+    """Print the rates of one data set; returns how many times as fast the batch is."""
+    rounds = math.ceil(DRAWN / len(combinations))
+    few, many = rounds * len(combinations), TIMES * rounds * len(combinations)
+    compiling, plain, batch, steps, warm = [], [], [], 0, 0.0
+    for turn in range(WARM + TURNS):
+        began = time.perf_counter()
+        trials = [compile_trial(paradigm, combinations[number % len(combinations)], turn * many + number) for number in range(many)]
+        compiling.append((time.perf_counter() - began) / many)
+        stimuli = shown(trials)
+        gc.collect()
+        began = time.perf_counter()
+        frames = network_frames(stimuli)
+        elapsed = time.perf_counter() - began
+        if turn < WARM:
+            warm += elapsed
+            continue
+        batch.append(elapsed / many)
+        began = time.perf_counter()
+        expected = plainly(trials[:few], folder)
+        plain.append((time.perf_counter() - began) / few)
+        steps += len(stimuli)
+        if not np.array_equal(frames[: len(expected)], expected):
+            raise SystemExit(f"{task}: the batch differs from plain drawing")
+    ratio = median(one / other for one, other in zip(plain, batch, strict=True))
+    print(f"{task}: steps in a trial\t{steps / TURNS / many:.1f}\tframes")
+    print(f"{task}: compiled\t{1 / median(compiling):.1f}\ttrials/s")
+    print(f"{task}: the first {WARM * many} trials in batches, with tables\t{warm:.2f}\ts")
+    print(f"{task}: plain\t{1 / median(plain):.1f}\ttrials/s")
+    print(f"{task}: batch\t{1 / median(batch):.1f}\ttrials/s")
+    print(f"{task}: batch against plain\t{ratio:.1f}\ttimes as fast", flush=True)
+    return ratio
+
+
+def shown(trials: Sequence[Trial]) -> list[Stimulus]:
     """What machines get, step by step."""
     return [step.percept.for_machine.stimulus for trial in trials for step in trial.steps if step.percept.model_step]
 
 
-def plainly(trials: list[Trial]) -> np.ndarray:
-    """Every step drawn with Pillow, displays that recur within a trial once."""
-    frames = []
-    for trial in trials:
-        known: dict[Stimulus, np.ndarray] = {}
-        for stimulus in shown([trial]):
-            if stimulus not in known:
-                known[stimulus] = network_frame(stimulus.scene())
-            frames.append(known[stimulus])
-    return np.stack(frames)
+def plainly(trials: Sequence[Trial], folder: Path) -> np.ndarray:
+    """Every step drawn, written, read and resized."""
+    paths = []
+    for number, stimulus in enumerate(shown(trials)):
+        paths.append(f"{folder}/{number}.png")
+        drawn(stimulus.scene()).save(paths[-1])
+    return np.stack([read(path) for path in paths])
 
 
-def timed(work: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
-    """Frames per second, and the frames."""
-    began = time.perf_counter()
-    frames = work()
-    return len(frames) / (time.perf_counter() - began), frames
-
-
-def main() -> None:
-    for name in list_paradigms():
-        paradigm = load_paradigm(name)
-        combinations = paradigm.combinations()
-        trials = [compile_trial(paradigm, combinations[seed % len(combinations)], seed) for seed in range(TRIALS)]
-        stimuli = shown(trials)
-        began = time.perf_counter()
-        network_frames(stimuli)
-        print(f"{name}: first batch, with tables\t{time.perf_counter() - began:.2f}\ts")
-        fast, plain = [], []
-        for turn in range(3):
-            some = trials[turn * PLAIN_TRIALS : (turn + 1) * PLAIN_TRIALS]
-            rate, frames = timed(lambda some=some: plainly(some))
-            plain.append(rate)
-            fast.append(timed(lambda stimuli=stimuli: network_frames(stimuli))[0])
-            if not np.array_equal(frames, network_frames(shown(some))):
-                raise SystemExit(f"{name}: the batch differs from plain drawing")
-        print(f"{name}: batch\t{np.median(fast):.0f}\tframes/s")
-        print(f"{name}: Pillow drawing and resizing\t{np.median(plain):.0f}\tframes/s")
-        print(f"{name}: batch against Pillow\t{np.median(fast) / np.median(plain):.1f}\ttimes as fast")
+def read(path: str) -> np.ndarray:
+    with Image.open(path) as image:
+        return np.array(image.convert("RGB").resize((NETWORK, NETWORK), Image.Resampling.BILINEAR))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

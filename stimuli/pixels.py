@@ -34,7 +34,7 @@ def render(scene: Scene, scale: int = 1) -> np.ndarray:
     """
     if scale < 1:
         raise ValueError("scale must be at least 1")
-    return np.array(_frame(scene) if scale == 1 else picture(scene, CANVAS * scale))
+    return np.array(drawn(scene) if scale == 1 else picture(scene, CANVAS * scale))
 
 
 def picture(scene: Scene, size_px: int) -> Pillow.Image:
@@ -51,7 +51,7 @@ def picture(scene: Scene, size_px: int) -> Pillow.Image:
 
 def network_frame(scene: Scene) -> np.ndarray:
     """What a network sees of a scene: the 96 × 96 frame brought to 32 × 32 with Pillow's bilinear filter, as torchvision does. uint8 (32, 32, 3)."""
-    return np.array(_frame(scene).resize((NETWORK, NETWORK), Pillow.Resampling.BILINEAR))
+    return np.array(drawn(scene).resize((NETWORK, NETWORK), Pillow.Resampling.BILINEAR))
 
 
 def network_frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
@@ -67,8 +67,8 @@ def network_frames_indexed(stimuli: Sequence[Stimulus]) -> tuple[np.ndarray, np.
     return frames(stimuli)
 
 
-def _frame(scene: Scene) -> Pillow.Image:
-    """The benchmark's frame: coordinates go to Pillow as they are, which truncates them."""
+def drawn(scene: Scene) -> Pillow.Image:
+    """The 96 × 96 frame as a Pillow image: coordinates go to Pillow as they are, which truncates them."""
     image = Pillow.new("RGB", (CANVAS, CANVAS), scene.background)
     draw = ImageDraw.Draw(image)
     for primitive in scene.primitives:

@@ -1,4 +1,4 @@
-"""Pixels: batches equal single frames, larger pictures agree with the small frame, equal looks are equal objects."""
+"""Pixels: larger pictures agree with the small frame, equal looks are equal objects."""
 
 from __future__ import annotations
 
@@ -12,53 +12,15 @@ from hypothesis import strategies as st
 from PIL import Image
 from stimuli_strategies import PARAMETERS, any_stimulus, stimulus
 
-from spanlab.stimuli import COLOURS, STIMULI, Arrow, Ellipse, Line, Polygon, Rectangle, Scene, batch
+from spanlab.stimuli import COLOURS, STIMULI, Arrow, Ellipse, Line, Polygon, Rectangle, Scene
 from spanlab.stimuli import Image as Pixels
-from spanlab.stimuli.pixels import network_frame, network_frames, picture, render
+from spanlab.stimuli.pixels import picture, render
 
 RELAXED = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
 
 
 def test_every_registered_stimulus_is_tested() -> None:
     assert set(PARAMETERS) == set(STIMULI)
-
-
-@pytest.mark.parametrize("tables", [True, False])
-def test_a_batch_equals_single_frames(tables: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in any mixture and with repetitions, looked up or drawn."""
-    monkeypatch.setattr(batch, "_WORTH", 1 if tables else 10**9)
-    random = np.random.RandomState(7)
-
-    def some(count: int, take: int) -> list[int]:
-        return [int(cell) for cell in random.permutation(count)[:take]]
-
-    stimuli = []
-    for number in range(120):
-        stimuli += [
-            stimulus("matrix", {"filled": some(36, random.randint(37))}),
-            stimulus("matrix", {"grid": 10, "filled": some(100, random.randint(101)), "margin": 3, "radius": 2, "colour": "red"}),
-            stimulus("squares", dict(zip(("green", "red"), (some(100, 40)[:20], []), strict=True))),
-            stimulus("pattern_array", {"cells": [some(36, 18) if random.rand() < 0.6 else None for _ in range(9)]}),
-            stimulus("pattern_array", {"grid": 4, "cells": [some(16, 8) if random.rand() < 0.8 else None for _ in range(8)], "colour": "red"}),
-            stimulus("side_by_side", {"left": some(36, 18), "right": some(36, 18)}),
-            stimulus("boxes", {"count": 1 + number % 8, "markers": [int(cell) for cell in random.randint(9, size=1 + number % 8)]}),
-            stimulus("blank", {}),
-        ]
-    stimuli += [stimuli[int(place)] for place in random.randint(len(stimuli), size=200)]
-    frames = network_frames(stimuli)
-    assert frames.shape == (len(stimuli), 32, 32, 3)
-    assert frames.dtype == np.uint8
-    for frame, one in zip(frames, stimuli, strict=True):
-        np.testing.assert_array_equal(frame, network_frame(one.scene()), err_msg=str(one))
-    assert network_frames([]).shape == (0, 32, 32, 3)
-
-
-@RELAXED
-@given(stimuli=st.lists(any_stimulus(), max_size=6))
-def test_a_batch_of_anything_equals_single_frames(stimuli: list) -> None:
-    frames = network_frames(stimuli)
-    for frame, one in zip(frames, stimuli, strict=True):
-        np.testing.assert_array_equal(frame, network_frame(one.scene()))
 
 
 @settings(RELAXED, max_examples=60)
