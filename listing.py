@@ -22,10 +22,10 @@ NamesArgument = Annotated[
 Values = list[str] | None
 
 _LEGEND = """
-items: scored in one trial
+items: scored in this phase of one trial
 chance: expected share of right items when every answer is a uniform guess
 best blind guess: the same for somebody who knows paradigm, condition and which question it is, but has not looked
-all right: probability that uniform guesses have every item of a trial right"""
+all right: probability that uniform guesses have all of them right"""
 
 
 def _filter(what: str) -> Any:
@@ -54,7 +54,7 @@ def list_(
     if not cards:
         raise SpanLabError("no paradigm has all of that together; leave out a filter")
     if chance:
-        print_table(("paradigm", "condition", "generator", "items", "chance", "best blind guess", "all right"), _chance(list(cards)))
+        print_table(("paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right"), _chance(list(cards)))
         print(_LEGEND)
         return
     ordered = sorted(cards.values(), key=lambda data: (data.get("family") is None, data.get("family") or "", data["paradigm"]))
@@ -150,7 +150,7 @@ def _chance_cells(paradigm: Paradigm, row: ChanceRow) -> tuple[str, ...]:
     condition = "; ".join(f"{name} {compact(levels)}" for name, levels in some.items()) or "all"
     generator = row.generators[0] if len(row.generators) == 1 else "both"
     about = "about " if row.varies else ""
-    return condition, generator, about + _range(row.items, "d"), f"{row.chance:.4g}", f"{row.blind:.4g}", about + _range(row.all_right, ".2g")
+    return row.phase, condition, generator, about + _range(row.items, "d"), f"{row.chance:.4g}", f"{row.blind:.4g}", about + _range(row.all_right, ".2g")
 
 
 def _range(ends: tuple[float, float], form: str) -> str:

@@ -24,15 +24,17 @@ class ChanceRow:
 
     Parameters
     ----------
+    phase : in which the questions are asked, as decisions between items and the items themselves are two things
     levels : for every factor the levels that these conditions have, every one with every other
     generators : that make these trials
-    items : fewest and most scored items in a trial
+    items : fewest and most scored items in this phase of a trial
     chance : expected share of correct items when every answer is a uniform guess
     blind : that of the best guess of somebody who knows the paradigm, the condition and which question it is, but has not looked
-    all_right : lowest and highest probability that every item of a trial is correct when every answer is a uniform guess
+    all_right : lowest and highest probability that all of them are correct when every answer is a uniform guess
     varies : whether trials of the same condition differ in this, so that some may have more or fewer items than those that were looked at
     """
 
+    phase: str
     levels: Mapping[str, tuple[Any, ...]]
     generators: tuple[Generator, ...]
     items: tuple[int, int]
@@ -53,18 +55,20 @@ def chance_rows(paradigm: Paradigm) -> list[ChanceRow]:
     axes: list[tuple[Any, ...]] = [GENERATORS, *(factor.levels for factor in paradigm.factors.values())]
     if math.prod(map(len, axes)) > MAX_COMBINATIONS:
         raise SpanLabError(f"{paradigm.name}: more than {MAX_COMBINATIONS} conditions, random factors included; too many to go through")
-    alike: dict[tuple[float, float], dict[tuple[int, ...], _Guessing]] = {}
+    alike: dict[tuple[str, float, float], dict[tuple[int, ...], _Guessing]] = {}
     for place in itertools.product(*(range(len(axis)) for axis in axes)):
         generator, *levels = (axis[n] for axis, n in zip(axes, place, strict=True))
-        found = _guessing([compile_trial(paradigm, dict(zip(paradigm.factors, levels, strict=True)), seed, generator) for seed in range(_TRIALS)])
-        alike.setdefault((round(found.chance, 9), round(found.blind, 9)), {})[place] = found
+        trials = [compile_trial(paradigm, dict(zip(paradigm.factors, levels, strict=True)), seed, generator) for seed in range(_TRIALS)]
+        for phase, found in _guessing(trials).items():
+            alike.setdefault((phase, round(found.chance, 9), round(found.blind, 9)), {})[place] = found
     rows = []
-    for (chance, blind), members in alike.items():
+    for (phase, chance, blind), members in alike.items():
         for box in boxes(list(members)):
             found = [members[place] for place in itertools.product(*box)]
             items, odds = [n for one in found for n in one.items], [odd for one in found for odd in one.all_right]
             rows.append(
                 ChanceRow(
+                    phase=phase,
                     levels={name: tuple(axis[n] for n in some) for name, axis, some in zip(paradigm.factors, axes[1:], box[1:], strict=True)},
                     generators=tuple(GENERATORS[n] for n in box[0]),
                     items=(min(items), max(items)),
@@ -87,14 +91,21 @@ class _Guessing:
     all_right: list[float]
 
 
-def _guessing(trials: Sequence[Trial]) -> _Guessing:
+def _guessing(trials: Sequence[Trial]) -> dict[str, _Guessing]:
+    """By phase, in the order of first questions."""
+    asked = [[step for step in trial.steps if step.percept.ask is not None] for trial in trials]
+    phases = dict.fromkeys(step.percept.phase for steps in asked for step in steps)
+    return {phase: _of_phase([[step for step in steps if step.percept.phase == phase] for steps in asked]) for phase in phases}
+
+
+def _of_phase(asked: Sequence[Sequence[Step]]) -> _Guessing:
     items, all_right, right, blind = [], [], 0.0, 0.0
-    for trial in trials:
-        odds = [(guess_odds(step), step.truth.blind) for step in trial.steps if step.percept.ask is not None]
+    for steps in asked:
+        odds = [(guess_odds(step), step.truth.blind or 0) for step in steps]
         items.append(sum(len(one) - 1 for one, _ in odds))
         all_right.append(math.prod(one[-1] for one, _ in odds))
         right += sum(number * odd for one, _ in odds for number, odd in enumerate(one))
-        blind += sum((len(one) - 1) * (share or 0) for one, share in odds)
+        blind += sum((len(one) - 1) * share for one, share in odds)
     return _Guessing(items, right / sum(items), blind / sum(items), all_right)
 
 

@@ -21,9 +21,9 @@ class TableRow:
 
 
 def timetable(paradigm: Paradigm) -> list[TableRow]:
-    """The rows of one paradigm, phases in order of first occurrence over all factor combinations."""
+    """The rows of one paradigm, phases in order of first occurrence over all factor combinations, those of random factors included."""
     durations: dict[str, list[str]] = {}
-    for levels in paradigm.combinations():
+    for levels in paradigm.combinations({name: factor.levels for name, factor in paradigm.factors.items()}):
         for step in compile_trial(paradigm, levels, seed=0).steps:
             shown = [display.ms for display in step.percept.displays]
             text = "variable" if None in shown else " + ".join(f"{ms:g}" for ms in shown if ms is not None)
