@@ -89,6 +89,7 @@ class _Source:
     file: Path
     digest: str
     model: str
+    paradigm_source: str
     paradigm: Paradigm
     results: Results
     blocks: tuple[tuple[Block, GivenBlock], ...]
@@ -152,7 +153,7 @@ def _read(file: Path, model: str | None, paradigm: str | None) -> _Source:
         except (ValueError, SpanLabError) as error:
             problems.append(Problem(str(file), block.key, str(error)))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    return _Source(file, digest, model, loaded, results, tuple(blocks), tuple(problems))
+    return _Source(file, digest, model, paradigm, loaded, results, tuple(blocks), tuple(problems))
 
 
 def _given(paradigm: Paradigm, block: Block) -> GivenBlock:
@@ -199,7 +200,7 @@ def _make(making: Path, data: Path, source: _Source) -> Path:
         "never_run": list(results.never_run),
         "left_out": [str(problem) for problem in source.problems],
     }
-    request = Request(seed=_SEED, generator=_GENERATOR, design="published", pilot=False, source=source.paradigm.name, extra={"published": published})
+    request = Request(seed=_SEED, generator=_GENERATOR, design="published", pilot=False, source=source.paradigm_source, extra={"published": published})
     session = begin(making, source.paradigm, agent, plan, request, taken={path.name for path in data.iterdir()})
     Runner(session, agent).run()
     _compare_scores(session.folder, source)
