@@ -6,7 +6,7 @@ A file is read once from end to end, and only the words that are needed are kept
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,9 @@ class WordVectors:
             when some have none; names them.
         """
         if self.seed is None:
-            _none_missing([word for word in words if word not in self.table], self.name)
+            missing = [word for word in dict.fromkeys(words) if word not in self.table]
+            if missing:
+                raise SpanLabError(f"no vectors for these words: {listed(missing, 50)}; those of {self.name} were read for {len(self.table)} other words")
         found = np.zeros((len(words), DIMENSIONS), np.float32)
         for row, word in enumerate(words):
             if word not in self.table:
@@ -92,19 +94,10 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
     path = Path(path)
     wanted = list(dict.fromkeys(words))
     table, sha256 = read_file(path, wanted, DIMENSIONS)
-    _none_missing([word for word in wanted if word not in table], str(path))
-    return WordVectors(path.name, sha256, table)
-
-
-def from_table(described: Mapping[str, Any], words: Sequence[str], vectors: np.ndarray) -> WordVectors:
-    """Vectors that were kept: those of a file, with what was recorded of it."""
-    return WordVectors(described["name"], described["sha256"], dict(zip(words, vectors, strict=True)))
-
-
-def _none_missing(missing: Sequence[str], source: str) -> None:
+    missing = [word for word in wanted if word not in table]
     if missing:
-        words = f"{len(missing)} words" if len(missing) > 1 else "a word"
-        raise SpanLabError(f"{source} has no vector for {words} that {'are' if len(missing) > 1 else 'is'} needed: {listed(missing, 50)}; choose another file")
+        raise SpanLabError(f"{path} has no vectors for {len(missing)} of the {len(wanted)} words that are needed: {listed(missing, 50)}; choose another file")
+    return WordVectors(path.name, sha256, table)
 
 
 def _random_vector(seed: int, word: str) -> np.ndarray:

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from spanlab.agents.network.memory import ARCHITECTURES  # noqa: E402
 from spanlab.agents.network.model import build  # noqa: E402
 from spanlab.agents.protocol import Briefing, Response  # noqa: E402
 from spanlab.errors import SpanLabError  # noqa: E402
-from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, list_paradigms, load_paradigm  # noqa: E402
+from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, list_paradigms, load_paradigm, random_vectors  # noqa: E402
 from spanlab.stimuli.pixels import network_frames  # noqa: E402
 
 NETWORKED = [name for name in list_paradigms() if load_paradigm(name).network is not None]
@@ -39,6 +40,13 @@ def heads_of(paradigms: list[Paradigm]) -> dict[str, int]:
     """The size of the head of every task."""
     views = [paradigm.network_view(trial.levels) for paradigm in paradigms for trial in trials_of(paradigm, range(1))]
     return {view.task: view.head for view in views if view is not None}
+
+
+def taken_in(paradigm: Paradigm, trial: Trial) -> Any:
+    """What a network takes in of a trial: frames, or vectors of words."""
+    shown = [step.percept.for_machine.stimulus for step in trial.steps]
+    assert paradigm.network is not None
+    return torch.from_numpy(random_vectors().shown(shown) if paradigm.network.input == "vectors" else network_frames(shown))
 
 
 def trials_of(paradigm: Paradigm, seeds: range) -> list[Trial]:
@@ -61,11 +69,11 @@ def stepped(agent: NetworkAgent, briefing: Briefing, percepts: list[Percept]) ->
 def untrained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NetworkAgent:
     """A network of each architecture, with random weights, for every paradigm that ships; its retina is set on some of their frames."""
     paradigms = [load_paradigm(name) for name in NETWORKED]
-    network = build(ModelSettings.model_validate({**SMALL, "architecture": request.param}), heads_of(paradigms), seed=5)
-    samples = [network_frames([s.percept.for_machine.stimulus for t in trials_of(p, range(2)) for s in t.steps]) for p in paradigms]
-    network.eye.retina.fit([torch.from_numpy(sample) for sample in samples])
+    seeing, reading = ([p for p in paradigms if p.network is not None and p.network.input == given] for given in ("frames", "vectors"))
+    network = build(ModelSettings.model_validate({**SMALL, "architecture": request.param}), heads_of(paradigms), seed=5, reading=heads_of(reading))
+    network.eye.retina.fit([torch.cat([taken_in(p, t) for t in trials_of(p, range(1))])[:80] for p in seeing])
     path = tmp_path_factory.mktemp("network") / "untrained.pt"
-    save(path, network, "untrained", TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""))
+    save(path, network, "untrained", TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""), random_vectors())
     return NetworkAgent(path)
 
 
@@ -101,7 +109,7 @@ def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str) -> No
     network, paradigm = untrained.network, load_paradigm(name)
     trials = trials_of(paradigm, range(7, 8))
     task = briefing_of(paradigm, trials[0]).network.task  # type: ignore[union-attr]
-    frames = [torch.from_numpy(network_frames([step.percept.for_machine.stimulus for step in trial.steps])) for trial in trials]
+    frames = [taken_in(paradigm, trial) for trial in trials]
     longest = max(map(len, frames))
     with one_thread(), torch.inference_mode():
         numbers = torch.zeros(len(frames), longest, dtype=torch.int64)
@@ -109,11 +117,11 @@ def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str) -> No
         for row, own in enumerate(frames):
             numbers[row, : len(own)] = torch.arange(start, start + len(own))
             start += len(own)
-        together, _ = network(network.eye(torch.cat(frames)).at(numbers), task)
+        together, _ = network(network.see(torch.cat(frames)).at(numbers), task)
         for row, own in enumerate(frames):
             state = None
             for step in range(len(own)):
-                alone, state = network(network.eye(own[step : step + 1]).at(torch.zeros(1, 1, dtype=torch.int64)), task, state)
+                alone, state = network(network.see(own[step : step + 1]).at(torch.zeros(1, 1, dtype=torch.int64)), task, state)
                 assert torch.allclose(alone[0, 0], together[row, step], atol=1e-5, rtol=1e-5)
 
 
@@ -189,7 +197,7 @@ def test_the_shipped_network_beats_the_best_blind_guess(name: str, margin: float
     store = FrameStore()
     training = make_pool(paradigm, store, "train", 77, 400, {}, "corrected")
     held_out = make_pool(paradigm, store, "test", 77, 200, {}, "corrected")
-    rows = evaluate(NetworkAgent("laptop").network, held_out, store.frames(), training)
+    rows = evaluate(NetworkAgent("laptop").network, held_out, training)
     blind = float(np.mean([row.blind for row in rows]))
     assert mean_accuracy(rows) > blind + margin
 

@@ -12,10 +12,12 @@ import numpy as np
 from ...errors import SpanLabError
 from ...paradigms import Ask, NetworkView, Percept
 from ...paradigms.network_view import is_model_step
+from ...stimuli import Stimulus
 from ...stimuli.pixels import network_frame
 from ..protocol import Briefing, Response
 from .checkpoint import Checkpoint, load
 from .frames import FrameStore
+from .words import Store, WordStore
 
 if TYPE_CHECKING:
     from .memory import State
@@ -61,6 +63,7 @@ class NetworkAgent:
             "trained_on": dict(header.trained.paradigms),
             "trained_steps": header.trained.steps,
             "trained_trials": dict(header.trained.trials),
+            **({} if self.checkpoint.vectors is None else {"vectors": self.checkpoint.vectors.described()}),
         }
 
     def start(self, briefing: Briefing) -> NetworkMind:
@@ -90,17 +93,17 @@ class NetworkAgent:
         import torch
 
         percepts = [[percept for percept in trial if is_model_step(percept)] for trial in trials]
-        store = FrameStore()
+        store = self._store(views[0])
         index = store.add([percept.for_machine.stimulus for trial in percepts for percept in trial])
         steps = np.zeros((len(trials), max(1, max(map(len, percepts)))), np.int64)
         start = 0
         for row, trial in enumerate(percepts):
             steps[row, : len(trial)] = index[start : start + len(trial)]
             start += len(trial)
-        if not len(store):  # trials without a step that machines see
+        if not start:  # trials without a step that machines see
             return [[None] * len(trial) for trial in trials]
         with torch.inference_mode():
-            seen = self.network.eye(torch.from_numpy(store.frames()))
+            seen = self.network.see(torch.from_numpy(store.frames()))
             logits = self.network(seen.at(torch.from_numpy(steps)), views[0].task)[0].numpy()
         answers: list[list[Response | None]] = []
         for row, trial in enumerate(trials):
@@ -111,6 +114,10 @@ class NetworkAgent:
                 answered.append(None if percept.ask is None else read_out(logits[row, step], percept.ask, views[row]))
             answers.append(answered)
         return answers
+
+    def _store(self, view: NetworkView) -> Store:
+        """An empty store of what the network takes in: frames, or the words whose vectors it reads."""
+        return WordStore(self.checkpoint.vectors) if view.input == "vectors" else FrameStore()
 
     def _view(self, briefing: Briefing) -> NetworkView:
         view = briefing.network
@@ -129,6 +136,12 @@ class NetworkAgent:
                 f"{self.name} has {known[view.task]} outputs for the task '{view.task}', and {briefing.paradigm} asks for {view.head}; "
                 "choose another network, or train one with spanlab train"
             )
+        reads = view.task in self.network.reading
+        if reads != (view.input == "vectors"):
+            raise SpanLabError(
+                f"{self.name} was trained to {'read the vectors of words' if reads else 'see frames'} in the task '{view.task}', and {briefing.paradigm} gives "
+                f"{view.input}; choose another network, or train one with spanlab train"
+            )
         return view
 
 
@@ -138,6 +151,7 @@ class NetworkMind:
     def __init__(self, agent: NetworkAgent, view: NetworkView) -> None:
         self._network = agent.network
         self._view = view
+        self._words = agent.checkpoint.vectors if view.input == "vectors" else None
         self._state: State | None = None
 
     async def step(self, percept: Percept) -> Response | None:
@@ -147,10 +161,13 @@ class NetworkMind:
         import torch
 
         with one_thread(), torch.inference_mode():
-            frame = torch.from_numpy(network_frame(percept.for_machine.stimulus.scene())).unsqueeze(0)
-            seen = self._network.eye(frame).at(torch.zeros(1, 1, dtype=torch.int64))
+            seen = self._network.see(torch.from_numpy(self._frame(percept.for_machine.stimulus))).at(torch.zeros(1, 1, dtype=torch.int64))
             logits, self._state = self._network(seen, self._view.task, self._state)
         return None if percept.ask is None else read_out(logits[0, 0].numpy(), percept.ask, self._view)
+
+    def _frame(self, stimulus: Stimulus) -> np.ndarray:
+        """What the network takes in at one step: a frame, uint8 (1, 32, 32, 3), or a vector, float32 (1, 300)."""
+        return network_frame(stimulus.scene())[None] if self._words is None else self._words.shown([stimulus])
 
 
 @contextmanager

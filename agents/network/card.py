@@ -26,6 +26,7 @@ def write(
         "parameters": kept.network.parameter_count,
         "settings": config.model.model_dump(mode="json"),
         "trained": trained.model_dump(mode="json"),
+        **({} if kept.vectors is None else {"vectors": kept.vectors.described()}),
         "ended": why,
         **times,
         "test": [row.as_json() for row in rows],
@@ -44,7 +45,21 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         if model.start == "delay_line"
         else "Its recurrent weights start orthogonal."
     )
-    match = "Before the heads, a template made from the state is compared with each window of the present frame." if model.match else ""
+    sees_frames = len(kept.network.reading) < len(kept.network.tasks)
+    match = "Before the heads, a template made from the state is compared with each window of the present frame." if model.match and sees_frames else ""
+    seen_per_step = (
+        f"""It sees one 32 x 32 frame per step and nothing else: {model.components} decorrelated components of the pixels (found on the frames of training
+        trials, then left as they are), and a small convolutional eye that reads {model.windows} x {model.windows} windows and an overview with the same
+        {model.filters} filters; positions are kept. {match}"""
+        if sees_frames
+        else ""
+    )
+    reads = (
+        f"""It reads one vector per step in {", ".join(sorted(kept.network.reading))}: that of the word that is shown, brought to one length, and zeros
+        where no single word is shown. The vectors: {kept.vectors.name}{_sha256(kept.vectors.sha256)}."""
+        if kept.vectors is not None
+        else ""
+    )
     later = [f"{Path(task.paradigm).stem} from step {task.from_step:,} on" for task in config.tasks if task.from_step]
     joined = f"(the others: {', '.join(later)})" if later else "in every step"
     parts = [
@@ -52,10 +67,7 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         config.about,
         "## What it is",
         f"""An {model.architecture.upper()} with {model.hidden} recurrent units, with one linear head per task: {kept.network.parameter_count:,} learned
-        parameters, {kept.bytes / 1e6:.1f} MB in half precision. It sees one 32 x 32 frame per step and nothing else: {model.components}
-        decorrelated components of the pixels (found on the frames of training trials, then left as they are), and a small convolutional eye
-        that reads {model.windows} x {model.windows} windows and an overview with the same {model.filters} filters; positions are kept. {match}
-        {start}""",
+        parameters, {kept.bytes / 1e6:.1f} MB in half precision. {seen_per_step} {reads} {start}""",
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}: {trained.steps:,} steps, {seen}
         trials. {_sentence(why)} The whole run, with compiling the trials and the test, took {times["wall_s"] / 60:.1f} minutes by the clock and
@@ -76,6 +88,11 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
     ]
     # Paragraphs are flowed; tables and headings keep their lines.
     return "\n\n".join(part if part.startswith("#") else " ".join(part.split()) for part in parts if part) + "\n"
+
+
+def _sha256(digest: str | None) -> str:
+    """The hash of a file, where there is one."""
+    return "" if digest is None else f" (SHA-256 `{digest}`)"
 
 
 def _sentence(text: str) -> str:

@@ -13,10 +13,13 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...components import nearest
 from ...errors import SpanLabError
+from ...paradigms import WordVectors, random_vectors
+from ...paradigms.word_vectors import DIMENSIONS
 from .settings import ModelSettings, need_torch
 
 if TYPE_CHECKING:
@@ -40,6 +43,18 @@ class TrainedOn(BaseModel):
     config: str = Field(description="hash of the training config")
 
 
+class Vectors(BaseModel):
+    """Which vectors of words a network reads. Random ones are made again from their seed; those of a file are kept with the weights, as they were."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(description="where they come from, as it is recorded")
+    sha256: str | None = Field(description="of their file")
+    seed: int | None = Field(description="of random vectors")
+    words: list[str] = Field(description="words whose vectors are kept")
+    tasks: list[str] = Field(description="tasks in which they are read")
+
+
 class Header(BaseModel):
     """The part of a checkpoint that is not weights."""
 
@@ -51,6 +66,7 @@ class Header(BaseModel):
     settings: ModelSettings
     tasks: dict[str, int]
     trained: TrainedOn
+    vectors: Vectors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +79,14 @@ class Checkpoint:
     network : in float32 on the CPU, in evaluation mode
     sha256 : of the file
     bytes : size of the file
+    vectors : of words, for networks that read them
     """
 
     header: Header
     network: Network
     sha256: str
     bytes: int
+    vectors: WordVectors | None = None
 
 
 def shipped() -> list[str]:
@@ -123,15 +141,21 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise SpanLabError(f"cannot write {path} ({error.strerror or error}); choose another folder") from None
 
 
-def save(path: Path, network: Network, name: str, trained: TrainedOn) -> str:
-    """Write a checkpoint, atomically; returns its SHA-256."""
+def save(path: Path, network: Network, name: str, trained: TrainedOn, vectors: WordVectors | None = None) -> str:
+    """Write a checkpoint, atomically; returns its SHA-256. The vectors of words from a file are kept in full precision."""
     import torch
 
     from .model import rounded_half
 
+    assert (vectors is None) == (not network.reading), "a network that reads words comes with their vectors"
     header = Header(format=FORMAT, version=VERSION, name=name, settings=network.settings, tasks=network.tasks, trained=trained)
+    data: dict[str, Any] = {**header.model_dump(mode="json", exclude={"vectors"}), "weights": rounded_half(network.state_dict())}
+    if vectors is not None:
+        words = sorted(vectors.table) if vectors.seed is None else []
+        kept = Vectors(**vectors.described(), seed=vectors.seed, words=words, tasks=sorted(network.reading))
+        data |= {"vectors": kept.model_dump(mode="json"), "vector_table": torch.from_numpy(vectors.of(words))}
     buffer = io.BytesIO()
-    torch.save({**header.model_dump(mode="json"), "weights": rounded_half(network.state_dict())}, buffer)
+    torch.save(data, buffer)
     write_atomically(path, buffer.getvalue())
     return hashlib.sha256(buffer.getvalue()).hexdigest()
 
@@ -188,10 +212,11 @@ def load(spec: str | Path) -> Checkpoint:
             f"{path} has checkpoint format {data.get('version')!r}, and this SpanLab reads {VERSION}; use the SpanLab that wrote it, or a newer one"
         )
     try:
-        header = Header.model_validate({key: value for key, value in data.items() if key != "weights"})
-        network = build(header.settings, header.tasks, seed=0)
+        header = Header.model_validate({key: value for key, value in data.items() if key not in ("weights", "vector_table")})
+        network = build(header.settings, header.tasks, seed=0, reading=header.vectors.tasks if header.vectors is not None else ())
         weights = {name: tensor.float() for name, tensor in data["weights"].items()}
         network.load_state_dict(weights, strict=True)
+        vectors = None if header.vectors is None else _vectors(header.vectors, data["vector_table"])
     except (ValidationError, KeyError, AttributeError, TypeError, ValueError, RuntimeError) as error:
         first = str(error).splitlines()[0]
         raise SpanLabError(f"{path} is a damaged checkpoint: its weights and its description do not fit together ({first}); train it again") from None
@@ -199,4 +224,14 @@ def load(spec: str | Path) -> Checkpoint:
         raise SpanLabError(f"{path} is a damaged checkpoint: some weights are not finite; train it again")
     network.eval()
     network.requires_grad_(False)
-    return Checkpoint(header, network, hashlib.sha256(content).hexdigest(), len(content))
+    return Checkpoint(header, network, hashlib.sha256(content).hexdigest(), len(content), vectors)
+
+
+def _vectors(header: Vectors, table: Any) -> WordVectors:
+    """The vectors that a checkpoint keeps."""
+    if header.seed is not None:
+        return random_vectors(header.seed)
+    found = table.float().numpy()
+    if found.shape != (len(header.words), DIMENSIONS) or not np.isfinite(found).all():
+        raise ValueError("the vectors of words")
+    return WordVectors(header.name, header.sha256, dict(zip(header.words, found, strict=True)))

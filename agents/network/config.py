@@ -64,6 +64,9 @@ class TrainingConfig(_Part):
     seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(0, description="seed of everything: first weights, trials, order")
     model: ModelSettings = Field(ModelSettings.model_validate({}), description="sizes of the network")
     tasks: Annotated[list[TaskConfig], Field(min_length=1)] = Field(description="paradigms to train on, all in every step")
+    vectors: str | Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(
+        0, description="for paradigms of words: a file with their vectors (word2vec or GloVe, 300 numbers each), or the seed of random ones"
+    )
     steps: Count = Field(description="steps of training")
     minutes: Positive | None = Field(None, description="wall-clock limit; training stops there, with what it has, and says so")
     rate: RateConfig = Field(RateConfig.model_validate({}), description="learning rate")
@@ -76,7 +79,8 @@ class TrainingConfig(_Part):
     @property
     def hash(self) -> str:
         """Identifies the config; a resumed run must have the same."""
-        return hashlib.sha256(canonical(self.model_dump(mode="json")).encode("ascii")).hexdigest()[:16]
+        told = self.model_dump(mode="json", exclude={"vectors"} if self.vectors == 0 else None)  # older configs, which could not say it, keep their hash
+        return hashlib.sha256(canonical(told).encode("ascii")).hexdigest()[:16]
 
 
 def read_config(path: str | Path) -> TrainingConfig:

@@ -13,7 +13,7 @@ from ...errors import SpanLabError
 from ...paradigms import Answer, Ask, NetworkView, Paradigm, Trial, compile_trial, plan_dataset
 from ...paradigms.identity import stream
 from ...paradigms.network_view import Loss, is_model_step, labels_of, loss_of
-from .frames import FrameStore
+from .words import Store
 
 Split = Literal["train", "validation", "test"]
 
@@ -28,7 +28,7 @@ class Block:
     ----------
     levels : the combination
     task : row of the task embedding
-    frames : int64 (trials, steps): numbers of frames in the store; steps after the end of a trial repeat its last frame
+    frames : int64 (trials, steps): numbers of frames (or words) in the store; steps after the end of a trial repeat its last frame
     trained : bool (trials, steps): steps that enter the loss
     targets : int64 (trials, steps) classes, or bool (trials, steps, head) outputs
     questions : for each trial, (step, question, correct answer) of each question; only kept for validation and test
@@ -44,12 +44,13 @@ class Block:
 
 @dataclass(slots=True)
 class Pool:
-    """All trials of one paradigm that belong to one split."""
+    """All trials of one paradigm that belong to one split; the store has what they show."""
 
     paradigm: Paradigm
     view: NetworkView
     loss: Loss
     blocks: list[Block]
+    store: Store
 
     @property
     def trials(self) -> int:
@@ -78,7 +79,7 @@ def task_of(paradigm: Paradigm, levels: Mapping[str, Any]) -> str:
 
 def make_pool(
     paradigm: Paradigm,
-    store: FrameStore,
+    store: Store,
     split: Split,
     seed: int,
     trials: int,
@@ -129,7 +130,7 @@ def make_pool(
         for number, levels in enumerate(combinations)
         if compiled[number]
     ]
-    return Pool(paradigm, view, loss, blocks)
+    return Pool(paradigm, view, loss, blocks, store)
 
 
 def _block(

@@ -44,12 +44,11 @@ class Row:
         return {key: (round(value, 4) if value == value else None) if isinstance(value, float) else value for key, value in values.items()}
 
 
-def evaluate(network: Network, pool: Pool, frames: np.ndarray, training: Pool | None = None) -> list[Row]:
+def evaluate(network: Network, pool: Pool, training: Pool | None = None) -> list[Row]:
     """Accuracy for each combination of factor levels of a pool that kept its questions.
 
     Parameters
     ----------
-    frames : of the store that the pool's numbers refer to
     training : the training trials of the same paradigm, from whose answers the best blind guess is chosen; ``blind`` is nan without
     """
     import torch
@@ -63,7 +62,7 @@ def evaluate(network: Network, pool: Pool, frames: np.ndarray, training: Pool | 
         parts = []
         with torch.inference_mode():
             for start in range(0, len(block.frames), _BATCH):
-                parts.append(logits_of(network, block.task, frames, block.frames[start : start + _BATCH], device).cpu().numpy())
+                parts.append(logits_of(network, block.task, pool.store.frames(), block.frames[start : start + _BATCH], device).cpu().numpy())
         logits = np.concatenate(parts)
         rows.append(_row(pool, block, logits, guesses.get(tuple(block.levels.items()))))
     return rows

@@ -17,7 +17,7 @@ from .model import Network
 def logits_of(network: Network, task: str, frames: np.ndarray, numbers: np.ndarray, device: torch.device) -> Tensor:
     """Outputs (trials, steps, head) for frames given by their numbers in a store; each different frame is looked at once."""
     different, places = np.unique(numbers, return_inverse=True)
-    seen = network.eye(torch.from_numpy(frames[different]).to(device))
+    seen = network.see(torch.from_numpy(frames[different]).to(device))
     return network(seen.at(torch.from_numpy(places.reshape(numbers.shape)).to(device)), task)[0]
 
 

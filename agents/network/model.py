@@ -1,18 +1,20 @@
 """The network: an eye that keeps positions, a recurrent part, and one linear head per task.
 
-It reads one 32 × 32 frame per step and nothing else; whatever it knows of earlier frames is in its recurrent state.
+It sees one 32 × 32 frame per step and nothing else (in tasks with words: it reads the vector of one word); whatever it knows of earlier frames is in its
+recurrent state.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ...paradigms.word_vectors import DIMENSIONS
 from .memory import State, memory
 from .settings import FRAME, ModelSettings
 
@@ -112,6 +114,29 @@ class Eye(nn.Module):
         return Seen(self.summary(self.retina(frames)), codes[:, 0], codes[:, 1:], context)
 
 
+class Reader(nn.Module):
+    """What is made of a word before anything is remembered: its vector in the terms of the eye, as a summary, as a thing seen, and as the kind of thing.
+
+    Vectors are brought to one length, since files differ in it by far; nothing (zeros) stays nothing. There are no windows to look into.
+    """
+
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__()
+        self.windows, self.code = settings.windows**2, settings.code
+        self.summary = nn.Linear(DIMENSIONS, settings.summary)
+        self.overview = nn.Linear(DIMENSIONS, settings.code)
+        self.overview_norm = nn.LayerNorm(settings.code, elementwise_affine=False)
+        self.context = nn.Linear(DIMENSIONS, settings.context)
+        self.context_norm = nn.LayerNorm(settings.context)
+
+    def forward(self, vectors: Tensor) -> Seen:
+        """``vectors``: float32 (n, 300)."""
+        even = functional.normalize(vectors, dim=1) * math.sqrt(DIMENSIONS)
+        nowhere = even.new_zeros(len(even), self.windows, self.code)
+        context = functional.relu(self.context_norm(self.context(even)))
+        return Seen(self.summary(even), self.overview_norm(self.overview(even)), nowhere, context)
+
+
 class Network(nn.Module):
     """An eye, a recurrent part, a read-out and a head per task.
 
@@ -119,13 +144,16 @@ class Network(nn.Module):
     ----------
     settings : sizes
     tasks : size of the head of each task, by name; their order is that of the task embedding
+    reading : those of the tasks in which vectors of words are read; there is an eye when there are other tasks, and a reader when there are such
     """
 
-    def __init__(self, settings: ModelSettings, tasks: Mapping[str, int]) -> None:
+    def __init__(self, settings: ModelSettings, tasks: Mapping[str, int], reading: Collection[str] = ()) -> None:
         super().__init__()
         self.settings = settings
         self.tasks = dict(tasks)
-        self.eye = Eye(settings)
+        self.reading = frozenset(reading)
+        if not self.tasks.keys() <= self.reading:
+            self.eye = Eye(settings)
         self.task_embedding = nn.Embedding(len(self.tasks), settings.embedding)
         self.memory = memory(settings, settings.summary + settings.code + settings.embedding)
         # Which part of the state matters depends on what is seen now: the gate opens and closes units for the read-out, the state itself is left alone.
@@ -143,6 +171,12 @@ class Network(nn.Module):
             for task, size in self.tasks.items():
                 if size == matches:  # as many answers as windows: an answer starts out as the place that matches
                     self.heads[task].weight[:, settings.hidden :] = torch.eye(size)  # type: ignore[index, operator]
+        if self.reading:
+            self.reader = Reader(settings)
+
+    def see(self, frames: Tensor) -> Seen:
+        """What the eye makes of frames, uint8 (n, 32, 32, 3), or the reader of vectors, float32 (n, 300)."""
+        return self.eye(frames) if frames.dtype == torch.uint8 else self.reader(frames)
 
     @torch.no_grad()
     def expect(self, task: str, frequencies: Sequence[float], exclusive: bool) -> None:
@@ -184,11 +218,11 @@ class Network(nn.Module):
         return self.heads[task](torch.cat(features, -1)), after
 
 
-def build(settings: ModelSettings, tasks: Mapping[str, int], seed: int) -> Network:
+def build(settings: ModelSettings, tasks: Mapping[str, int], seed: int, reading: Collection[str] = ()) -> Network:
     """A fresh network; the same for the same seed, without touching torch's global random state."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Network(settings, tasks)
+        return Network(settings, tasks, reading)
 
 
 def describe(network: Network) -> dict[str, Any]:

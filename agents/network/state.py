@@ -27,6 +27,7 @@ class TrainingState:
     best, best_step, best_score : weights with the highest validation accuracy so far
     trials : trials seen so far, by paradigm
     wall_s, cpu_s : time of the earlier parts of the run
+    vectors : hash of the file of word vectors, where one is read
     """
 
     config: str
@@ -37,6 +38,7 @@ class TrainingState:
     trials: dict[str, int] = field(default_factory=dict)
     wall_s: float = 0.0
     cpu_s: float = 0.0
+    vectors: str | None = None
 
 
 def write_state(path: Path, state: TrainingState, network: Network, optimizer: torch.optim.Optimizer, wall_s: float, cpu_s: float) -> None:
@@ -52,6 +54,7 @@ def write_state(path: Path, state: TrainingState, network: Network, optimizer: t
         "trials": dict(state.trials),
         "wall_s": wall_s,
         "cpu_s": cpu_s,
+        "vectors": state.vectors,
         "network": network.state_dict(),
         "optimizer": optimizer.state_dict(),
         "random": torch.get_rng_state(),
@@ -80,6 +83,7 @@ def read_state(path: Path, config: str, network: Network, optimizer: torch.optim
         optimizer.load_state_dict(data["optimizer"])
         torch.set_rng_state(data["random"])
         kept = {name: data[name] for name in ("config", "step", "best", "best_step", "best_score", "trials", "wall_s", "cpu_s")}
+        kept["vectors"] = data.get("vectors")
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise SpanLabError(f"{path} is damaged ({str(error).splitlines()[0]}); move it away and train without --resume") from None
     return TrainingState(**kept)

@@ -12,14 +12,13 @@ import numpy as np
 import torch
 
 from ...errors import SpanLabError
-from ...paradigms import load_paradigm
 from . import card, checkpoint
 from .config import TrainingConfig, read_config
-from .data import Pool, Split, batch_at, make_pool, task_of, view_of
+from .data import batch_at
 from .evaluation import Row, evaluate, frequencies, mean_accuracy
-from .frames import FrameStore
 from .journal import Journal, Progress
 from .learning import logits_of, loss_of, rate_at
+from .material import Material
 from .model import Network, build
 from .settings import FRAME
 from .state import TrainingState, read_state, write_state
@@ -96,9 +95,9 @@ class _Run:
     def __init__(self, config: TrainingConfig, folder: Path, resume: bool, progress: bool, command: str, stop_after: int | None) -> None:
         self.config, self.folder, self.command, self.stop_after = config, folder, command, stop_after
         self.device = _device(config.device)
-        self.paradigms = [load_paradigm(task.paradigm) for task in config.tasks]
+        self.material = Material(config)
         self.weights_file, self.state_file = folder / f"{config.name}.pt", folder / f"{config.name}.state.pt"
-        self.network = build(config.model, self._heads(), config.seed).to(self.device)
+        self.network = self._build().to(self.device)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.rate.peak, betas=(0.9, 0.99))
         self.state = TrainingState(config=config.hash)
         log = folder / f"{config.name}.log.jsonl"
@@ -109,17 +108,9 @@ class _Run:
         self._wall, self._cpu = time.monotonic(), time.process_time()
         self.journal = Journal(log, keep_until=self.state.step if resume else None)
         self.progress = Progress(progress)
-        self.store = FrameStore()
-        self.pools: dict[Split, list[Pool]] = {}
 
-    def _heads(self) -> dict[str, int]:
-        heads: dict[str, int] = {}
-        for paradigm, config in zip(self.paradigms, self.config.tasks, strict=True):
-            head = view_of(paradigm).head
-            for task in dict.fromkeys(task_of(paradigm, levels) for levels in paradigm.combinations(config.factors)):
-                if heads.setdefault(task, head) != head:
-                    raise SpanLabError(f"{paradigm.name} wants {head} outputs for the task '{task}', another paradigm {heads[task]}; make them agree")
-        return heads
+    def _build(self) -> Network:
+        return build(self.config.model, self.material.heads, self.config.seed, self.material.reading)
 
     def go(self) -> TrainingResult:
         with self.progress:
@@ -144,7 +135,7 @@ class _Run:
             step=0,
             config=self.config.model_dump(mode="json"),
             config_hash=self.config.hash,
-            paradigms={paradigm.name: paradigm.hash for paradigm in self.paradigms},
+            paradigms={paradigm.name: paradigm.hash for paradigm in self.material.paradigms},
             parameters=self.network.parameter_count,
             torch=str(torch.__version__),
             numpy=np.__version__,
@@ -153,36 +144,41 @@ class _Run:
         )
 
     def _prepare(self) -> None:
-        """Compile and render the trials of the three splits; the frames of test trials come from the same store, their seeds from another stream."""
-        check = self.config.check
-        sizes: dict[Split, list[int]] = {"train": [task.pool for task in self.config.tasks]}
-        counts = [len(paradigm.combinations(task.factors)) for paradigm, task in zip(self.paradigms, self.config.tasks, strict=True)]
-        sizes["validation"] = [check.trials * count for count in counts]
-        sizes["test"] = [check.test_trials * count for count in counts]
-        with self.progress.stage("compiling trials", sum(map(sum, sizes.values()))) as advance:
-            for split, per_task in sizes.items():
-                self.pools[split] = [
-                    make_pool(paradigm, self.store, split, self.config.seed, size, task.factors, self.config.generator, advance)
-                    for paradigm, task, size in zip(self.paradigms, self.config.tasks, per_task, strict=True)
-                ]
+        """Compile and render the trials, and set what follows from them."""
+        material, words = self.material, self.material.words
+        with self.progress.stage("compiling trials", sum(map(sum, material.sizes.values()))) as advance:
+            material.prepare(advance)
+        sha256 = words.vectors.sha256 if words.vectors is not None else None
+        if self.state.step > 0 and self.state.vectors != sha256:
+            raise SpanLabError(f"{self.config.vectors} is another file than when this run began; resume with that one, or train under another name")
+        self.state.vectors = sha256
         if self.state.step == 0:
             self._begin()
-        trials = {split: {pool.paradigm.name: pool.trials for pool in pools} for split, pools in self.pools.items()}
+        trials = {split: {pool.paradigm.name: pool.trials for pool in pools} for split, pools in material.pools.items()}
+        read = {} if words.vectors is None else {"words": len(words.words), "vectors": words.vectors.described()}
         self.journal.write(
-            "trials", step=self.state.step, trials=trials, frames=len(self.store), frame_bytes=len(self.store) * FRAME * FRAME * 3, **self._times()
+            "trials",
+            step=self.state.step,
+            trials=trials,
+            frames=len(material.frames),
+            frame_bytes=len(material.frames) * FRAME * FRAME * 3,
+            **read,
+            **self._times(),
         )
 
     def _begin(self) -> None:
         """Set what follows from the training trials before any learning: the retina's components, and how often each answer is right."""
-        frames = self.store.frames()
         samples = []
-        for pool in self.pools["train"]:
-            numbers = np.concatenate([block.frames[: max(1, _RETINA_STEPS // (block.frames.shape[1] * len(pool.blocks)))].ravel() for block in pool.blocks])
-            samples.append(torch.from_numpy(frames[numbers]))
+        for pool in self.material.pools["train"]:
+            if pool.store is self.material.frames:
+                share = _RETINA_STEPS // len(pool.blocks)
+                numbers = np.concatenate([block.frames[: max(1, share // block.frames.shape[1])].ravel() for block in pool.blocks])
+                samples.append(torch.from_numpy(pool.store.frames()[numbers]))
             for task in dict.fromkeys(block.task for block in pool.blocks):
                 wanted = np.mean([frequencies(block, pool.view.head) for block in pool.blocks if block.task == task], axis=0)
                 self.network.expect(task, wanted.tolist(), exclusive=pool.loss == "classes")
-        self.network.eye.retina.fit(samples)
+        if samples:
+            self.network.eye.retina.fit(samples)
 
     def _learn(self) -> str:
         """Take the remaining steps; returns why it ended."""
@@ -219,12 +215,11 @@ class _Run:
         for group in self.optimizer.param_groups:
             group["lr"] = rate_at(self.state.step, config.steps, config.rate)
         self.optimizer.zero_grad(set_to_none=True)
-        frames = self.store.frames()
-        for pool, task in zip(self.pools["train"], config.tasks, strict=True):
+        for pool, task in zip(self.material.pools["train"], config.tasks, strict=True):
             if self.state.step < task.from_step:
                 continue
             block, rows = batch_at(pool, config.seed, self.state.step - task.from_step, task.batch)
-            loss, right = loss_of(logits_of(self.network, block.task, frames, block.frames[rows], self.device), block, rows, pool.loss)
+            loss, right = loss_of(logits_of(self.network, block.task, pool.store.frames(), block.frames[rows], self.device), block, rows, pool.loss)
             if not torch.isfinite(loss):
                 raise SpanLabError(f"the loss of {pool.paradigm.name} is not finite at step {self.state.step}; lower rate.peak in the config")
             (loss * task.weight).backward()
@@ -242,7 +237,7 @@ class _Run:
 
     def _validate(self) -> None:
         self.network.eval()
-        rows = [row for pool in self.pools["validation"] for row in evaluate(self.network, pool, self.store.frames())]
+        rows = [row for pool in self.material.pools["validation"] for row in evaluate(self.network, pool)]
         self.network.train()
         by_task: dict[str, float] = {
             name: round(mean_accuracy([row for row in rows if row.paradigm == name]), 4) for name in dict.fromkeys(row.paradigm for row in rows)
@@ -258,26 +253,25 @@ class _Run:
 
     def _keep(self, weights: Mapping[str, Any]) -> None:
         """Write the checkpoint with these weights."""
-        best = build(self.config.model, self._heads(), self.config.seed)
+        best = self._build()
         best.load_state_dict(weights)
         trained = checkpoint.TrainedOn(
-            paradigms={paradigm.name: paradigm.hash for paradigm in self.paradigms},
+            paradigms={paradigm.name: paradigm.hash for paradigm in self.material.paradigms},
             levels={
                 paradigm.name: {
                     name: list(dict.fromkeys(levels[name] for levels in paradigm.combinations(task.factors) if name in levels)) for name in paradigm.factors
                 }
-                for paradigm, task in zip(self.paradigms, self.config.tasks, strict=True)
+                for paradigm, task in zip(self.material.paradigms, self.config.tasks, strict=True)
             },
             steps=self.state.best_step,
             trials={task_name: count * self.state.best_step // max(1, self.state.step) for task_name, count in self.state.trials.items()},
             config=self.config.hash,
         )
-        checkpoint.save(self.weights_file, best, self.config.name, trained)
+        checkpoint.save(self.weights_file, best, self.config.name, trained, self.material.words.vectors)
 
     def _test(self, network: Network) -> list[Row]:
         network.eval()
-        frames = self.store.frames()
-        return [row for pool, seen in zip(self.pools["test"], self.pools["train"], strict=True) for row in evaluate(network, pool, frames, seen)]
+        return [row for pool, seen in zip(self.material.pools["test"], self.material.pools["train"], strict=True) for row in evaluate(network, pool, seen)]
 
     def _elapsed(self) -> tuple[float, float]:
         """Wall-clock and processor seconds, over all parts of the run."""
