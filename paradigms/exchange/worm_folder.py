@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -14,14 +15,14 @@ from ...errors import Problem, SpanLabError
 from ..compile import check_draws
 from ..drawing import GivenDrawError
 from ..identity import MAX_MASTER_SEED
-from ..paradigm import Paradigm, load_paradigm
+from ..paradigm import GENERATORS, Generator, Paradigm, load_paradigm
 from ..problems import show
 from ..trials_file import GivenTrial, write_trials
 from ..whole import whole_folder
 from .fields import Fields, MalformedError
 from .json_stream import read_lists
 from .malformed import refused
-from .worm_names import DATA_SETS, SPLITS, TRIALS, DataSet, trial_name
+from .worm_names import DATA_SETS, ORIGIN, SPLITS, TRIALS, DataSet, trial_name
 from .worm_registry import task_of
 from .worm_task import Reading, WormTask
 
@@ -82,6 +83,8 @@ def other_folders(folder: Path) -> list[str]:
 def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: int = 1, tell: Tell | None = None) -> list[Imported]:
     """Bring in all data sets of a WorM data folder: one trials file for each split, all of them or none.
 
+    Their generator is ``published``, unless SpanLab has written the folder and noted another one.
+
     Parameters
     ----------
     folder : with the folders of data sets, or one of these
@@ -107,6 +110,19 @@ def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: 
     return report
 
 
+def _origin(path: Path) -> dict[str, Any]:
+    """What SpanLab has noted beside trials that it has written; nothing for those of others."""
+    try:
+        origin = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not isinstance(origin, dict) or origin.get("generator") not in GENERATORS:
+        raise SpanLabError(f"{path} does not say which generator the trials come from ({' or '.join(GENERATORS)}); remove it if they are not SpanLab's")
+    return origin
+
+
 class _Import:
     """The import of one data set."""
 
@@ -114,6 +130,8 @@ class _Import:
         self._data_set, self._path, self._skip, self._seed = data_set, path, skip_malformed, seed
         self._paradigm: Paradigm = load_paradigm(data_set.paradigm)
         self._task: WormTask = task_of(data_set)
+        self._origin = _origin(path.with_name(ORIGIN))
+        self._generator: Generator = self._origin.get("generator", "published")
 
     def write(self, output: Path) -> list[Imported]:
         """Write the trials files of all splits that have trials."""
@@ -138,13 +156,15 @@ class _Import:
 
     def _write_file(self, path: Path, imported: Imported, trials: Iterable[GivenTrial]) -> None:
         source: dict[str, Any] = {"benchmark": "WorM", "data_set": self._data_set.folder, "split": imported.split}
+        if self._origin:
+            source["written_by_spanlab"] = self._origin
 
         def noted() -> Iterator[GivenTrial]:
             yield from trials
             # Known only when all have been read; the first line of the file is written last.
             source.update({"skipped": imported.skipped, "notes": list(imported.notes)})
 
-        imported.trials = write_trials(path, self._paradigm, "published", source, noted())
+        imported.trials = write_trials(path, self._paradigm, self._generator, source, noted())
 
     def _trials(self, imported: Imported, objects: Iterable[tuple[int, Any]]) -> Iterator[GivenTrial]:
         names: set[str] = set()
@@ -182,7 +202,7 @@ class _Import:
                 raise MalformedError(self._task.keys.get(name, name), str(error)) from None
         levels = {**self._data_set.levels, **levels}
         try:
-            check_draws(self._paradigm, levels, "published", draws)
+            check_draws(self._paradigm, levels, self._generator, draws)
         except GivenDrawError as error:
             raise MalformedError(self._task.keys[error.draw], error.why) from None
         except SpanLabError as error:

@@ -12,6 +12,8 @@ from typing import Any
 TRIALS = "data_rand_trials.json"
 #: ``train`` holds the validation trials, too: the benchmark's code takes them out at random. ``gen_test`` is for levels that were held out; it is empty.
 SPLITS = ("train", "test", "gen_test")
+#: beside the trials, in data folders that SpanLab has written: where they come from
+ORIGIN = "spanlab.json"
 BLANK, SILENT_PROBE = "blank.png", "probe.png"
 
 

@@ -22,7 +22,7 @@ from ..problems import listed
 from ..schema import DatasetDesign
 from ..trials_file import GivenTrial
 from ..whole import whole_folder
-from .worm_names import DATA_SETS, SPLITS, TRIALS, DataSet, trial_name
+from .worm_names import DATA_SETS, ORIGIN, SPLITS, TRIALS, DataSet, trial_name
 from .worm_registry import task_of
 
 #: trials in each data set when nobody says how many
@@ -109,6 +109,8 @@ def export_worm(
             restrict = {**wanted, **data_set.levels}
             splits: tuple[tuple[Split, int], ...] = (("train", sizes[0]), ("test", sizes[1]))
             trials = {split: _new_trials(paradigm, split, many, seed, generator, restrict) for split, many in splits}
+            origin = {"paradigm": name, "paradigm_version": paradigm.version, "generator": generator, "seed": seed}
+            (folder / ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
             written.append(write_data_set(data_set, folder, paradigm, generator, trials, frames))
     return [Exported(output / data_set.folder, one.trials, one.frames) for data_set, one in zip(fitting, written, strict=True)]
 
