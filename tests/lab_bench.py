@@ -88,7 +88,7 @@ async def _trial(mind: ParticipantMind, percepts: Sequence[Percept], announce: b
     steps = []
     for number, percept in enumerate(percepts):
         if announce:
-            mind.coming(percepts[number + 1].displays[0] if number + 1 < len(percepts) else None)
+            mind.coming(percepts[number + 1] if number + 1 < len(percepts) else None)
         response = await mind.step(percept)
         steps.append((mind.player.onset, response, mind.shown(), mind.notes()))
     return steps

@@ -180,9 +180,9 @@ class ParticipantMind:
         """Upload every display that may come."""
         self.player.prepare(displays)
 
-    def coming(self, display: Display | None) -> None:
-        """Announce the first display of the step after the next one, where it does not depend on the answer (see :meth:`Player.coming`)."""
-        self.player.coming(display)
+    def coming(self, percept: Percept | None) -> None:
+        """Announce the step after the next one, where it does not depend on the answer (see :meth:`Player.coming`)."""
+        self.player.coming(percept)
 
     def shown(self) -> list[Shown]:
         """How each display of the last step was shown; displays that an answer cut off are not in it. The end of the last display is the planned one until it

@@ -62,7 +62,7 @@ class Player:
         self._asked = 0
         self._step: _Step | None = None
         self._earlier: _Step | None = None
-        self._coming: Display | None = None
+        self._coming: Percept | None = None
         self._begun: OnScreen | None = None
         room.surface.prepare(kinds, language)
 
@@ -71,11 +71,11 @@ class Player:
         self.room.renderer.prepare(display.stimulus for display in displays)
         gc.collect()
 
-    def coming(self, display: Display | None) -> None:
-        """Announce the first display of the step after the one that is played next, where it does not depend on the answer. The change is then made on the very
+    def coming(self, percept: Percept | None) -> None:
+        """Announce the step after the one that is played next, where it does not depend on the answer. The change to its first display is then made on the very
         frame on which it is due, before the step returns; otherwise the last ``guard_ms`` of a step do not wait for answers (a press in them is recorded as
         late)."""
-        self._coming = display
+        self._coming = percept
 
     @property
     def shown(self) -> list[Shown]:
@@ -198,7 +198,8 @@ class Player:
         on = self.room.on
         assert on is not None
         if self._coming is not None:
-            display, self._coming = self._coming, None
+            percept, self._coming = self._coming, None
+            display = percept.displays[0]
             self._begun = self._account(display, [], 0)
             at = self.room.replace(self._begun, lambda: self._draw_display(display))
             self.room.collect()

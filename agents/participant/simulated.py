@@ -224,9 +224,9 @@ class SimulatedMind:
         """Upload every display that may come."""
         self.player.prepare(displays)
 
-    def coming(self, display: Display | None) -> None:
+    def coming(self, percept: Percept | None) -> None:
         """As for :class:`ParticipantMind`."""
-        self.player.coming(display)
+        self.player.coming(percept)
 
     def shown(self) -> list[Shown]:
         """As for :class:`ParticipantMind`."""
