@@ -15,6 +15,8 @@ from .lettering import drawable
 
 #: Longest word; a longer one would be too small in its place.
 _LONGEST = 24
+#: How wide words of an array may be, in font sizes, before all of it is written smaller: words of seven letters mostly are not that wide.
+_WIDE = 4.2
 #: Side of a square of places, in words.
 _SIDES = {2: ("Four", "two rows of two"), 3: ("Nine", "three rows of three"), 4: ("Sixteen", "four rows of four")}
 
@@ -87,7 +89,7 @@ class WordArray(Stimulus):
         for at in range(cell, CANVAS, cell):
             yield Line(0, at, CANVAS, at, COLOURS["black"])
             yield Line(at, 0, at, CANVAS, COLOURS["black"])
-        size = _fitting([word for word in self.places if word is not None], cell / 4, cell - 4)
+        size = _fitting([word for word in self.places if word is not None], (cell - 4) / _WIDE, cell - 4)
         for place, word in enumerate(self.places):
             if word is not None:
                 x, y = (cell * (part + 0.5) - 0.5 for part in (place % self._side, place // self._side))
