@@ -1,10 +1,10 @@
 """Training frames (32 × 32) for trials of the fourteen WorM data sets: in batches, and the plain way, in the same run and on one core.
 
-The plain way draws every step of every trial at 96 × 96 with Pillow (blanks and repeats included), writes it as PNG with Pillow's usual compression, reads it
-back and resizes it, as one does who makes a data set on disk and trains on it; the files go to memory where the system has such a folder. Its frames must equal
-those of the batch. The batch is measured on trials that it has not seen before; tables that serve a whole training run are made in turns that do not count. What
-these took is reported apart, and so is the rate of compiling. Turns of both ways alternate, and medians are reported. With arguments (as "vsr cd_size"), only
-those data sets are measured.
+The plain way draws every step of every trial at 96 × 96 with Pillow (blanks and repeats included), writes it as PNG with Pillow's usual compression, reads
+it back and resizes it, as one does who makes a data set on disk and trains on it; the files go to memory where the system has such a folder. Its frames must
+equal those of the batch. The batch is measured on trials that it has not seen before; tables that serve a whole training run are made in turns that do not
+count. What these took is reported apart, and so is the rate of compiling. Turns of both ways alternate, and medians are reported. With arguments (such as
+``vsr cd_size``), only those data sets are measured.
 """
 
 from __future__ import annotations
