@@ -43,14 +43,9 @@ def list_(
     """The paradigms that ship, one a line; or how far guessing gets in each."""
     sources = names or shipped()
     cards = {source: card(source) if source in shipped() else _loaded(source).data for source in sources}
-    for what, key, wanted in (
-        ("family", "family", family),
-        ("domain", "domains", domain),
-        ("function", "functions", function),
-        ("characteristic", "characteristics", characteristic),
-    ):
-        if wanted:
-            cards = _with(cards, what, key, wanted)
+    wanted = {"family": family, "domains": domain, "functions": function, "characteristics": characteristic}
+    chosen = {key: _known(cards.values(), key, values) for key, values in wanted.items() if values}
+    cards = {source: data for source, data in cards.items() if all(values & _values(data, key).keys() for key, values in chosen.items())}
     if not cards:
         raise SpanLabError("no paradigm has all of that together; leave out a filter")
     if chance:
@@ -105,29 +100,30 @@ def _loaded(source: str) -> Paradigm:
 # filters --------------------------------------------------------------------------------------------------------------------------------------------------
 
 
-_MANY = {"family": "families"}
+_ONE = {"family": ("family", "families")} | {key: (key.removesuffix("s"), key) for key in ("domains", "functions", "characteristics")}
 
 
-def _with(cards: Mapping[str, Mapping[str, Any]], what: str, key: str, wanted: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-    """Those whose ``key`` has any of the wanted values."""
-    there = {value.casefold(): value for data in cards.values() for value in _values(data, key)}
-    chosen = {value.casefold() for value in wanted}
+def _known(cards: Iterable[Mapping[str, Any]], key: str, wanted: Iterable[str]) -> set[str]:
+    """The wanted values in small letters, as long as some paradigm has each of them."""
+    there = {folded: written for data in cards for folded, written in _values(data, key).items()}
     for value in wanted:
         if value.casefold() not in there:
             from .components import nearest
 
             # a misspelt name is nearest to one in its own case
-            hint = nearest(value, there.values()) or nearest(value.casefold(), there)
-            alike = next((written for folded, written in there.items() if f"'{folded}'" in hint.casefold()), None)
+            hint = (nearest(value, there.values()) or nearest(value.casefold(), there)).casefold()
+            alike = next((written for folded, written in there.items() if f"'{folded}'" in hint), None)
+            one, many = _ONE[key]
             asked = f"; did you mean '{alike}'?" if alike is not None else "."
-            all_of_them = f"The {_MANY.get(what, f'{what}s')} are: {', '.join(sorted(there.values()))}" if there else f"None of them has a {what}"
-            raise SpanLabError(f"no paradigm here has the {what} '{value}'{asked} {all_of_them}")
-    return {source: data for source, data in cards.items() if chosen & {value.casefold() for value in _values(data, key)}}
+            all_of_them = f"The {many} are: {', '.join(sorted(there.values()))}" if there else f"None of them has a {one}"
+            raise SpanLabError(f"no paradigm here has the {one} '{value}'{asked} {all_of_them}")
+    return {value.casefold() for value in wanted}
 
 
-def _values(data: Mapping[str, Any], key: str) -> list[str]:
+def _values(data: Mapping[str, Any], key: str) -> dict[str, str]:
+    """In small letters, and as the file writes them."""
     value = data.get(key)
-    return value if isinstance(value, list) else [] if value is None else [value]
+    return {one.casefold(): one for one in (value if isinstance(value, list) else [] if value is None else [value])}
 
 
 # guessing -------------------------------------------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ MISTAKES: list[tuple[str, str]] = [
     # what is typed; what is said
     ("shw vsr", "No such command 'shw'. Did you mean 'show'? (see spanlab --help)"),
     ("--nonsense", "No such option: --nonsense"),
-    ("list more", "unexpected extra argument"),
+    ("list more", "there is no paradigm 'more'; see spanlab list"),
     ("show", "Missing argument 'PARADIGM'. (see spanlab show --help)"),
     ("show vsr", "Missing option '-o'"),
     ("show vrs -o x.png", "there is no paradigm 'vrs'; did you mean 'vsr'?"),
@@ -157,7 +157,12 @@ REAL: list[tuple[list[str], int, str]] = [
     (["check", "broken.yaml", "nowhere.yaml"], 1, "broken.yaml:6 timeline step 1 > ask: 'answer' is missing"),
     (["replay", "vsr", "--agent", "ideal", "--data", "file"], 1, "spanlab: cannot write sessions to file: File exists; choose another folder with --data\n"),
     (["resume", "folder"], 1, "spanlab: folder is not a session: it has no session.json\n"),
-    (["list", "x"], 2, "spanlab: Got unexpected extra argument(s) (x) (see spanlab list --help)\n"),
+    (
+        ["list", "--family", "worms"],
+        1,
+        "spanlab: no paradigm here has the family 'worms'; did you mean 'WorM'? The families are: N-back, WorM, WorM variants\n",
+    ),
+    (["timetable", "x"], 2, "spanlab: Got unexpected extra argument(s) (x) (see spanlab timetable --help)\n"),
 ]
 
 
@@ -279,7 +284,7 @@ OPTIONS = {
     "show": ["-o", "--set", "--seed", "--generator", "--nonsense"],
     "check": ["--nonsense"],
     "parts": ["--json-schema", "--nonsense"],
-    "list": ["--nonsense"],
+    "list": ["--family", "--domain", "--function", "--characteristic", "--nonsense"],
     "replay": ["--agent", "--trials", "--seed", "--set", "--like", "--data", "--design", "--generator", "--pilot", "--chat", "--nonsense"],
     "run": ["--participant", "--set", "--seed", "--trials", "--design", "--data", "--generator", "--language", "--no-practice", "--speed", "--simulate", "--screen-width"],
     "resume": ["--nonsense"],
