@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,7 +64,8 @@ def _of_question(percept: Percept) -> Features:
     assert percept.ask is not None
     ask = percept.ask
     question = ask.kind.question()
-    words = [display.stimulus.words() for display in percept.displays]
+    # Whether a field is red or blue is on the display itself; only one of these words is longer.
+    words = [re.sub(r"\b(?:red|blue)\b", "hue", display.stimulus.words()) for display in percept.displays]
     return {
         "question": question,
         "question's length": str(len(question)),
