@@ -96,12 +96,10 @@ class _Bytes:
 
     def until(self, mark: bytes, most: int) -> bytes:
         """Up to and with the next ``mark``; where there is none within ``most`` bytes, these (fewer at the end)."""
-        found = self._buffer.find(mark, self._at, self._at + most)
+        found = self._buffer.find(mark, self._at, self._at + most) - self._at
         if found < 0:
-            found = self._at + self.peek(most).find(mark)
-            if found < self._at:
-                return self.take(most)
-        return self.take(found + 1 - self._at)
+            found = self.peek(most).find(mark)
+        return self.take(most if found < 0 else found + 1)
 
 
 def _vectors(content: _Bytes, wanted: dict[bytes, str], dimensions: int) -> dict[str, np.ndarray]:
