@@ -50,13 +50,13 @@ class _Stream:
             if not isinstance(name, str) or name in names:
                 self._fail("expected the name of a list, each once")
             names.add(name)
-            self._place = f" of {name}"
+            self._place = f"in {name}, "
             self._take(":")
             self._take("[")
             yield name, -1, None
             number = 0
             while self._peek() != "]":
-                self._place = f" {number} of {name}"
+                self._place = f"trial {number} of {name}, "
                 yield name, number, self._value()
                 number += 1
                 if self._peek() != "]":
@@ -68,8 +68,9 @@ class _Stream:
         if self._peek() != "":
             self._fail("expected nothing more")
 
-    def _more(self, size: int = _CHUNK) -> None:
+    def _more(self, size: int = 0) -> None:
         """Read on, and forget what has been used."""
+        size = max(size, _CHUNK)
         read = self._file.read(size)
         self._ended = len(read) < size
         self._before += self._at
@@ -105,7 +106,7 @@ class _Stream:
                     self._fail(getattr(error, "msg", str(error)))
             if len(self._text) - self._at > _LONGEST:
                 self._fail(f"what begins here is no JSON, or longer than {_LONGEST} letters")
-            self._more(max(_CHUNK, len(self._text) - self._at))
+            self._more(len(self._text) - self._at)
 
     def _fail(self, why: str) -> NoReturn:
-        raise SpanLabError(f"{self._path} is no JSON of lists of trials ({why}; trial{self._place}, character {self._before + self._at + 1})")
+        raise SpanLabError(f"{self._path} is no JSON of lists of trials ({why}; {self._place}character {self._before + self._at + 1})")
