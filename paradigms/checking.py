@@ -11,6 +11,8 @@ from .identity import trial_seed
 from .limits import MAX_WORK, work_done
 from .paradigm import GENERATORS, load_paradigm
 from .problems import in_order
+from .responses import ResponseKind
+from .triggers import unanswerable
 
 _SEEDS = 3
 _MAX_TRIALS = 600
@@ -30,11 +32,13 @@ def check_paradigm(source: str | Path) -> str:
     paradigm = load_paradigm(source)
     combinations = paradigm.combinations()
     problems: dict[tuple[str, str], Problem] = {}
+    kinds: dict[ResponseKind, None] = {}
     compiled = failures = work = 0
     every = itertools.product(range(_SEEDS), combinations, GENERATORS)
     for index, levels, generator in itertools.islice(every, _MAX_TRIALS):
         try:
-            compile_trial(paradigm, levels, trial_seed("check", 0, index), generator)
+            trial = compile_trial(paradigm, levels, trial_seed("check", 0, index), generator)
+            kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
         except ParadigmError as error:
             failures += 1
             for problem in error.problems:
@@ -45,4 +49,7 @@ def check_paradigm(source: str | Path) -> str:
             break
     if problems:
         raise ParadigmError(in_order(problems.values()))
+    wrong = unanswerable(paradigm.triggers, kinds) if paradigm.triggers is not None else None
+    if wrong is not None:
+        raise ParadigmError([paradigm.reader.document.problem(("triggers", "responses"), wrong)])
     return f"{paradigm.reader.document.name}: {paradigm.name} is fine ({len(combinations)} combinations of factor levels, {compiled} trials compiled)"

@@ -7,7 +7,7 @@ from typing import Any
 from .yaml_text import YamlPath
 
 #: keys of a file whose entries are inherited one by one; every other value is replaced as a whole
-MERGED = ("factors", "draw", "instructions", "designs", "source", "network", "practice")
+MERGED = ("factors", "draw", "instructions", "designs", "source", "network", "practice", "triggers")
 
 
 def inherit(base: dict[str, Any], own: dict[str, Any]) -> tuple[dict[str, Any], set[YamlPath]]:

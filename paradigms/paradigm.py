@@ -23,6 +23,7 @@ from .samplers import SAMPLERS, Sampler
 from .schema import DatasetDesign, Head, Practice, SessionDesign, Source
 from .texts import LevelText
 from .timeline import COUNTERS, Node, read_timeline
+from .triggers import Triggers, misplaced
 from .yaml_text import Document, YamlPath
 
 Generator = Literal["corrected", "published"]
@@ -74,6 +75,7 @@ class Paradigm:
     network: NetworkView | None
     task: LevelText | None
     practice: Practice | None
+    triggers: Triggers | None
     designs: Mapping[str, SessionDesign | DatasetDesign]
     set_size: Template | None
     list_length: Template | None
@@ -194,6 +196,9 @@ def build_paradigm(document: Document) -> Paradigm:
         task = LevelText.read(reader, f"{{{named}}}" if is_expression(named) else named, ("network", "task"), of_levels)
     if head is not None:
         _check_designs(reader, head, raw_factors)
+    if isinstance(head, Head) and head.triggers is not None and timeline is not None:
+        for path, message in misplaced(head.triggers, timeline):
+            reader.report(("triggers", *path), message)
     if problems or head is None or timeline is None:
         raise ParadigmError(in_order(problems))
     assert isinstance(head, Head)
@@ -217,6 +222,7 @@ def build_paradigm(document: Document) -> Paradigm:
         network=head.network,
         task=task,
         practice=head.practice,
+        triggers=head.triggers,
         designs=head.designs,
         set_size=sizes["set_size"],
         list_length=sizes["list_length"],

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
 
 from .limits import MAX_DRAWS, MAX_FACTORS
 from .network_view import NetworkView
+from .triggers import Triggers
 
 Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
 
@@ -118,4 +119,5 @@ class Head(_Part):
     network: NetworkView | None = Field(default=None, description="what a network sees")
     instructions: dict[str, str] = Field(description="neutral instructions by language; how to answer is added for each kind of agent")
     practice: Practice | None = Field(default=None, description="practice trials")
+    triggers: Triggers | None = Field(default=None, description="codes for an EEG amplifier, an eye tracker or another recorder")
     designs: dict[str, Design] = Field(default_factory=dict, description="named designs; 'human' is the default")

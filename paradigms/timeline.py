@@ -32,6 +32,10 @@ class Node(ABC):
     def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepPart, dict[str, Any]]]:
         """The steps in order, each with the names that hold for it."""
 
+    @abstractmethod
+    def parts(self) -> Iterator[StepPart]:
+        """Every step as it stands in the file, once, whether it happens or not."""
+
 
 class StepNode(Node):
     def __init__(self, part: StepPart) -> None:
@@ -39,6 +43,9 @@ class StepNode(Node):
 
     def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepPart, dict[str, Any]]]:
         yield self.part, env
+
+    def parts(self) -> Iterator[StepPart]:
+        yield self.part
 
 
 class Sequence(Node):
@@ -48,6 +55,10 @@ class Sequence(Node):
     def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepPart, dict[str, Any]]]:
         for node in self.nodes:
             yield from node.unroll(env)
+
+    def parts(self) -> Iterator[StepPart]:
+        for node in self.nodes:
+            yield from node.parts()
 
 
 class For(Node):
@@ -70,6 +81,9 @@ class For(Node):
                 bound = dict(zip(self.names, item, strict=True))
             yield from self.body.unroll({**env, **bound, "index": index, "number": index + 1, f"{self.names[0]}_number": index + 1})
 
+    def parts(self) -> Iterator[StepPart]:
+        return self.body.parts()
+
     def _wrong(self, message: str) -> ParadigmError:
         return ParadigmError([self.reader.document.problem(self.path, message)])
 
@@ -88,6 +102,9 @@ class Repeat(Node):
             self.reader.spend(len(env), self.path)
             yield from self.body.unroll({**env, "index": index, "number": index + 1})
 
+    def parts(self) -> Iterator[StepPart]:
+        return self.body.parts()
+
 
 class When(Node):
     """``when: =condition`` with an optional ``else``."""
@@ -99,6 +116,11 @@ class When(Node):
         chosen = self.body if self.reader.fill(self.test, self.path, env) else self.otherwise
         if chosen is not None:
             yield from chosen.unroll(env)
+
+    def parts(self) -> Iterator[StepPart]:
+        yield from self.body.parts()
+        if self.otherwise is not None:
+            yield from self.otherwise.parts()
 
 
 def read_timeline(reader: Reader, value: Any, path: YamlPath, known: frozenset[str]) -> Node:
