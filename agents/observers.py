@@ -121,7 +121,7 @@ class _Buffer:
 
     def _remembers(self, truth: Truth, size: int) -> bool:
         assert self._kept is not None
-        if self._asked > size:
+        if self._asked > min(size, len(self._order)):
             lasting = min(1.0, self._observer.places / size) * (1 - self._observer.decay) ** size
             return self._random.random_sample() < lasting
         return (truth.record.get("serial_position") or self._order[self._asked - 1]) in self._kept
