@@ -403,6 +403,27 @@ def test_both_generators_draw_the_same_sequences_and_blocks_without_switches_hav
             assert len(seen_by_machines(one)) == 20
 
 
+@pytest.mark.parametrize(
+    ("place", "wrong", "message"),
+    [
+        (1, {"answer": 2}, "entry 2: the answer to a marker"),
+        (1, {"marker": 4}, "entry 2: the answer to a marker"),
+        (1, {"marker": None}, "entry 2: the answer to a marker"),
+        (0, {"marker": 1}, "entry 1: the answer to a marker"),
+        (0, {"cue": False, "marker": 0, "answer": 0}, "begin with a cue"),
+        (19, {"cue": True, "task": "up_down"}, "a probe follows each"),
+        (1, {"cue": True, "task": "up_down"}, "a probe follows each"),
+        (1, {"task": "diagonal"}, "tasks are up_down and left_right"),
+    ],
+)
+def test_given_sequences_that_are_none_are_refused(place: int, wrong: dict[str, Any], message: str) -> None:
+    levels = {"switch_probability": 0}
+    sequence = drawn_values(loaded("sts"), levels, 1)["sequence"]
+    assert compile_trial(loaded("sts"), levels, 1, draws={"sequence": sequence}).steps
+    with pytest.raises(SpanLabError, match=message):
+        compile_trial(loaded("sts"), levels, 1, draws={"sequence": [{**entry, **wrong} if n == place else entry for n, entry in enumerate(sequence)]})
+
+
 def test_switching_times_labels_and_records() -> None:
     view = loaded("sts").network_view({})
     assert view is not None

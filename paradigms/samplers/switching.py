@@ -7,9 +7,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from ..problems import show
 from .base import SAMPLERS, Sampler
 
 _TASKS = ("up_down", "left_right")
+_BOXES = (0, 1, 2, 3)
 
 
 @SAMPLERS.register
@@ -34,6 +36,22 @@ class TaskSequence(Sampler):
                 sequence.append(self._cue(task))
             sequence.append(self._probe(task, random))
         return sequence
+
+    def check(self, value: Any) -> None:
+        super().check(value)
+        task, after_cue = "", False
+        for place, entry in enumerate(value, start=1):
+            cue, marker = entry["cue"], entry["marker"]
+            if entry["task"] not in _TASKS or (entry["task"] == task) == cue or (cue and (after_cue or place == len(value))):
+                raise ValueError(
+                    f"entry {place}: tasks are {' and '.join(_TASKS)}, begin with a cue, change at cues only, and a probe follows each; found {show(entry)}"
+                )
+            task, after_cue = entry["task"], cue
+            row, column = divmod(marker, 2) if marker in _BOXES else (None, None)
+            if (marker in _BOXES) == cue or (cue and marker is not None) or entry["answer"] != (row if task == "up_down" else column):
+                raise ValueError(
+                    f"entry {place}: the answer to a marker in box 0, 1, 2 or 3 is its row or its column, and a cue has neither; found {show(entry)}"
+                )
 
     @staticmethod
     def _cue(task: str) -> dict[str, Any]:
