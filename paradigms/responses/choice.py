@@ -159,10 +159,11 @@ class Choice(ResponseKind):
         return row_regions(self._places, self._rows, self.within or WHOLE_CANVAS) if self._rows else ()
 
     def parse(self, text: str) -> Answer | None:
-        """Read an answer: the bare label, or the only label in a longer reply."""
-        stripped = text.strip().strip("'\"`*.()[] ").strip() or text.strip()
-        if (number := self._number(stripped)) is not None:
-            return self.values[number]
+        """Read an answer: the bare label, a label before a colon or alone in the first line (then come reasons), or the only label in a longer reply."""
+        for part in (text, re.split(r"[:\n]", text.strip(), maxsplit=1)[0]):
+            stripped = part.strip().strip("'\"`*.()[] ").strip() or part.strip()
+            if (number := self._number(stripped)) is not None:
+                return self.values[number]
         # Within a longer reply a single letter or sign means nothing ("a match", "m - maybe"): only numbers, words of some length, and labels of several words
         # are looked for.
         several = [rf"\b(?i:{label[0]}){re.escape(label[1:])}\b" for label in self.labels if re.fullmatch(r"\w.*\W.*\w", label)]
