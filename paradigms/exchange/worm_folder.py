@@ -11,7 +11,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-from ...errors import Problem, SpanLabError
+from ...errors import MAX_PROBLEMS, Problem, SpanLabError
 from ..compile import check_draws
 from ..drawing import GivenDrawError
 from ..identity import MAX_MASTER_SEED
@@ -89,7 +89,7 @@ def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: 
     ----------
     folder : with the folders of data sets, or one of these
     output : new folder for the trials files
-    skip_malformed : leave out trials that cannot be read, instead of stopping
+    skip_malformed : leave out trials that cannot be read, instead of importing nothing
     seed : for what the files leave open
     tell : is told which data set is begun
 
@@ -101,12 +101,15 @@ def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: 
     if not 0 <= seed <= MAX_MASTER_SEED:
         raise SpanLabError(f"the seed must be between 0 and {MAX_MASTER_SEED}; found {seed}")
     report: list[Imported] = []
+    malformed: list[Problem] = []
     found = find_data_sets(folder)
     with whole_folder(output) as partial:
         for data_set, path in found:
             if tell is not None:
                 tell(data_set.folder)
-            report += _Import(data_set, path, skip_malformed, seed).write(partial)
+            report += _Import(data_set, path, None if skip_malformed else malformed, seed).write(partial)
+        if malformed:
+            raise refused(malformed)
     return report
 
 
@@ -124,10 +127,10 @@ def _origin(path: Path) -> dict[str, Any]:
 
 
 class _Import:
-    """The import of one data set."""
+    """The import of one data set. ``malformed`` gets what is wrong with trials, and is None when these are to be left out."""
 
-    def __init__(self, data_set: DataSet, path: Path, skip_malformed: bool, seed: int) -> None:
-        self._data_set, self._path, self._skip, self._seed = data_set, path, skip_malformed, seed
+    def __init__(self, data_set: DataSet, path: Path, malformed: list[Problem] | None, seed: int) -> None:
+        self._data_set, self._path, self._malformed, self._seed = data_set, path, malformed, seed
         self._paradigm: Paradigm = load_paradigm(data_set.paradigm)
         self._task: WormTask = task_of(data_set)
         self._origin = _origin(path.with_name(ORIGIN))
@@ -145,12 +148,12 @@ class _Import:
                 first = next(trials, None)
                 if first is not None:
                     self._write_file(output / imported.file, imported, chain([first], trials))
-                elif imported.skipped:
+                elif imported.skipped and self._malformed is None:
                     raise SpanLabError(f"{self._path}: none of the {imported.skipped} trials of {split} can be read; the first: {imported.named[0]}")
                 else:
                     continue
                 done.append(imported)
-        if not done:
+        if not done and not self._malformed:
             raise SpanLabError(f"{self._path} holds no trials")
         return done
 
@@ -176,15 +179,20 @@ class _Import:
                     raise MalformedError("trial_id", f"a second trial called {trial.name}")
             except MalformedError as error:
                 told = Problem(str(self._path), f"{self._data_set.folder} > {imported.split} > {number}", str(error))
-                if not self._skip:
-                    raise refused([told]) from None
-                imported.skipped += 1
-                if len(imported.named) < _NAMED:
-                    imported.named.append(told)
+                self._note(imported, told)
                 continue
             names.add(trial.name)
             imported.notes.update(reading.notes)
             yield trial
+
+    def _note(self, imported: Imported, told: Problem) -> None:
+        imported.skipped += 1
+        if self._malformed is None:
+            imported.named += [told] if len(imported.named) < _NAMED else []
+            return
+        self._malformed.append(told)
+        if len(self._malformed) == MAX_PROBLEMS - 1:
+            raise refused([*self._malformed, Problem(str(self._path), "", "so many trials are malformed that the rest was not read")])
 
     def _trial(self, data: Any, reading: Reading) -> GivenTrial:
         fields = Fields(data)
