@@ -120,7 +120,8 @@ class Step:
 class Trial:
     """One compiled trial.
 
-    ``trial_id`` is a hash of paradigm, version, generator, factor levels and seed; ``fingerprint()`` (see ``paradigms.identity``) hashes the content.
+    ``trial_id`` is a hash of paradigm, version, generator, factor levels and seed (and of the draws, where these were given); ``fingerprint()`` (see
+    ``paradigms.compile``) hashes the content.
     """
 
     paradigm: str

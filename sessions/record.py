@@ -60,7 +60,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("generator", "string", "corrected or published trial generator"),
     Column("block", "integer", "block, from 1"),
     Column("trial", "integer", "trial in the session, from 1; practice trials have their own numbers"),
-    Column("trial_id", "string", "hash of paradigm, version, generator, factor levels and seed"),
+    Column("trial_id", "string", "hash of paradigm, version, generator, factor levels and seed (and of the draws, where these were given)"),
     Column("seed", "integer", "seed of the trial"),
     Column("step", "integer", "step of the trial, from 1"),
     Column("ask", "integer", "question of the trial, from 1"),
