@@ -128,7 +128,7 @@ def test_a_limited_observer_gets_worse_with_set_size(taken: functools._lru_cache
     assert within["correct"].mean() > 0.75, "what fits into the buffer is mostly there"
 
 
-@pytest.mark.parametrize("name", [name for name in PARADIGMS if "temporal" in load_paradigm(name).domains])
+@pytest.mark.parametrize("name", [name for name in PARADIGMS if overloads(name) and "temporal" in load_paradigm(name).domains])
 def test_a_limited_observer_remembers_the_ends_of_a_list_best(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     items = read_responses(taken(name, "capacity").folder).query("correct_answer.notna() and list_length >= 4")
     middle = items["serial_position"].between(2, items["list_length"] - 2)

@@ -120,7 +120,7 @@ def advantage(found: Sequence[Example], seed: int = 0) -> dict[str, float]:
     order = np.random.RandomState(seed).permutation(len(found))
     quarter = len(found) // 4
     test, tune, train = ([found[n] for n in part] for part in (order[:quarter], order[quarter : 2 * quarter], order[2 * quarter :]))
-    blind = _Table([], _blind([*train, *tune]))
+    blind = _Table([], _blind(train, tune))
     guessers = {"one feature": _best_table(train, tune), "all features": _Regression([*train, *tune])}
     right_blind = blind.right(test)
     return {way: _sign_test(guesser.right(test), right_blind) for way, guesser in guessers.items()}
@@ -147,7 +147,7 @@ class _Table:
     """The commonest answer, given the value of one feature; where that was never seen, and without a feature, the commonest in the condition (the best blind
     guess)."""
 
-    def __init__(self, learned: Sequence[Example], blind: Mapping[str, str], feature: str = "", scope: Callable[[Example], str] = _everywhere) -> None:
+    def __init__(self, learned: Sequence[Example], blind: _Blind, feature: str = "", scope: Callable[[Example], str] = _everywhere) -> None:
         self._feature, self._scope, self._blind = feature, scope, blind
         self._informed = _commonest((self._known(example), example.answer) for example in learned) if feature else {}
 
@@ -155,7 +155,7 @@ class _Table:
         return self._scope(example), example.features.get(self._feature, "")
 
     def right(self, examples: Sequence[Example]) -> np.ndarray:
-        return np.array([self._informed.get(self._known(example), self._blind.get(example.condition)) == example.answer for example in examples])
+        return np.array([self._informed.get(self._known(example), self._blind(example)) == example.answer for example in examples])
 
 
 def _commonest(pairs: Iterable[tuple[Any, str]]) -> dict[Any, str]:
@@ -166,19 +166,32 @@ def _commonest(pairs: Iterable[tuple[Any, str]]) -> dict[Any, str]:
     return {key: answer for key, (_, answer) in best.items()}
 
 
-def _blind(learned: Iterable[Example]) -> dict[str, str]:
-    return _commonest((example.condition, example.answer) for example in learned)
+#: the best guess at a question by somebody who knows what is legitimately known
+_Blind = Callable[[Example], str | None]
+
+
+def _blind(train: Sequence[Example], tune: Sequence[Example]) -> _Blind:
+    """The commonest answer: in the condition, to the question in all conditions, or altogether, whichever does best (where conditions are many, each is seen
+    too rarely to learn from)."""
+
+    def guess(learned: Sequence[Example], scope: Callable[[Example], str]) -> _Blind:
+        table, usual = _commonest((scope(example), example.answer) for example in learned), _commonest(("", example.answer) for example in learned)
+        return lambda example: table.get(scope(example), usual.get(""))
+
+    scopes = (_everywhere, _by_question, _by_condition)
+    right = [sum(guess(train, scope)(example) == example.answer for example in tune) for scope in scopes]
+    return guess([*train, *tune], scopes[int(np.argmax(right))])
 
 
 def _best_table(train: Sequence[Example], tune: Sequence[Example]) -> _Table:
     names = sorted({name for example in train for name in example.features})
     varying = [name for name in names if len({example.features.get(name, "") for example in train}) > 1]
-    blind = _blind(train)
+    blind = _blind(train, tune)
     choices = [(name, scope) for name in varying for scope in (_everywhere, _by_question, _by_condition)]
     scores = [int(_Table(train, blind, *choice).right(tune).sum()) for choice in choices]
     if not choices:
         return _Table([], blind)
-    return _Table([*train, *tune], _blind([*train, *tune]), *choices[int(np.argmax(scores))])
+    return _Table([*train, *tune], blind, *choices[int(np.argmax(scores))])
 
 
 class _Regression:
