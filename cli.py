@@ -1,4 +1,4 @@
-"""The command line. The only module that may import everything; each command imports what it needs."""
+"""The command line: its commands, and how their errors are told. The command line alone may import everything; each command imports what it needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,16 +22,16 @@ from .arguments import (
     parse_generator,
     parse_levels,
     parse_settings,
-    progress_bar,
 )
+from .commands.run import DATA, run
+from .commands.running import begin_session, machine, person, plan_trials, run_session
 from .errors import SpanLabError
 from .exchange_cli import export_app, import_app
 from .listing import list_, print_table
 
 if TYPE_CHECKING:
-    from .agents.protocol import Agent
     from .paradigms import Paradigm, PlannedTrial
-    from .sessions import Request, Session
+    from .sessions import Request
 
 app = typer.Typer(
     name="spanlab",
@@ -43,8 +43,6 @@ app = typer.Typer(
 )
 app.add_typer(import_app, name="import")
 app.add_typer(export_app, name="export")
-
-DATA = Path("data")
 
 
 def main() -> None:
@@ -171,85 +169,7 @@ def parts(
             print(f"{part}\n")
 
 
-@app.command()
-def run(
-    paradigm: ParadigmArgument,
-    participant: Annotated[str, typer.Option("--participant", help="identifier of the person")] = "",
-    set_: SetOption = None,
-    seed: SeedOption = 1,
-    trials: TrialsOption = None,
-    design: DesignOption = None,
-    data: DataOption = DATA,
-    generator: GeneratorOption = "corrected",
-    language: Annotated[str, typer.Option("--language", help="of the instructions")] = "en",
-    practice: Annotated[bool, typer.Option("--practice/--no-practice", help="begin with practice")] = True,
-    pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
-    windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
-    width_cm: Annotated[float | None, typer.Option("--screen-width", help="visible width of the screen in cm, for sizes in degrees", min=1, max=1000)] = None,
-    distance_cm: Annotated[float, typer.Option("--distance", help="from the eyes to the screen in cm", min=1, max=1000)] = 57.0,
-    simulate: Annotated[str | None, typer.Option("--simulate", help="a simulated participant takes it: ideal, capacity or chance")] = None,
-    speed: Annotated[float, typer.Option("--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100)] = 1.0,
-) -> None:
-    """A session with a person at the screen."""
-    from .sessions import Request
-
-    window = {"fullscreen": not windowed, "width_cm": width_cm, "distance_cm": distance_cm}
-    if not participant and simulate is None:
-        raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
-    loaded, plan = _plan(paradigm, seed, set_, trials, design)
-    agent = _person(simulate, seed, speed, window)
-    request = Request(
-        seed=seed,
-        generator=parse_generator(generator),
-        participant=participant,
-        design=design or "human",
-        language=language,
-        pilot=pilot,
-        practice=practice,
-        source=paradigm,
-    )
-    _run(_begin(data, loaded, agent, plan, request), agent)
-
-
-def _person(simulate: str | None, seed: int, speed: float, window: dict[str, Any]) -> Agent:
-    from .agents.participant.display import need_display
-
-    need_display()
-    if simulate is not None:
-        from .agents.specs import make_agent
-
-        return make_agent(f"simulated:{simulate}", seed, window={"speed": speed, **window})
-    from .agents.participant.participant import Participant
-
-    return Participant(**window)
-
-
-def _plan(paradigm: str, seed: int, set_: list[str] | None, trials: int | None, design: str | None) -> tuple[Paradigm, list[PlannedTrial]]:
-    from .paradigms import load_paradigm, plan_session, session_design
-
-    loaded = load_paradigm(paradigm)
-    return loaded, plan_session(loaded, seed, session_design(loaded, design), parse_levels(set_), trials)
-
-
-def _begin(data: Path, paradigm: Paradigm, agent: Agent, plan: list[PlannedTrial], request: Request) -> Session:
-    from .sessions import begin
-
-    return begin(data, paradigm, agent, plan, request)
-
-
-def _run(session: Session, agent: Agent) -> None:
-    from .sessions import Runner
-
-    runner = Runner(session, agent)
-    try:
-        with progress_bar(f"{session.paradigm.name} · {agent.name}") as tell:
-            runner.progress = tell
-            runner.run()
-    except KeyboardInterrupt:
-        raise SpanLabError(f"interrupted; the finished trials are safe. Go on with: spanlab resume {session.folder}") from None
-    except SpanLabError as error:
-        raise SpanLabError(f"{error}\nThe finished trials are safe. Go on with: spanlab resume {session.folder}") from None
-    print(session.folder)
+app.command()(run)
 
 
 @app.command()
@@ -294,11 +214,11 @@ def replay(
     elif paradigm is None:
         raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION or --trials-from FILE")
     else:
-        loaded, plan = _plan(paradigm, seed, set_, trials, design)
+        loaded, plan = plan_trials(paradigm, seed, set_, trials, design)
         request = Request(seed=seed, generator=parse_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
     # All of them before the first begins: a slip in the last name shows at once.
-    for taker in [_machine(spec, request.seed, parse_settings(chat)) for spec in agent]:
-        _run(_begin(data, loaded, taker, plan, request), taker)
+    for taker in [machine(spec, request.seed, parse_settings(chat)) for spec in agent]:
+        run_session(begin_session(data, loaded, taker, plan, request), taker)
 
 
 def _like(session: Path, paradigm: str | None, pilot: bool) -> tuple[Paradigm, list[PlannedTrial], Request]:
@@ -346,21 +266,11 @@ def resume(session: Annotated[Path, typer.Argument(help="folder of an unfinished
     if kind in ("participant", "simulated"):
         window = {"fullscreen": settings["fullscreen"], "width_cm": settings["screen_width_cm"], "distance_cm": settings["distance_cm"]}
         observer = opened.info["agent"].partition(":")[2] if kind == "simulated" else None
-        agent = _person(observer, opened.seed, settings.get("speed", 1.0), window)
+        agent = person(observer, opened.seed, settings.get("speed", 1.0), window)
     else:
         chat = {name: value for name, value in settings.items() if name not in ("model", "endpoint")} if kind == "chat" else None
-        agent = _machine(opened.info["agent"], opened.seed, chat)
-    _run(opened, agent)
-
-
-def _machine(spec: str, seed: int, chat: dict[str, Any] | None) -> Agent:
-    if spec.startswith("recorded:"):
-        from .sessions.replaying import recorded_agent
-
-        return recorded_agent(spec)
-    from .agents.specs import make_agent
-
-    return make_agent(spec, seed, chat=chat)
+        agent = machine(opened.info["agent"], opened.seed, chat)
+    run_session(opened, agent)
 
 
 @app.command()

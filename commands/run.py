@@ -1,0 +1,53 @@
+"""``spanlab run``: a session with somebody at the screen. Part of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..arguments import DataOption, DesignOption, GeneratorOption, ParadigmArgument, SeedOption, SetOption, TrialsOption, parse_generator
+from ..errors import SpanLabError
+from .running import begin_session, person, plan_trials, run_session
+
+DATA = Path("data")
+
+
+def run(
+    paradigm: ParadigmArgument,
+    participant: Annotated[str, typer.Option("--participant", help="identifier of the person")] = "",
+    set_: SetOption = None,
+    seed: SeedOption = 1,
+    trials: TrialsOption = None,
+    design: DesignOption = None,
+    data: DataOption = DATA,
+    generator: GeneratorOption = "corrected",
+    language: Annotated[str, typer.Option("--language", help="of the instructions")] = "en",
+    practice: Annotated[bool, typer.Option("--practice/--no-practice", help="begin with practice")] = True,
+    pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
+    windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
+    width_cm: Annotated[float | None, typer.Option("--screen-width", help="visible width of the screen in cm, for sizes in degrees", min=1, max=1000)] = None,
+    distance_cm: Annotated[float, typer.Option("--distance", help="from the eyes to the screen in cm", min=1, max=1000)] = 57.0,
+    simulate: Annotated[str | None, typer.Option("--simulate", help="a simulated participant takes it: ideal, capacity or chance")] = None,
+    speed: Annotated[float, typer.Option("--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100)] = 1.0,
+) -> None:
+    """A session with a person at the screen."""
+    from ..sessions import Request
+
+    window = {"fullscreen": not windowed, "width_cm": width_cm, "distance_cm": distance_cm}
+    if not participant and simulate is None:
+        raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
+    loaded, plan = plan_trials(paradigm, seed, set_, trials, design)
+    agent = person(simulate, seed, speed, window)
+    request = Request(
+        seed=seed,
+        generator=parse_generator(generator),
+        participant=participant,
+        design=design or "human",
+        language=language,
+        pilot=pilot,
+        practice=practice,
+        source=paradigm,
+    )
+    run_session(begin_session(data, loaded, agent, plan, request), agent)
