@@ -149,7 +149,14 @@ def test_a_malformed_trial_is_named_with_its_key(tmp_path: Path, name: str, havi
 
 
 JUNK = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 120), st.floats(allow_nan=False, allow_infinity=False), st.text("a01_", max_size=3), st.just([]), st.just({}), st.just([[1]])
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 120),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text("a01_", max_size=3),
+    st.just([]),
+    st.just({}),
+    st.just([[1]]),
 )
 
 
