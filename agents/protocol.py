@@ -93,6 +93,9 @@ class Agent(Protocol):
       both are completed in place until the next step;
     * ``mind.finish()``: the trial is over;
     * ``mind.attach(journal)``: a journal to which paid replies are written before they are used, and from which they are replayed after a kill;
+    * ``mind.mark(codes, write)``: which trigger codes to send in this trial, and what takes the record of each (before ``prepare``);
+    * ``mind.judged(verdict)``: what became of the last answer, for trigger codes alone; only people's minds are told;
+    * ``agent.ready()``: raises when something that a session needs is missing (a trigger port); asked before a session begins, and before every trial;
     * ``agent.answer(briefings, trials)``: many trials in one batch, proven equal to stepping;
     * ``agent.batch_size``: how many trials one batch should have;
     * ``agent.concurrency``: how many trials may be under way at once (minds then take turns in one event loop);

@@ -95,12 +95,13 @@ def misplaced(triggers: Triggers, timeline: Node) -> Iterator[tuple[YamlPath, st
             yield (name,), "nothing is asked in the timeline"
 
 
-def unanswerable(triggers: Triggers, kinds: Iterable[ResponseKind]) -> str | None:
-    """Why some code under ``responses`` can never be sent where these kinds of responses are given, or None."""
+def unanswerable(triggers: Triggers, kinds: Iterable[ResponseKind], declared: Triggers | None = None) -> str | None:
+    """Why some code under ``responses`` (that is not declared already) can never be sent where these kinds of responses are given, or None."""
     if not isinstance(triggers.responses, dict):
         return None
+    known = declared.responses if declared is not None and isinstance(declared.responses, dict) else {}
     answers = dict.fromkeys(answer for kind in kinds for answer in _answers(kind.surface()))
-    wrong = next((answer for answer in triggers.responses if answer not in answers), None)
+    wrong = next((answer for answer in triggers.responses if answer not in answers and answer not in known), None)
     return None if wrong is None else f"no question takes the answer '{wrong}'{nearest(wrong, answers) or '; there are ' + listed(answers, 20)}"
 
 

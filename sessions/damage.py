@@ -38,6 +38,12 @@ _EVENT_KEYS: dict[str, Keys] = {
     "step": {**_OF_TRIAL, "step": (int,), "phase": (str,), "planned_ms": (int, float, type(None))},
     "trial_end": {**_OF_TRIAL, "steps": (int,)},
     "reply": {**_OF_TRIAL, "reply": (dict,)},
+    "trigger": {
+        **_OF_TRIAL,
+        **dict.fromkeys(("step", "code"), (int,)),
+        **dict.fromkeys(("for", "what"), (str,)),
+        **dict.fromkeys(("flip_ms", "sent_ms", "delay_ms"), (int, float, type(None))),
+    },
 }
 _ASK_KEYS: Keys = {
     "ask": (int,),

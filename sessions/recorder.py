@@ -109,6 +109,10 @@ class TrialJournal:
         self._recorder.write({"event": "reply", "trial": self._key, "attempt": self._attempt, "reply": dict(reply)})
         self._recorder.commit()
 
+    def trigger(self, sent: Mapping[str, Any]) -> None:
+        """Note a trigger code that was sent."""
+        self._recorder.write({"event": "trigger", "trial": self._key, "attempt": self._attempt, **sent})
+
     def note(self, event: Mapping[str, Any]) -> None:
         """Note something that happened."""
         self._recorder.write({"event": "note", "trial": self._key, "attempt": self._attempt, **event})

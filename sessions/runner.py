@@ -63,6 +63,7 @@ class Runner:
         self.progress: Progress = progress or (lambda done, total: None)
         self._person = agent.kind in PEOPLE
         self._apparatus_noted = False
+        self._codes = session.trigger_codes
         self._check_agent()
 
     def _check_agent(self) -> None:
@@ -80,12 +81,17 @@ class Runner:
         SpanLabError
             what an agent or the disk reports, and when another process is running the session; everything up to the last finished trial is safe then.
         """
+        self._ready()
         with only_writer(self.session.folder):
             events = read_events(self.session.folder)
             self._take_up(events)
             self.recorder = Recorder(self.session.folder)
             self._record_all(resumed=bool(events))
             write_responses(self.session.folder)
+
+    def _ready(self) -> None:
+        if hasattr(self.agent, "ready"):
+            self.agent.ready()  # type: ignore[attr-defined]
 
     def _take_up(self, events: Sequence[Mapping[str, Any]]) -> None:
         """What an earlier part of the session has left: finished trials, attempts, practice scores, replies that were paid for."""
@@ -152,6 +158,7 @@ class Runner:
             await self._concurrently(pending, self.agent.concurrency)  # type: ignore[attr-defined]
         else:
             for n, planned in enumerate(pending):
+                self._ready()
                 if hospitality is not None:
                     hospitality.between(planned, pending[n - 1] if n else None, self._count, len(self.session.plan))
                 await self.take(planned)
@@ -262,8 +269,11 @@ class Runner:
         steps = self._steps(trial)
         key, attempt = self._start(planned, trial)
         mind: Any = self.agent.start(self.briefing(planned, trial))
+        journal = TrialJournal(self.recorder, key, attempt, self._replies.get(key, []))
         if hasattr(mind, "attach"):
-            mind.attach(TrialJournal(self.recorder, key, attempt, self._replies.get(key, [])))
+            mind.attach(journal)
+        if hasattr(mind, "mark") and self._codes is not None and (self._codes.practice or not planned.practice):
+            mind.mark(self._codes, journal.trigger)
         if hasattr(mind, "prepare"):
             mind.prepare([display for step in steps for percept in _percepts(step) for display in percept.displays])
         log = _TrialLog(self.recorder, key, attempt)
@@ -276,7 +286,10 @@ class Runner:
             response = await (mind.step(percept, step.truth) if self.agent.oracle else mind.step(percept))
             verdict = judged[-1].verdict if judged and step.feedback is not None else None
             one = log.step(step, percept, response, mind, verdict)
-            judged += [one] if one is not None else []
+            if one is not None:
+                judged.append(one)
+                if self._person and hasattr(mind, "judged"):
+                    mind.judged(one.verdict)
         if hasattr(mind, "finish"):
             mind.finish()
         log.flush()

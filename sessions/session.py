@@ -17,6 +17,8 @@ from ..agents.protocol import PEOPLE, Agent
 from ..errors import SpanLabError
 from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, paradigm_from_data, resolve_levels
 from ..paradigms.identity import digest
+from ..paradigms.responses import ResponseKind
+from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from .damage import OF_GIVEN_TRIALS
 from .disk import only_writer, sync_folder
 from .record import FORMAT_VERSION, read_events, read_session, trials_left, write_responses
@@ -48,6 +50,12 @@ class Session:
     @property
     def seed(self) -> int:
         return int(self.info["seed"])
+
+    @property
+    def trigger_codes(self) -> Triggers | None:
+        """Which trigger codes are sent, if any."""
+        noted = self.info.get("triggers")
+        return None if noted is None else read_triggers(noted["codes"], self.paradigm.timeline, f"{self.folder / 'session.json'}: the trigger codes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +118,8 @@ def begin(
     if not plan:
         raise SpanLabError("no trials to run")
     _try_out(paradigm, agent, plan, request)
+    if hasattr(agent, "ready"):
+        agent.ready()  # type: ignore[attr-defined]
     folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
     settings = settings_of(agent)
     info = {
@@ -156,10 +166,17 @@ def _try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], req
     """Compile before anybody sits down, so that a fault in the file does not show up in the session: every trial for people and every trial whose draws are
     given, one of each kind for machines."""
     seen: list[Mapping[str, Any]] = []
+    kinds: dict[ResponseKind, None] = {}
     for planned in plan:
         if agent.kind in PEOPLE or planned.draws is not None or planned.levels not in seen:
             seen.append(planned.levels)
-            planned.compile(paradigm, request.generator)
+            trial = planned.compile(paradigm, request.generator)
+            kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+    if "triggers" in request.extra:
+        codes = read_triggers(request.extra["triggers"]["codes"], paradigm.timeline, "trigger codes")
+        # Those of the file may be for answers to trials that this session does not have; others were meant for this session.
+        if (wrong := unanswerable(codes, kinds, paradigm.triggers)) is not None:
+            raise SpanLabError(f"trigger codes responses: {wrong}")
 
 
 def complete(folder: str | Path) -> bool:

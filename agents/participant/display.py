@@ -205,6 +205,10 @@ class LabWindow:
         at = shown + self._logging.defaultClock.getLastResetTime() if shown is not None else self.now()
         return at, self.grid.tick(at)
 
+    def on_flip(self, call: Callable[[], object]) -> None:
+        """Have something done within the next flip, right after its time was read."""
+        self.win.callOnFlip(call)
+
     def skip(self) -> int:
         """Let a refresh pass at which nothing changes, where flips are paced by the clock anyway; returns the refreshes since the last one."""
         self._sleep()

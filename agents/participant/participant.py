@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, get_args
 
 from ...errors import SpanLabError
-from ...paradigms import Display, Percept
+from ...paradigms import Display, Percept, Verdict
+from ...paradigms.triggers import Triggers
 from ..protocol import Briefing, Response, Shown
 from . import pages
 from .display import Screen
@@ -16,6 +17,9 @@ from .pages import Page
 from .player import TOO_SOON, Player
 from .room import Room
 from .surface import ACKNOWLEDGE
+from .triggers.address import read_address
+from .triggers.line import Line
+from .triggers.marker import Marker
 
 
 def _to_stderr(sentence: str) -> None:
@@ -38,6 +42,7 @@ class Participant:
     paced_hz : rate at which flips are paced by the clock where they do not wait for the screen
     keyboard : ``ptb`` (Psychtoolbox, precise to about a millisecond) or ``event`` (PsychoPy's event module, precise to one frame)
     guard_ms : how long before a refresh the next frame is drawn
+    triggers : port for trigger codes, such as ``serial:/dev/ttyUSB0@115200``; none when empty. Which codes are sent is a matter of the session
     name : how the agent is called in the record
     say : told, in a sentence, what is not as a lab would want it; printed to stderr when not given
     """
@@ -57,6 +62,7 @@ class Participant:
         paced_hz: float = 60.0,
         keyboard: Backend = "ptb",
         guard_ms: float = 3.0,
+        triggers: str = "",
         name: str = "participant",
         say: Callable[[str], None] | None = None,
     ) -> None:
@@ -69,6 +75,8 @@ class Participant:
         self._size_deg = size_deg
         self._keyboard: Backend = keyboard
         self._guard_ms = guard_ms
+        self._port = read_address(triggers) if triggers else None
+        self._line: Line | None = None
         self._say = say or _to_stderr
         self._room: Room | None = None
         self._language = "en"
@@ -90,22 +98,42 @@ class Participant:
             self._room = Room(self._screen, self._size_deg, self._keyboard, self._tell)
         return self._room
 
+    def ready(self) -> None:
+        """Open the port for trigger codes, when it is not open yet, and see that it is still there.
+
+        Raises
+        ------
+        SpanLabError
+            when it does not take codes (and is needed).
+        """
+        if self._port is not None:
+            self._line = self._line or Line(self._port, self._tell)
+            self._line.check()
+
     def _tell(self, sentence: str) -> None:
         self.said.append(sentence)
         self._say(sentence)
 
     def close(self) -> None:
-        """Close the window."""
+        """Close the window, and the port for trigger codes."""
         if self._room is not None:
             self._apparatus = self.apparatus()
             self._room.close()
             self._room = None
+        if self._line is not None:
+            self._line.close()
+            self._line = None
 
     # -- trials ----------------------------------------------------------------------------------------------------------------------------------
 
     def start(self, briefing: Briefing) -> ParticipantMind:
+        return ParticipantMind(self._player(briefing), self._line)
+
+    def _player(self, briefing: Briefing) -> Player:
+        """Everything that a trial needs is there."""
+        self.ready()
         self._language = briefing.language
-        return ParticipantMind(Player(self.open(), briefing.language, briefing.asks, self._guard_ms))
+        return Player(self.open(), briefing.language, briefing.asks, self._guard_ms)
 
     # -- what is recorded ------------------------------------------------------------------------------------------------------------------------
 
@@ -130,7 +158,8 @@ class Participant:
         is open."""
         if self._room is None:
             return self._apparatus
-        return {**self._room.apparatus(), "canvas_deg": self._size_deg, "said": list(self.said)}
+        triggers = {} if self._line is None else {"triggers": self._line.facts()}
+        return {**self._room.apparatus(), "canvas_deg": self._size_deg, **triggers, "said": list(self.said)}
 
     # -- pages -----------------------------------------------------------------------------------------------------------------------------------
 
@@ -163,8 +192,9 @@ class Participant:
 class ParticipantMind:
     """One trial of the person at the window."""
 
-    def __init__(self, player: Player) -> None:
+    def __init__(self, player: Player, line: Line | None = None) -> None:
         self.player = player
+        self._line = line
 
     async def step(self, percept: Percept) -> Response | None:
         """Show a step and take the answer.
@@ -193,6 +223,16 @@ class ParticipantMind:
         """What else happened in the last step, fit for JSON: presses without effect, late presses, pauses, jumps of the clock. Completed in place like
         :meth:`shown`."""
         return self.player.notes
+
+    def mark(self, codes: Triggers, write: Callable[[Mapping[str, Any]], None]) -> None:
+        """Send these trigger codes in this trial, where there is a port for them; ``write`` takes the record of each."""
+        if self._line is not None:
+            room = self.player.room
+            self.player.marker = Marker(self._line, codes, write, room.window.now, room.ms)
+
+    def judged(self, verdict: Verdict) -> None:
+        """The last answer was judged: for trigger codes alone."""
+        self.player.judged(verdict)
 
     def finish(self) -> None:
         """The trial is over: clears the screen."""

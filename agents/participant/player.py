@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...paradigms import Display, Percept, ResponseKind
+from ...paradigms import Display, Percept, ResponseKind, Verdict
 from ..protocol import Response, Shown
 from .answering import AnswerSheet, Press
 from .pages import pause
 from .room import CLOCK_JUMP, OnScreen, Room
 from .surface import ACKNOWLEDGE
+from .triggers.marker import Marker
 
 #: Seconds within which nobody goes on to the next display on purpose: a second click of a double click is not taken for it.
 TOO_SOON = 0.2
@@ -21,7 +22,8 @@ TOO_SOON = 0.2
 
 @dataclass(slots=True)
 class _Step:
-    """The account of one step. ``notes`` and ``shown`` are completed until the next step has begun (late presses, the end of the last display)."""
+    """The account of one step: the ``place``-th of the trial, with its ``number``-th question. ``notes`` and ``shown`` are completed until the next step has
+    begun (late presses, the end of the last display)."""
 
     percept: Percept
     onset: float
@@ -29,6 +31,7 @@ class _Step:
     shown: list[Shown]
     notes: dict[str, Any] = field(default_factory=dict)
     number: int = 0
+    place: int = 0
     gone_on: bool = False
 
     @property
@@ -59,7 +62,9 @@ class Player:
         self.room = room
         self.language = language
         self._guard = guard_ms / 1000.0
-        self._asked = 0
+        self._asked = self._place = 0
+        #: sends trigger codes, where there is a port for them
+        self.marker: Marker | None = None
         self._step: _Step | None = None
         self._earlier: _Step | None = None
         self._coming: Percept | None = None
@@ -116,11 +121,14 @@ class Player:
             self._end(step)
         finally:
             gc.enable()
+            if self.marker is not None:
+                self.marker.record()
         return self._response(step)
 
     def _begin(self, percept: Percept) -> _Step:
         earlier, shown = self._step, []
         self._asked += percept.ask is not None
+        self._place += 1
         first = percept.displays[0]
         if self._begun is not None:
             on, self._begun = self._begun, None
@@ -130,9 +138,9 @@ class Player:
         else:
             self.room.collect()
             on = self._account(first, shown, 0)
-            self.room.replace(on, lambda: self._draw_first(percept))
+            self._bring_on(percept, self._place, on, lambda: self._draw_first(percept))
         sheet = AnswerSheet(percept.ask, on.onset) if percept.ask is not None else None
-        self._step = step = _Step(percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked)
+        self._step = step = _Step(percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked, self._place)
         jump = self.room.clock_jump()
         if abs(jump) > CLOCK_JUMP * 1000:
             step.notes["clock_jump_ms"] = round(jump, 1)
@@ -143,6 +151,16 @@ class Player:
         elif first.ms is None:
             self.room.tell("go on", on.onset)
         return step
+
+    def _bring_on(self, percept: Percept, place: int, on: OnScreen, draw: Callable[[], None]) -> float:
+        """The change to the first display of a step, with the code that goes out within that flip."""
+        within = self.marker.arm(percept.phase, place) if self.marker is not None else None
+        if within is not None:
+            self.room.window.on_flip(within)
+        at = self.room.replace(on, draw)
+        if self.marker is not None:
+            self.marker.landed(at)
+        return at
 
     def _account(self, display: Display, sink: list[Shown], index: int) -> OnScreen:
         planned = None if display.ms is None else self.room.window.grid.frames(display.ms)
@@ -174,7 +192,7 @@ class Player:
                 return
             if not final:
                 room.ready(lambda: self._draw(step, display), self._state(step, display))
-            room.guard(self._guard)
+            room.guard(self._guard, lambda: self._attend_at_once(step))
             self._attend(step)
             if final or step.over or step.gone_on:
                 return
@@ -186,7 +204,7 @@ class Player:
             display = self.room.on.display
             for _ in range(self.room.window.grid.frames(ACKNOWLEDGE * 1000)):
                 self._again(step, display)
-                self.room.guard(self._guard)
+                self.room.guard(self._guard, lambda: self._attend_at_once(step))
                 self._attend(step)
 
     def _again(self, step: _Step, display: Display) -> None:
@@ -201,13 +219,18 @@ class Player:
             percept, self._coming = self._coming, None
             display = percept.displays[0]
             self._begun = self._account(display, [], 0)
-            at = self.room.replace(self._begun, lambda: self._draw_display(display))
+            at = self._bring_on(percept, self._place + 1, self._begun, lambda: self._draw_display(display))
             self.room.collect()
             self._attend(step, until=at)
         else:
             # Not known yet what comes: account for it until the next refresh, and correct this when the change has been made.
             grid = self.room.window.grid
             on.put(grid.due, on.refreshes + 1)
+
+    def judged(self, verdict: Verdict) -> None:
+        """The answer to the last step was judged: for trigger codes alone."""
+        if self.marker is not None and self._step is not None:
+            self.marker.judged(verdict, self._step.place)
 
     def finish(self) -> None:
         """The trial is over: clear the screen, close the account of the last display, and tidy up."""
@@ -220,6 +243,8 @@ class Player:
                 if press.time < at:
                     self._belongs_earlier(press)
         self._step = None
+        if self.marker is not None:
+            self.marker.end(at)
         gc.enable()
         gc.collect()
 
@@ -238,8 +263,16 @@ class Player:
                 effect = step.sheet.take(press)
                 if effect == "late":
                     step.notes.update(step.sheet.notes())
+                elif effect in ("answer", "mark") and self.marker is not None:
+                    value = step.sheet.presses[-1].get("value")
+                    self.marker.answered(value, step.place, step.onset, press.time, self.room.window.grid.due)
             else:
                 step.notes.setdefault("presses", []).append({**press.record(step.onset), "does": self._go_on(step, press)})
+
+    def _attend_at_once(self, step: _Step) -> None:
+        """While the next refresh is waited for, presses have their effect when they happen (their trigger codes do not wait for the frame); a pause waits."""
+        if all(press.key != "escape" for press in self.room.queue):
+            self._attend(step)
 
     def _go_on(self, step: _Step, press: Press) -> str:
         on = self.room.on

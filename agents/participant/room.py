@@ -150,9 +150,15 @@ class Room:
         self._drawn = _NOTHING
         return self.window.flip()
 
-    def guard(self, seconds: float) -> None:
-        """Wait until shortly before the next refresh, looking after keyboard and mouse all the while."""
-        self.window.wait(seconds, self.collect)
+    def guard(self, seconds: float, attend: Callable[[], object] | None = None) -> None:
+        """Wait until shortly before the next refresh, looking after keyboard and mouse all the while; ``attend`` is called when something was pressed."""
+
+        def look() -> None:
+            self.collect()
+            if attend is not None and self.queue:
+                attend()
+
+        self.window.wait(seconds, look)
 
     def replace(self, what: OnScreen | None, draw: Callable[[], object]) -> float:
         """Put something else on the screen and close the account of what was there; returns the time of the change."""

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...errors import SpanLabError
-from ...paradigms import Ask, Display, Percept, Surface, Truth
+from ...paradigms import Ask, Percept, Surface, Truth
 from ..observers import Observer, make_observer
-from ..protocol import Briefing, Response, Shown
+from ..protocol import Briefing, Response
 from .answering import CONFIRM_KEYS
 from .hands import Hands, Touch
 from .keyboard import Backend
 from .pages import LEAST
-from .participant import Participant
+from .participant import Participant, ParticipantMind
 from .player import TOO_SOON, Player
 from .room import Room
+from .triggers.line import Line
 
 #: Reaction times are ex-Gaussian: (mean and standard deviation of the Gaussian part, mean of the exponential part), in ms.
 ANSWER_MS = (650.0, 90.0, 180.0)
@@ -61,6 +62,7 @@ class SimulatedParticipant(Participant):
         paced_hz: float = 60.0,
         keyboard: Backend = "ptb",
         guard_ms: float = 3.0,
+        triggers: str = "",
         name: str = "",
         say: Callable[[str], None] | None = None,
     ) -> None:
@@ -77,6 +79,7 @@ class SimulatedParticipant(Participant):
             paced_hz=paced_hz,
             keyboard=keyboard,
             guard_ms=guard_ms,
+            triggers=triggers,
             name=name or f"simulated:{self.observer.name}",
             say=say,
         )
@@ -100,11 +103,9 @@ class SimulatedParticipant(Participant):
         assert self._hands is not None
         return self._hands
 
-    def start(self, briefing: Briefing) -> SimulatedMind:  # type: ignore[override]
-        self._language = briefing.language
+    def start(self, briefing: Briefing) -> SimulatedMind:
         self._random = np.random.RandomState([briefing.seed % 2**32, self._seed % 2**32])
-        player = Player(self.open(), briefing.language, briefing.asks, self._guard_ms)
-        return SimulatedMind(self, player, briefing.seed)
+        return SimulatedMind(self, self._player(briefing), briefing.seed, self._line)
 
     def close(self) -> None:
         if self._hands is not None:
@@ -187,16 +188,16 @@ class SimulatedParticipant(Participant):
         return Touch(x=x, y=y, hold=hold)
 
 
-class SimulatedMind:
-    """One trial of the simulated participant."""
+class SimulatedMind(ParticipantMind):
+    """One trial of the simulated participant. Among its notes, ``injected_ms`` is when the hands acted, from the onset of the step."""
 
-    def __init__(self, agent: SimulatedParticipant, player: Player, seed: int) -> None:
+    def __init__(self, agent: SimulatedParticipant, player: Player, seed: int, line: Line | None = None) -> None:
+        super().__init__(player, line)
         self._agent = agent
-        self.player = player
         self._memory = agent.observer.fresh(seed)
         self._guess = np.random.RandomState([seed % 2**32, 1])
 
-    async def step(self, percept: Percept, truth: Truth) -> Response | None:
+    async def step(self, percept: Percept, truth: Truth) -> Response | None:  # type: ignore[override]
         """Take one step at the window; the truth decides what is answered.
 
         Raises
@@ -219,23 +220,3 @@ class SimulatedMind:
         if injected:
             self.player.notes["injected_ms"] = injected
         return response
-
-    def prepare(self, displays: Sequence[Display]) -> None:
-        """Upload every display that may come."""
-        self.player.prepare(displays)
-
-    def coming(self, percept: Percept | None) -> None:
-        """As for :class:`ParticipantMind`."""
-        self.player.coming(percept)
-
-    def shown(self) -> list[Shown]:
-        """As for :class:`ParticipantMind`."""
-        return self.player.shown
-
-    def notes(self) -> dict[str, Any]:
-        """As for :class:`ParticipantMind`; ``injected_ms`` is when the hands acted, from the onset of the step."""
-        return self.player.notes
-
-    def finish(self) -> None:
-        """The trial is over."""
-        self.player.finish()

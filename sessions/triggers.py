@@ -1,0 +1,86 @@
+"""Trigger codes of a session: which ones it sends, and what the record says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SpanLabError
+from ..paradigms import Paradigm
+from ..paradigms.triggers import overridden, read_triggers, suggestion
+from ..paradigms.yaml_text import scalar
+from .record import find_sessions, read_events, read_session
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def trigger_request(paradigm: Paradigm, port: str, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What the record of a session (``Request.extra["triggers"]``) says of its trigger codes: the port, and every code.
+
+    Parameters
+    ----------
+    port : as it was named, such as ``serial:COM3@115200``
+    changes : codes that differ from those in the paradigm's file, laid out as there
+
+    Raises
+    ------
+    SpanLabError
+        when the paradigm declares no codes, or the changes do not fit it.
+    """
+    declared = paradigm.data.get("triggers")
+    if declared is None and not changes:
+        raise SpanLabError(
+            f"{paradigm.name} declares no trigger codes; add some to its file (or to one that extends it), such as\n  {suggestion(paradigm.timeline)}"
+        )
+    codes = overridden(declared, changes or {})
+    read_triggers(codes, paradigm.timeline, "trigger codes")
+    return {"port": port, "codes": codes}
+
+
+def parse_codes(changes: Sequence[str] | None) -> dict[str, Any]:
+    """Codes as they are given on the command line (``phases.probe=20``; ``none`` takes one away) laid out as in a paradigm's file.
+
+    Raises
+    ------
+    SpanLabError
+        when one is not understood.
+    """
+    found: dict[str, Any] = {}
+    for change in changes or ():
+        name, sign, value = change.partition("=")
+        keys = name.split(".")
+        if not sign or not all(keys):
+            raise SpanLabError(f"a trigger code is given as NAME=CODE, such as phases.probe=20 or responses.same=31; found '{change}'")
+        below = found
+        for key in keys[:-1]:
+            below = below.setdefault(key, {})
+            if not isinstance(below, dict):
+                raise SpanLabError(f"'{change}' contradicts another code for '{key}'")
+        if keys[-1] in below:
+            raise SpanLabError(f"'{name}' is given twice")
+        below[keys[-1]] = None if value == "none" else [scalar(one) for one in value.split(",")] if name == "shared" else scalar(value)
+    return found
+
+
+#: columns of :func:`sent_triggers`
+COLUMNS = ("session", "participant", "trial", "attempt", "practice", "step", "code", "for", "what", "flip_ms", "sent_ms", "delay_ms", "lsl_s")
+
+
+def sent_triggers(paths: str | Path | Iterable[str | Path]) -> pandas.DataFrame:
+    """Every trigger code that was sent in sessions, one row a code in the order of sending: what to lay beside the markers of a recording.
+
+    Attempts that were cut short are in it, too: their codes did go out. ``sent_ms`` is empty where the port did not take the code.
+    """
+    import pandas
+
+    rows: list[list[Any]] = []
+    for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths):
+        session = read_session(folder)
+        for event in read_events(folder):
+            if event["event"] == "trigger":
+                of_session = {"session": session["session"], "participant": session["participant"], "practice": event["trial"].startswith("p")}
+                known = {**event, **of_session, "trial": int(event["trial"].removeprefix("p"))}
+                rows.append([known.get(column) for column in COLUMNS])
+    return pandas.DataFrame(rows, columns=pandas.Index(COLUMNS))
