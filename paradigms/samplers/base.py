@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class Sampler(Component):
             when it cannot have been drawn; the message says why.
         """
         try:
-            like = _form(self)
+            like = _form(cast(Hashable, self))
         except TypeError:  # lists among the parameters: nothing that could be remembered
             like = self.draw(np.random.RandomState(0))
         found = misfit(value, like)
@@ -56,7 +57,7 @@ SAMPLERS: Registry[Sampler] = Registry("sampler", "spanlab.samplers")
 
 
 @lru_cache(maxsize=256)
-def _form(sampler: Sampler) -> Any:
+def _form(sampler: Any) -> Any:
     """A value of the form that a sampler draws. Some draw for long; checking thousands of trials needs it once."""
     return sampler.draw(np.random.RandomState(0))
 
