@@ -21,6 +21,10 @@ SetOption = Annotated[
 SeedOption = Annotated[int, typer.Option("--seed", help="seed of the session", min=0)]
 DataOption = Annotated[Path, typer.Option("--data", help="folder for sessions", metavar="DIR")]
 DesignOption = Annotated[str | None, typer.Option("--design", help="design in the paradigm's file; 'human' when not given")]
+TriggersOption = Annotated[
+    str | None,
+    typer.Option("--triggers", help="port for trigger codes: serial:PORT[@BAUD], parallel:ADDRESS, lsl[:NAME] or dry[:FILE]", metavar="PORT"),
+]
 GeneratorOption = Annotated[str, typer.Option("--generator", help="corrected or published trials")]
 TrialsOption = Annotated[int | None, typer.Option("--trials", help="number of trials, shared out over the factor levels", min=1, max=1_000_000)]
 

@@ -19,6 +19,7 @@ from .arguments import (
     SeedOption,
     SetOption,
     TrialsOption,
+    TriggersOption,
     parse_generator,
     parse_levels,
     parse_settings,
@@ -254,7 +255,10 @@ def _from_file(file: Path, paradigm: str | None, seed: int, trials: int | None, 
 
 
 @app.command()
-def resume(session: Annotated[Path, typer.Argument(help="folder of an unfinished session", metavar="SESSION")]) -> None:
+def resume(
+    session: Annotated[Path, typer.Argument(help="folder of an unfinished session", metavar="SESSION")],
+    triggers: TriggersOption = None,
+) -> None:
     """Go on with a session that was interrupted, at the next trial."""
     from .sessions import complete, reopen
 
@@ -263,8 +267,11 @@ def resume(session: Annotated[Path, typer.Argument(help="folder of an unfinished
         return
     opened = reopen(session)
     kind, settings = opened.info["agent_kind"], opened.info["agent_settings"]
+    if triggers and "triggers" not in opened.info:
+        raise SpanLabError(f"{session} began without trigger codes: leave out --triggers, or begin a new session")
     if kind in ("participant", "simulated"):
-        window = {"fullscreen": settings["fullscreen"], "width_cm": settings["screen_width_cm"], "distance_cm": settings["distance_cm"]}
+        port = triggers or opened.info.get("triggers", {}).get("port", "")
+        window = {"fullscreen": settings["fullscreen"], "width_cm": settings["screen_width_cm"], "distance_cm": settings["distance_cm"], "triggers": port}
         observer = opened.info["agent"].partition(":")[2] if kind == "simulated" else None
         agent = person(observer, opened.seed, settings.get("speed", 1.0), window)
     else:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ..arguments import DataOption, DesignOption, GeneratorOption, ParadigmArgument, SeedOption, SetOption, TrialsOption, parse_generator
+from ..arguments import DataOption, DesignOption, GeneratorOption, ParadigmArgument, SeedOption, SetOption, TrialsOption, TriggersOption, parse_generator
 from ..errors import SpanLabError
-from .running import begin_session, person, plan_trials, run_session
+from .running import begin_session, person, plan_trials, run_session, trigger_codes
 
 DATA = Path("data")
 
@@ -29,13 +29,18 @@ def run(
     windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
     width_cm: Annotated[float | None, typer.Option("--screen-width", help="visible width of the screen in cm, for sizes in degrees", min=1, max=1000)] = None,
     distance_cm: Annotated[float, typer.Option("--distance", help="from the eyes to the screen in cm", min=1, max=1000)] = 57.0,
+    triggers: TriggersOption = None,
+    trigger_code: Annotated[
+        list[str] | None,
+        typer.Option("--trigger-code", help="a code other than the paradigm's, such as phases.probe=20; may be repeated", metavar="NAME=CODE"),
+    ] = None,
     simulate: Annotated[str | None, typer.Option("--simulate", help="a simulated participant takes it: ideal, capacity or chance")] = None,
     speed: Annotated[float, typer.Option("--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100)] = 1.0,
 ) -> None:
     """A session with a person at the screen."""
     from ..sessions import Request
 
-    window = {"fullscreen": not windowed, "width_cm": width_cm, "distance_cm": distance_cm}
+    window = {"fullscreen": not windowed, "width_cm": width_cm, "distance_cm": distance_cm, "triggers": triggers or ""}
     if not participant and simulate is None:
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
     loaded, plan = plan_trials(paradigm, seed, set_, trials, design)
@@ -49,5 +54,6 @@ def run(
         pilot=pilot,
         practice=practice,
         source=paradigm,
+        extra=trigger_codes(loaded, triggers, trigger_code),
     )
     run_session(begin_session(data, loaded, agent, plan, request), agent)

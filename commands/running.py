@@ -53,6 +53,17 @@ def plan_trials(paradigm: str, seed: int, set_: list[str] | None, trials: int | 
     return loaded, plan_session(loaded, seed, session_design(loaded, design), parse_levels(set_), trials)
 
 
+def trigger_codes(paradigm: Paradigm, port: str | None, changes: list[str] | None) -> dict[str, Any]:
+    """What the record of a session is to say of its trigger codes; empty when none are sent."""
+    from ..sessions.triggers import parse_codes, trigger_request
+
+    if not port:
+        if changes:
+            raise SpanLabError("--trigger-code changes codes that are not sent: add --triggers PORT (or --triggers dry), or leave it out")
+        return {}
+    return {"triggers": trigger_request(paradigm, port, parse_codes(changes))}
+
+
 def begin_session(data: Path, paradigm: Paradigm, agent: Agent, planned: list[PlannedTrial], request: Request) -> Session:
     """A new session in the data folder."""
     from ..sessions import begin
