@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -16,12 +17,12 @@ from .base import SAMPLERS, Sampler, ints
 Pool = Annotated[int, Field(ge=1, le=100_000)] | list[Any]
 
 
-def members(of: int | list[Any]) -> list[Any]:
+def members(of: int | list[Any]) -> Sequence[Any]:
     """The members of a pool."""
-    return list(range(of)) if isinstance(of, int) else of
+    return range(of) if isinstance(of, int) else of
 
 
-def _check_list(value: Any, length: int, pool: list[Any]) -> None:
+def _check_list(value: Any, length: int, pool: Sequence[Any]) -> None:
     """Whether a value is a list of so many members of a pool."""
     if type(value) is not list or len(value) != length:
         raise ValueError(f"expected a list of {length}; found {f'one of {len(value)}' if type(value) is list else show(value)}")
