@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 from ..errors import SpanLabError
-from .picture_sheet import EDGE, GAP, LARGEST, WIDTH, Frame, Placed, Sheet
-from .trial import Step, Trial
+from .picture_frames import Frame, frames_of
+from .picture_sheet import EDGE, GAP, LARGEST, WIDTH, Placed, Sheet
+from .trial import Trial
 
 if TYPE_CHECKING:
     from .paradigm import Paradigm
@@ -42,7 +43,7 @@ def trial_picture(trial: Trial, paradigm: Paradigm | None = None, title: str | N
     SpanLabError
         when the trial is too long for a picture.
     """
-    frames = [frame for step in trial.steps for frame in _frames(step)]
+    frames = frames_of(trial)
     if len(frames) > _MOST_DISPLAYS:
         raise SpanLabError(f"a picture has room for {_MOST_DISPLAYS} displays; this trial of {trial.paradigm} has {len(frames)}")
     placed, columns = _place(frames)
@@ -77,38 +78,19 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _frames(step: Step) -> list[Frame]:
-    """The displays of a step; the question belongs to the one that machines get."""
-    percept = step.percept
-    frames = []
-    for place, display in enumerate(percept.displays):
-        asked = percept.ask if display is percept.for_machine else None
-        time = "self-paced" if display.ms is None else f"{round(display.ms)} ms"
-        variants = () if step.feedback is None else tuple((verdict, one.displays[place].stimulus) for verdict, one in step.feedback.items())
-        frames.append(
-            Frame(
-                str(step.index + 1) if place == 0 else "",
-                percept.phase.replace("_", " "),
-                display.stimulus,
-                time,
-                not percept.model_step or display is not percept.for_machine,
-                asked,
-                step.truth,
-                variants,
-            )
-        )
-    return frames
-
-
 def _place(frames: Sequence[Frame]) -> tuple[list[Placed], int]:
-    """Rows and columns: phases are kept together in rows unless they alternate; with as few rows, and then as few columns, as that takes."""
+    """Rows and columns: as few rows as it takes, then phases together in rows unless they alternate, then as few columns as that takes."""
     runs = [list(run) for _, run in groupby(frames, key=lambda frame: frame.phase)]
     longest = max(len(run) for run in runs)
-    together = longest >= _LONG_RUN and len(frames) >= _MOST_COLUMNS and len({run[0].phase for run in runs}) == len(runs)
-    wanted = longest if together else len(frames)
-    fewest = -(-wanted // -(-wanted // _MOST_COLUMNS))
-    layouts = [(_in_rows(runs, columns, together), columns) for columns in range(fewest, _MOST_COLUMNS + 1)]
-    return min(layouts, key=lambda layout: (layout[0][-1].row, layout[1]))
+    layouts = []
+    for together in (True, False):
+        if together and (longest < _LONG_RUN or len(frames) < _MOST_COLUMNS or len({run[0].phase for run in runs}) < len(runs)):
+            continue
+        wanted = longest if together else len(frames)
+        fewest = -(-wanted // -(-wanted // _MOST_COLUMNS))
+        layouts += [(_in_rows(runs, columns, together), not together, columns) for columns in range(fewest, _MOST_COLUMNS + 1)]
+    placed, _, columns = min(layouts, key=lambda layout: (layout[0][-1].row, *layout[1:]))
+    return placed, columns
 
 
 def _in_rows(runs: list[list[Frame]], columns: int, together: bool) -> list[Placed]:

@@ -7,32 +7,22 @@ from itertools import groupby
 
 from PIL import Image, ImageDraw
 
-from ..stimuli import CANVAS, Stimulus
+from ..stimuli import CANVAS
 from ..stimuli.fonts import Weight, font, wrap
 from ..stimuli.fonts import width as text_width
 from ..stimuli.kinds.plain import Tone
 from ..stimuli.pixels import picture as drawn
+from .picture_frames import Frame
 from .responses import Answer
-from .trial import Ask, Truth
+from .trial import Ask
 
 #: Pixels: the page, its margin, the space between displays, and the largest display.
 WIDTH, EDGE, GAP, LARGEST = 2400, 84, 44, 420
 _INK, _SOFT, _FAINT, _ACCENT = (32, 33, 36), (104, 108, 115), (196, 199, 204), (24, 92, 170)
-_TITLE, _TEXT, _SMALL = 62, 34, 29
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One display of the timeline."""
-
-    number: str
-    phase: str
-    stimulus: Stimulus
-    time: str
-    people_only: bool
-    ask: Ask | None
-    truth: Truth
-    variants: tuple[tuple[str, Stimulus], ...] = ()
+_TITLE, _TEXT, _SMALL, _SMALLEST = 62, 34, 29, 20
+_CORRECT = "correct: "
+#: How far a card behind another shows, and how many do.
+_BEHIND, _MOST_BEHIND = 5, 2
 
 
 @dataclass
@@ -54,6 +44,11 @@ class Sheet:
         self.right = WIDTH - EDGE if side == LARGEST else EDGE + columns * (side + GAP) - GAP
         self._members = [[one for one in placed if one.row == row] for row in range(self.count)]
         self._sides = [2 * side + GAP if self._is_detailed(row, columns) else side for row in range(self.count)]
+        frames = [one.frame for one in placed]
+        #: whether there is room for the word "correct" before every answer
+        self._in_full = all(text_width(_correct(frame), _SMALL, "semibold") <= side + GAP - 8 for frame in frames if not _is_alone(frame, frames))
+        self._time_size = _size_for([(frame.time, side - text_width(frame.number, _SMALL) - 10) for frame in frames])
+        self._then_size = _size_for([(_then(what), side) for frame in frames for what in frame.then])
         self._questions = self._first_questions()
         heights = [self._height(row) for row in range(self.count)]
         self.tops = [288 + sum(heights[:row]) for row in range(self.count)]
@@ -71,9 +66,16 @@ class Sheet:
         y = self.image.height - 62
         self.draw.line((EDGE, y - 52, self.right, y - 52), _FAINT, 2)
         self.write(EDGE, y, sums, _SMALL, _SOFT)
-        if any(placed.frame.people_only for placed in self.placed):
-            label = "dashed: only people see it"
-            self.write(self.right, y, label, _SMALL, _SOFT, anchor="rs")
+        self.write(self.right, y, "   ·   ".join(self._legend()), _SMALL, _SOFT, anchor="rs")
+
+    def _legend(self) -> list[str]:
+        frames = [placed.frame for placed in self.placed]
+        words = {
+            "dashed: only people see it": any(frame.people_only for frame in frames),
+            "+: an empty screen": any(len(frame.ms) > 1 for frame in frames),
+            "blue: the correct answer": not self._in_full,
+        }
+        return [word for word, needed in words.items() if needed]
 
     def finished(self) -> Image.Image:
         self.image.info["dpi"] = (300, 300)
@@ -95,14 +97,14 @@ class Sheet:
     def _is_to_the_left(self, placed: Placed) -> bool:
         """Whether the texts under a display end at the page's right edge and reach to the left: those of the only question of a row, when they are long."""
         frame = placed.frame
-        if frame.ask is None or frame.truth.answer is None or sum(one.frame.ask is not None for one in self._members[placed.row]) > 1:
+        if frame.ask is None or sum(one.frame.ask is not None for one in self._members[placed.row]) > 1:
             return False
-        longest = max(text_width(_correct(frame.ask, frame.truth.answer), _SMALL, "semibold"), text_width(f"“{frame.ask.kind.question()}”", _SMALL))
+        longest = max(text_width(self._answer(frame), _SMALL, "semibold"), text_width(f"“{frame.ask.kind.question()}”", _SMALL))
         return self._x(placed) + longest > self.right
 
-    def _write_below(self, placed: Placed, y: float, line: str, colour: tuple[int, int, int], weight: Weight = "regular") -> None:
+    def _write_below(self, placed: Placed, y: float, line: str, size: int, colour: tuple[int, int, int], weight: Weight = "regular") -> None:
         left = self._is_to_the_left(placed)
-        self.write(self.right if left else self._x(placed), y, line, _SMALL, colour, weight, "rs" if left else "ls")
+        self.write(self.right if left else self._x(placed), y, line, size, colour, weight, "rs" if left else "ls")
 
     def _first_questions(self) -> list[list[tuple[Placed, list[str]]]]:
         """For each row, the questions that are asked for the first time in a phase: under which display, and their lines."""
@@ -122,7 +124,7 @@ class Sheet:
         return rows
 
     def _notes_height(self, row: int) -> int:
-        return 42 * max(len(self._notes(placed)) for placed in self._members[row])
+        return 42 * max(len(self._answer_lines(placed)) + len(placed.frame.then) for placed in self._members[row])
 
     def _height(self, row: int) -> int:
         asked = max((len(lines) for _, lines in self._questions[row]), default=0)
@@ -137,11 +139,11 @@ class Sheet:
                 self._thumbnail(placed.frame, self._x(placed), top + 34, side)
                 self._caption(placed, self._x(placed), top + 34 + side + 42)
             for placed in self._members[row][:-1]:
-                self._chevron(self._x(placed) + side + GAP // 2, top + 34 + side // 2)
+                self._chevron(self._x(placed) + side + GAP // 2 + (_BEHIND if placed.frame.copies > 1 else 0), top + 34 + side // 2)
             below = top + 34 + side + 42 + self._notes_height(row) + 44
             for placed, lines in self._questions[row]:
                 for number, line in enumerate(lines):
-                    self._write_below(placed, below + 40 * number, line, _SOFT)
+                    self._write_below(placed, below + 40 * number, line, _SMALL, _SOFT)
 
     def _band(self, band: list[Placed], y: int, side: int) -> None:
         """The phase's name over a line as long as the phase."""
@@ -149,7 +151,7 @@ class Sheet:
         colour = _ACCENT if asks else _SOFT
         x0, x1 = self._x(band[0]), self._x(band[-1]) + side
         self.draw.line((x0, y + 10, x1, y + 10), colour, 5)
-        self.write(x0, y - 8, _fitted(band[0].frame.phase, _TEXT, x1 - x0 + GAP // 2), _TEXT, colour, "semibold")
+        self.write(x0, y - 8, _fitted(band[0].frame.phase, _TEXT, x1 - x0 + GAP // 2, "semibold"), _TEXT, colour, "semibold")
 
     def _chevron(self, x: int, y: int) -> None:
         self.draw.line([(x - 6, y - 11), (x + 5, y), (x - 6, y + 11)], _SOFT, 4, joint="curve")
@@ -157,6 +159,8 @@ class Sheet:
     # one display ----------------------------------------------------------------------------------------------------------------------------------------
 
     def _thumbnail(self, frame: Frame, x: int, y: int, side: int) -> None:
+        for behind in range(min(frame.copies, _MOST_BEHIND + 1) - 1, 0, -1):
+            self._card(x + _BEHIND * behind, y - _BEHIND * behind, side)
         if frame.variants:
             self._variants(frame, x, y, side)
         else:
@@ -170,15 +174,20 @@ class Sheet:
         else:
             self.draw.rectangle((x - 2, y - 2, x + side + 1, y + side + 1), None, _SOFT, 2)
 
+    def _card(self, x: int, y: int, side: int) -> None:
+        self.draw.rectangle((x - 2, y - 2, x + side + 1, y + side + 1), "white", _SOFT, 2)
+
     def _variants(self, frame: Frame, x: int, y: int, side: int) -> None:
-        """What is shown after a right, a wrong and a missed answer, one below the other: the middle of each display, larger."""
-        part = side // len(frame.variants)
+        """What is shown after a right, a wrong and a missed answer, one below the other: the middle of each display, larger, under the verdict."""
+        part, label = side // len(frame.variants), 24
         for number, (verdict, stimulus) in enumerate(frame.variants):
             top = y + number * part
             height = part if number < len(frame.variants) - 1 else side - number * part
-            large = drawn(stimulus.scene(), 2 * side)
-            self.image.paste(large.crop((side // 2, side - height // 2, side // 2 + side, side - height // 2 + height)), (x, top))
-            self.write(x + 8, top + 24, f"if {verdict}", 20, _SOFT)
+            large = drawn(stimulus.scene(), round(1.6 * side))
+            left, above = (large.width - side) // 2, (large.height - height + label) // 2
+            self.draw.rectangle((x, top, x + side - 1, top + height - 1), large.getpixel((0, 0)))
+            self.image.paste(large.crop((left, above, left + side, above + height - label)), (x, top + label))
+            self.write(x + 8, top + 22, f"if {verdict}", 20, _SOFT)
             if number:
                 self.draw.line((x, top, x + side, top), "white", 3)
 
@@ -218,30 +227,48 @@ class Sheet:
     # captions -------------------------------------------------------------------------------------------------------------------------------------------
 
     def _caption(self, placed: Placed, x: int, y: int) -> None:
-        side = self._sides[placed.row]
-        self.write(x + side, y, placed.frame.number, _SMALL, _SOFT, anchor="rs")
-        self.write(x, y, _fitted(placed.frame.time, _SMALL, side - 46), _SMALL)
-        for number, line in enumerate(self._notes(placed), start=1):
-            self._write_below(placed, y + 42 * number, line, _ACCENT, "semibold")
+        side, number = self._sides[placed.row], placed.frame.number
+        self.write(x + side, y, number, _SMALL, _SOFT, anchor="rs")
+        self.write(x, y, _fitted(placed.frame.time, self._time_size, side - text_width(number, _SMALL) - 10, "regular"), self._time_size)
+        for line, text in enumerate(answer := self._answer_lines(placed), start=1):
+            self._write_below(placed, y + 42 * line, text, _SMALL, _ACCENT, "semibold")
+        for line, what in enumerate(placed.frame.then, start=len(answer) + 1):
+            self._write_below(placed, y + 42 * line, _then(what), self._then_size, _SOFT)
 
-    def _notes(self, placed: Placed) -> list[str]:
+    def _answer_lines(self, placed: Placed) -> list[str]:
         """The correct answer under a question, in lines."""
-        frame, members = placed.frame, self._members[placed.row]
-        if frame.ask is None or frame.truth.answer is None:
+        if placed.frame.ask is None:
             return []
         start = EDGE if self._is_to_the_left(placed) else self._x(placed)
-        room = self.right - start if placed is members[-1] else self._sides[placed.row] + GAP - 8
-        return wrap(_correct(frame.ask, frame.truth.answer), _SMALL, room, "semibold")
+        room = self.right - start if placed is self._members[placed.row][-1] else self._sides[placed.row] + GAP - 8
+        return wrap(self._answer(placed.frame), _SMALL, room, "semibold")
+
+    def _answer(self, frame: Frame) -> str:
+        return _correct(frame) if self._in_full else _correct(frame).removeprefix(_CORRECT)
 
 
-def _correct(ask: Ask, answer: Answer) -> str:
-    return f"correct: {ask.kind.write(answer)}"
+def _correct(frame: Frame) -> str:
+    return "" if frame.ask is None or frame.truth.answer is None else _CORRECT + frame.ask.kind.write(frame.truth.answer)
 
 
-def _fitted(text: str, size: int, room: float) -> str:
+def _then(what: str) -> str:
+    return f"then {what}"
+
+
+def _is_alone(frame: Frame, frames: list[Frame]) -> bool:
+    """Whether no other question is asked, so that a long answer has room."""
+    return sum(one.ask is not None for one in frames) == (frame.ask is not None)
+
+
+def _size_for(texts: list[tuple[str, float]]) -> int:
+    """The largest size at which every text has room."""
+    return next((size for size in range(_SMALL, _SMALLEST, -1) if all(text_width(text, size) <= room for text, room in texts)), _SMALLEST)
+
+
+def _fitted(text: str, size: int, room: float, weight: Weight) -> str:
     """The text, cut to the room that there is."""
-    if text_width(text, size, "semibold") <= room:
+    if text_width(text, size, weight) <= room:
         return text
-    while text and text_width(text + "…", size, "semibold") > room:
+    while text and text_width(text + "…", size, weight) > room:
         text = text[:-1]
     return text + "…"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import gallery
 from pydantic import BaseModel
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,6 +85,11 @@ def agents() -> str:
     return table(("agent", "who it is"), [(f"`{name}`", meaning) for name, meaning in KINDS.items()])
 
 
+def overview(number: int) -> str:
+    """One of the two tables of all paradigms."""
+    return table(*list(gallery.overview())[number])
+
+
 def generators() -> dict[str, Callable[[], str]]:
     """Every generated part by its name."""
     from spanlab.paradigms import RESPONSES, SAMPLERS, schema, steps
@@ -106,6 +112,9 @@ def generators() -> dict[str, Callable[[], str]]:
         "stimuli": lambda: components(STIMULI),
         "samplers": lambda: components(SAMPLERS),
         "responses": lambda: components(RESPONSES),
+        "overview": lambda: overview(0),
+        "functions by domains": lambda: overview(1),
+        "gallery": gallery.page,
     }
 
 
