@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import platform
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,7 +18,7 @@ from ..paradigms.identity import digest
 from ..paradigms.responses import ResponseKind
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from .damage import OF_GIVEN_TRIALS
-from .disk import only_writer, sync_folder
+from .disk import only_writer, sync_folder, write_json
 from .record import FORMAT_VERSION, read_events, read_session, trials_left, write_responses
 
 _PACKAGES = ("numpy", "pillow", "psychopy", "torch", "openai")
@@ -239,17 +237,7 @@ def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:
 
 def write_info(folder: Path, info: Mapping[str, Any]) -> None:
     """Write ``session.json``, whole or not at all."""
-    partial = folder / ".session.json.part"
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(info, file, indent=1, ensure_ascii=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(folder / "session.json")
-        sync_folder(folder)
-    except OSError as error:
-        raise SpanLabError(f"cannot write {folder / 'session.json'}: {error.strerror or error}") from None
+    write_json(folder / "session.json", info)
 
 
 def _slug(text: str) -> str:

@@ -1,0 +1,168 @@
+"""What is asked about a participant: fields of a study, and whether what was typed fits them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, model_validator
+
+from ..components import nearest
+
+_WHOLE = re.compile(r"[-+]?[0-9]{1,15}")
+#: a comma is as good as a point
+_NUMBER = re.compile(r"[-+]?[0-9]{1,15}([.,][0-9]{1,15})?")
+
+Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+#: a text in each language of the study
+Texts = Annotated[dict[str, Text], Field(min_length=1)]
+Bound = StrictInt | StrictFloat
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
+_LONGEST = 500
+
+
+class FieldPart(BaseModel):
+    """One thing that is asked about a participant."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: Name = Field(description="short name, for the record and for --field NAME=VALUE")
+    label: Texts = Field(description="what the dialog asks, by language")
+    type: Literal["text", "whole", "number", "choice", "yes_no"] = Field(default="text", description="what is expected")
+    range: Annotated[list[Bound], Field(min_length=2, max_length=2)] | None = Field(default=None, description="lowest and highest value, of numbers")
+    choices: Annotated[list[StrictStr], Field(min_length=2, max_length=50)] | dict[str, Texts] | None = Field(
+        default=None, description="of type choice: the values, or for each value what the dialog calls it, by language"
+    )
+    required: bool = Field(default=True, description="whether a session may not begin without it")
+    each_session: bool = Field(default=False, description="asked in every session; else once")
+
+    @model_validator(mode="after")
+    def _fits(self) -> FieldPart:
+        if (self.type == "choice") != (self.choices is not None):
+            raise ValueError("'choices' belong to the type choice, and it needs them")
+        if self.range is not None and self.type not in ("whole", "number"):
+            raise ValueError("a range is for the types whole and number")
+        if self.range is not None and self.range[0] > self.range[1]:
+            raise ValueError(f"the range begins ({self.range[0]:g}) above its end ({self.range[1]:g})")
+        if isinstance(self.choices, list) and len(set(self.choices)) < len(self.choices):
+            raise ValueError("a choice stands twice")
+        if any(not value.strip() or value != value.strip() for value in self.choices or ()):
+            raise ValueError("a choice is a word, without blanks before or after it")
+        return self
+
+    def labels(self, language: str) -> dict[str, str]:
+        """The values that may be chosen, each with what the dialog calls it."""
+        if self.type == "yes_no":
+            return {"yes": {"de": "ja"}.get(language, "yes"), "no": {"de": "nein"}.get(language, "no")}
+        if isinstance(self.choices, list):
+            return {value: value for value in self.choices}
+        return {value: called[language] for value, called in (self.choices or {}).items()}
+
+    def read(self, typed: str) -> Any:
+        """The value of what was typed.
+
+        Raises
+        ------
+        ValueError
+            when it does not fit; says what was expected.
+        """
+        typed = typed.strip()
+        if self.type == "choice":
+            if typed not in (self.choices or ()):
+                raise ValueError(f"expected one of {', '.join(self.choices or ())}; found '{typed[:60]}'")
+            return typed
+        if self.type == "yes_no":
+            if typed not in ("yes", "no"):
+                raise ValueError(f"expected yes or no; found '{typed[:60]}'")
+            return typed == "yes"
+        if self.type == "text":
+            if len(typed) > _LONGEST or not typed.isprintable():
+                raise ValueError(f"expected one line of at most {_LONGEST} letters")
+            return typed
+        return self._number(typed)
+
+    def _number(self, typed: str) -> int | float:
+        what = "a whole number" if self.type == "whole" else "a number"
+        if self.range is not None:
+            what += f" from {self.range[0]:g} to {self.range[1]:g}"
+        written = (_WHOLE if self.type == "whole" else _NUMBER).fullmatch(typed)
+        value = (int(typed) if self.type == "whole" else float(typed.replace(",", "."))) if written else None
+        if value is None or (self.range is not None and not self.range[0] <= value <= self.range[1]):
+            raise ValueError(f"expected {what}; found '{typed[:60]}'")
+        return value
+
+
+#: fields that many studies ask, by a short name
+COMMON: dict[str, FieldPart] = {
+    field.name: field
+    for field in (
+        FieldPart(name="age", label={"en": "Age in years", "de": "Alter in Jahren"}, type="whole", range=[1, 120]),
+        FieldPart(
+            name="sex",
+            label={"en": "Sex", "de": "Geschlecht"},
+            type="choice",
+            choices={
+                "f": {"en": "female", "de": "weiblich"},
+                "m": {"en": "male", "de": "männlich"},
+                "x": {"en": "another", "de": "divers"},
+                "unsaid": {"en": "not said", "de": "keine Angabe"},
+            },
+        ),
+        FieldPart(
+            name="handedness",
+            label={"en": "Handedness", "de": "Händigkeit"},
+            type="choice",
+            choices={
+                "right": {"en": "right-handed", "de": "rechtshändig"},
+                "left": {"en": "left-handed", "de": "linkshändig"},
+                "both": {"en": "both hands alike", "de": "beidhändig"},
+            },
+        ),
+        FieldPart(
+            name="vision",
+            label={"en": "Vision", "de": "Sehvermögen"},
+            type="choice",
+            choices={
+                "normal": {"en": "normal", "de": "normal"},
+                "corrected": {"en": "corrected to normal (glasses, lenses)", "de": "korrigiert (Brille, Linsen)"},
+                "impaired": {"en": "impaired", "de": "eingeschränkt"},
+            },
+        ),
+    )
+}
+
+
+def missing_texts(field: FieldPart, languages: Sequence[str]) -> str | None:
+    """Which language of a study a field has no words in, or None."""
+    texts: list[Mapping[str, str]] = [field.label, *(field.choices.values() if isinstance(field.choices, dict) else ())]
+    return next((language for language in languages for text in texts if language not in text), None)
+
+
+def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Mapping[str, Any], session: int) -> tuple[dict[str, Any], dict[str, str]]:
+    """Values of what was typed, and by field what is wrong with it.
+
+    Parameters
+    ----------
+    typed : by field; empty text is no answer
+    known : values from earlier sessions; a field that is asked once needs no answer when it is among them
+    session : number of the session
+    """
+    values: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    names = [field.name for field in fields]
+    for name in typed:
+        if name not in names:
+            wrong[name] = f"the study does not ask '{name}'{nearest(name, names) or ('; it asks ' + ', '.join(names) if names else '; it asks nothing')}"
+    for field in fields:
+        text = typed.get(field.name, "")
+        if text.strip():
+            try:
+                values[field.name] = field.read(text)
+            except ValueError as error:
+                wrong[field.name] = str(error)
+        elif field.name in known and not field.each_session:
+            values[field.name] = known[field.name]
+        elif field.required:
+            wrong[field.name] = "this is needed"
+    return values, wrong

@@ -1,0 +1,56 @@
+"""The keys of a study file: declared once, validated and documented from here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+from ..paradigms import Generator
+from ..paradigms.identity import MAX_MASTER_SEED
+from ..paradigms.schema import Levels, Scalar
+from .fields import COMMON, FieldPart, Name, Texts
+from .orders import Order
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Entry(_Part):
+    """One paradigm of a study."""
+
+    paradigm: str = Field(description="name in the library, or a YAML file (seen from the study file)")
+    as_: Name | None = Field(default=None, alias="as", description="what the study calls it; needed where a paradigm stands twice")
+    design: str | None = Field(default=None, description="design in the paradigm's file; 'human' when not given")
+    set_: dict[str, Scalar | Levels] = Field(default_factory=dict, alias="set", description="levels of some factors")
+    trials: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="trials instead of the design's repetitions")
+    practice: bool = Field(default=True, description="whether practice comes first, where the paradigm has some")
+    generator: Generator = Field(default="corrected", description="corrected or published trials")
+
+
+class Breaks(_Part):
+    """What comes between two paradigms of a session."""
+
+    text: Texts = Field(description="the page, by language")
+    seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="the break takes at least so long")
+
+
+class StudyFile(_Part):
+    """A study file."""
+
+    study: Name = Field(description="short name: small letters, digits, underscores; also the folder of its data")
+    title: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="full title")
+    languages: Annotated[list[StrictStr], Field(min_length=1)] = Field(default=["en"], description="of the participants; the first one is the default")
+    paradigms: Annotated[list[StrictStr | Entry], Field(min_length=1, max_length=100)] = Field(description="what is taken: names, or names with settings")
+    order: Order = Field(default="fixed", description="fixed; latin_square: balanced by participant number; shuffled: drawn for each participant and session")
+    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(default=1, description="from which orders and trials of all participants follow")
+    sessions: Annotated[StrictInt, Field(ge=1, le=99)] | Annotated[list[list[str]], Field(min_length=1, max_length=99)] = Field(
+        default=1, description="how many sessions, each with all paradigms; or for each one the list of its paradigms"
+    )
+    breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
+    consent: Texts | None = Field(default=None, description="page before the first paradigm of every session, by language; who does not agree leaves")
+    debrief: Texts | None = Field(default=None, description="page after the last paradigm of the last session, by language")
+    fields: Annotated[list[StrictStr | FieldPart], Field(max_length=100)] = Field(
+        default_factory=list, description=f"what is asked about a participant: {', '.join(COMMON)}, or fields of one's own"
+    )
