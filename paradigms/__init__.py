@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .library import list_paradigms
     from .network_view import WORM_TASKS, NetworkArrays, NetworkView, network_arrays
     from .paradigm import Factor, Generator, Paradigm, load_paradigm, paradigm_from_data
-    from .responses import RESPONSES, Answer, ItemScore, Region, ResponseKind, Surface
+    from .responses import RESPONSES, Answer, AnswerKeys, ItemScore, Region, ResponseKind, Surface
     from .samplers import SAMPLERS, Sampler
     from .trial import Ask, Display, Percept, Step, Trial, Truth, Verdict
     from .word_vectors import WordVectors, random_vectors, read_vectors
@@ -30,7 +30,7 @@ __getattr__ = re_exports(
         "library": ("list_paradigms",),
         "network_view": ("WORM_TASKS", "NetworkArrays", "NetworkView", "network_arrays"),
         "paradigm": ("Factor", "Generator", "Paradigm", "load_paradigm", "paradigm_from_data"),
-        "responses": ("RESPONSES", "Answer", "ItemScore", "Region", "ResponseKind", "Surface"),
+        "responses": ("RESPONSES", "Answer", "AnswerKeys", "ItemScore", "Region", "ResponseKind", "Surface"),
         "samplers": ("SAMPLERS", "Sampler"),
         "trial": ("Ask", "Display", "Percept", "Step", "Trial", "Truth", "Verdict"),
         "word_vectors": ("WordVectors", "random_vectors", "read_vectors"),
@@ -42,6 +42,7 @@ __all__ = [
     "SAMPLERS",
     "WORM_TASKS",
     "Answer",
+    "AnswerKeys",
     "Ask",
     "Display",
     "Factor",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...components import Component, Registry
+from .keys import AnswerKeys
 from .regions import Region
 
 #: One value (a choice) or several (cells, in the order of output). Plain Python, fit for JSON.
@@ -65,6 +66,20 @@ class ResponseKind(Component):
     def surface(self) -> Surface:
         """How a person answers."""
         raise NotImplementedError
+
+    def with_keys(self, keys: AnswerKeys) -> ResponseKind:
+        """The same question, answered with other keys: here itself, as it is for kinds without keys of their own.
+
+        Raises
+        ------
+        ValueError
+            when two answers would have the same key.
+        """
+        return self
+
+    def answer_names(self) -> tuple[str, ...]:
+        """The answers to which a session may give keys of its own, as people and models write them: here none."""
+        return ()
 
     def parse(self, text: str) -> Answer | None:
         """The answer in a reply, or None when there is no unambiguous allowed one."""

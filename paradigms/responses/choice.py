@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from ...components import Places, Words
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
+from .keys import AnswerKeys, key_label
 from .regions import WHOLE_CANVAS, Area, Region, row_regions
 
 _LAYOUT = re.compile(r"(\d{1,2})x(\d{1,2})|\d{1,2}(?:\+\d{1,2})+")
@@ -59,6 +60,7 @@ class Choice(ResponseKind):
     layout: str | None = Field(None, description="where positions are: columns x rows, such as 3x3, or centred rows, such as 3+3+2; makes the canvas clickable")
     within: Area | None = Field(None, description="the clickable part of the canvas as [x0, y0, x1, y1]; the whole canvas when not given")
     keys: Words | None = Field(None, description="one key per option, as PsychoPy names them; digits in reading order (or the words' own keys) when not given")
+    swap: bool = Field(True, description="whether a session may swap the keys of two words; false where the words name the sides on which the keys lie")
 
     @model_validator(mode="after")
     def _consistent(self) -> Choice:
@@ -134,13 +136,38 @@ class Choice(ResponseKind):
         keys = self._main_keys()
         if keys:
             digits = keys == self.labels and len(keys) > 2 and "".join(keys) == "123456789"[: len(keys)]
-            pressed = ", ".join(key if key == label else f"{key} = {label}" for key, label in zip(keys, self.labels, strict=False))
+            named = [(key_label(key, language), label) for key, label in zip(keys, self.labels, strict=False)]
+            pressed = ", ".join(key if key == label else f"{key} = {label}" for key, label in named)
             parts.append(texts["or_digit" if parts else "digit"].format(last=len(keys)) if digits else texts["or_key" if parts else "key"].format(keys=pressed))
         return " ".join(parts)
 
+    def answer_names(self) -> tuple[str, ...]:
+        return () if self._seen else self.labels
+
+    def with_keys(self, keys: AnswerKeys) -> Choice:
+        names = self.answer_names()
+        present = self._main_keys()
+        own = [keys.own.get(name, key) for name, key in zip(names, present or (None,) * len(names), strict=True)]
+        given = tuple(key for key in own if key is not None)
+        if len(given) < len(names) or not names:
+            return self  # there are no keys, and not every answer is given one
+        for key in given:
+            if given.count(key) > 1:
+                both = " and ".join(f"'{name}'" for name, other in zip(names, given, strict=True) if other == key)
+                raise ValueError(f"the key '{key}' would stand for {both} in one question; give each of them a key of its own")
+        # The keys stay in their order, so that a legend begins with the same key for everybody.
+        options = self._places[::-1] if keys.swapped and self._may_swap(given) else self.options
+        return self if (options, given) == (self.options, present) else self.model_copy(update={"options": options, "keys": given})
+
+    def _may_swap(self, keys: tuple[str, ...]) -> bool:
+        words = isinstance(self.options, tuple) and self.layout is None and self.count == 2
+        return words and self.swap and not (all(len(word) == 1 for word in self.labels) and keys == self._natural_keys())
+
     def _main_keys(self) -> tuple[str, ...]:
-        if self.keys is not None:
-            return self.keys
+        return self.keys if self.keys is not None else self._natural_keys()
+
+    def _natural_keys(self) -> tuple[str, ...]:
+        """Digits in reading order, or the words' own keys."""
         if isinstance(self.options, int):
             return tuple(str(n + 1) for n in range(self.options)) if self.options <= 9 else ()
         if not self._seen and all(len(word) == 1 for word in self.labels):
