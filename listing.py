@@ -9,6 +9,7 @@ import typer
 
 from .arguments import progress_bar
 from .errors import SpanLabError
+from .paradigms.inheritance import titled
 from .paradigms.library import card
 from .paradigms.library import list_paradigms as shipped
 
@@ -56,7 +57,10 @@ def list_(
     header = ("name", "family", "title", "domains", "functions", "factors")
     print_table(
         header,
-        [(data["paradigm"], data.get("family", ""), data["title"], *(", ".join(data.get(key, [])) for key in header[3:5]), factors(data)) for data in ordered],
+        [
+            (data["paradigm"], data.get("family", ""), titled(data["title"]), *(", ".join(data.get(key, [])) for key in header[3:5]), factors(data))
+            for data in ordered
+        ],
     )
 
 

@@ -103,6 +103,7 @@ class Agent(Protocol):
     * ``agent.apparatus()``: what was measured or found (display, versions), fit for JSON; asked once the first trial is over;
     * ``agent.page(title, body)``: a page of text for a person, until they go on (instructions, practice feedback, breaks, thanks);
     * ``agent.rest(ms)``: an empty screen between trials;
+    * ``agent.speak(language)``: in which language a person is spoken to, before the first page;
     * ``agent.aclose()``: awaited in the event loop of a session at its end (connections belong to it);
     * ``agent.close()``: afterwards.
     """

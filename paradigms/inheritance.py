@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from .yaml_text import YamlPath
 
 #: keys of a file whose entries are inherited one by one; every other value is replaced as a whole
 MERGED = ("factors", "draw", "instructions", "designs", "source", "network", "practice", "triggers")
+
+
+def titled(title: str | Mapping[str, str], language: str = "en") -> str:
+    """A title in a language: in English where there is none, and the first one where there is no English one either."""
+    if isinstance(title, str):
+        return title
+    return title.get(language) or title.get("en") or next(iter(title.values()))
 
 
 def inherit(base: dict[str, Any], own: dict[str, Any]) -> tuple[dict[str, Any], set[YamlPath]]:

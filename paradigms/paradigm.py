@@ -15,6 +15,7 @@ from ..errors import ParadigmError, Problem, SpanLabError
 from .expressions import FUNCTIONS, Template, is_expression, is_name
 from .extends import locate, resolve
 from .identity import digest
+from .inheritance import titled
 from .limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
 from .network_view import NetworkView
 from .parts import Part, Reader, read_part
@@ -60,7 +61,7 @@ class Paradigm:
 
     name: str
     version: int
-    title: str
+    titles: Mapping[str, str]
     hash: str
     data: Mapping[str, Any]
     factors: Mapping[str, Factor]
@@ -80,6 +81,15 @@ class Paradigm:
     set_size: Template | None
     list_length: Template | None
     reader: Reader = field(compare=False)
+
+    @property
+    def title(self) -> str:
+        """The title in English, or in the first language that there is."""
+        return titled(self.titles)
+
+    def titled(self, language: str) -> str:
+        """The title in a language (:func:`.inheritance.titled`)."""
+        return titled(self.titles, language)
 
     def __repr__(self) -> str:
         return f"Paradigm({self.name!r}, version={self.version}, hash={self.hash!r})"
@@ -205,7 +215,7 @@ def build_paradigm(document: Document) -> Paradigm:
     return Paradigm(
         name=head.paradigm,
         version=head.version,
-        title=head.title,
+        titles={"en": head.title} if isinstance(head.title, str) else head.title,
         hash=digest(data),
         data=data,
         factors={

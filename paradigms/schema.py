@@ -11,6 +11,7 @@ from .network_view import NetworkView
 from .triggers import Triggers
 
 Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
+Title = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 def _distinct(levels: list[Any]) -> list[Any]:
@@ -103,7 +104,7 @@ class Head(_Part):
 
     paradigm: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")] = Field(description="short name: small letters, digits, underscores")
     version: Annotated[int, Field(ge=1)] = Field(description="raised whenever trials change")
-    title: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="full title")
+    title: Title | Annotated[dict[str, Title], Field(min_length=1)] = Field(description="full title, or one for each language")
     family: Annotated[str, Field(min_length=1, max_length=40)] | None = Field(default=None, description="which paradigms it belongs with, such as WorM")
     source: Source = Field(default_factory=lambda: Source(), description="where it comes from")
     domains: list[str] = Field(default_factory=list, description="visual, spatial, verbal, temporal")

@@ -56,6 +56,8 @@ class Hospitality:
         self._texts = _TEXTS.get(language, _TEXTS["en"])
         self._language = language
         self._told = ""
+        if hasattr(agent, "speak"):
+            agent.speak(language)  # type: ignore[attr-defined]
 
     def _page(self, title: str, body: str) -> None:
         page = getattr(self._agent, "page", None)
@@ -71,7 +73,7 @@ class Hospitality:
         """Instructions, and how to answer: before the first trial, and again before one whose level of a factor changes them."""
         told = self._instructions(planned)
         if told != self._told:
-            self._page(self._session.paradigm.title, "\n\n".join([told, *self._legends(told, planned)]))
+            self._page(self._session.paradigm.titled(self._language), "\n\n".join([told, *self._legends(told, planned)]))
             self._told = told
 
     def first(self) -> PlannedTrial:

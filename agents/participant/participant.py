@@ -163,6 +163,10 @@ class Participant:
 
     # -- pages -----------------------------------------------------------------------------------------------------------------------------------
 
+    def speak(self, language: str) -> None:
+        """The language of the window's own words, from the first page on."""
+        self._language = language
+
     def page(self, title: str, text: str, footer: str = "") -> None:
         """Show a text until the participant goes on (space bar or click); it is spread over several pages when it is long.
 
@@ -210,9 +214,9 @@ class ParticipantMind:
         """Upload every display that may come."""
         self.player.prepare(displays)
 
-    def coming(self, percept: Percept | None) -> None:
-        """Announce the step after the next one, where it does not depend on the answer (see :meth:`Player.coming`)."""
-        self.player.coming(percept)
+    def coming(self, percept: Percept | None, last: bool = False) -> None:
+        """Announce the step after the next one, where it does not depend on the answer, or that there is none (see :meth:`Player.coming`)."""
+        self.player.coming(percept, last)
 
     def shown(self) -> list[Shown]:
         """How each display of the last step was shown; displays that an answer cut off are not in it. The end of the last display is the planned one until it
@@ -228,7 +232,7 @@ class ParticipantMind:
         """Send these trigger codes in this trial, where there is a port for them; ``write`` takes the record of each."""
         if self._line is not None:
             room = self.player.room
-            self.player.marker = Marker(self._line, codes, write, room.window.now, room.ms)
+            self.player.marker = Marker(self._line, codes, write, room.window.now, lambda: room.window.grid.due, room.ms)
 
     def judged(self, verdict: Verdict) -> None:
         """The last answer was judged: for trigger codes alone."""
