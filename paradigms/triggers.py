@@ -111,11 +111,21 @@ def _answers(surface: Surface) -> list[str]:
 
 
 def overridden(declared: Mapping[str, Any] | None, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The codes of a paradigm (plain, as in its file) with some of them changed; what is changed to None is removed."""
+    """The codes of a paradigm (plain, as in its file) with some of them changed; what is changed to None is removed.
+
+    Raises
+    ------
+    SpanLabError
+        when one code is to become several.
+    """
     merged = dict(declared or {})
     for key, value in changes.items():
         if isinstance(value, Mapping):
             below = merged.get(key)
+            if isinstance(below, int):
+                raise SpanLabError(
+                    f"there is one code for all {key} ({below}), so codes for single ones are given in the paradigm's file (or in one that extends it)"
+                )
             merged[key] = overridden(below if isinstance(below, Mapping) else None, value)
         elif value is None:
             merged.pop(key, None)

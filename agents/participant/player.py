@@ -265,7 +265,7 @@ class Player:
                     step.notes.update(step.sheet.notes())
                 elif effect in ("answer", "mark") and self.marker is not None:
                     value = step.sheet.presses[-1].get("value")
-                    self.marker.answered(value, step.place, step.onset, press.time, self.room.window.grid.due)
+                    self.marker.answered(value, step.place, step.onset, press.time)
             else:
                 step.notes.setdefault("presses", []).append({**press.record(step.onset), "does": self._go_on(step, press)})
 

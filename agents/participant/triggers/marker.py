@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -39,11 +40,20 @@ class Marker:
     codes : which code stands for what
     write : takes the record of each code, once it is known what became of it
     now : the window's clock (s)
-    ms : turns its times into ms on the session's clock
+    due : when the next flip is expected (s, on the window's clock)
+    ms : turns times of the window's clock into ms on the session's
     """
 
-    def __init__(self, line: Line, codes: Triggers, write: Callable[[Mapping[str, Any]], None], now: Callable[[], float], ms: Callable[[float], float]) -> None:
-        self._line, self._codes, self._write, self._now, self._ms = line, codes, write, now, ms
+    def __init__(
+        self,
+        line: Line,
+        codes: Triggers,
+        write: Callable[[Mapping[str, Any]], None],
+        now: Callable[[], float],
+        due: Callable[[], float],
+        ms: Callable[[float], float],
+    ) -> None:
+        self._line, self._codes, self._write, self._now, self._due, self._ms = line, codes, write, now, due, ms
         self._marks: list[_Mark] = []
         self._armed: _Mark | None = None
         self._verdict: Verdict = "missed"
@@ -71,12 +81,10 @@ class Marker:
             mark.flip = mark.since = at
             self._marks.append(mark)
 
-    def answered(self, value: int | str | None, step: int, onset: float, pressed: float, next_flip: float) -> None:
+    def answered(self, value: int | str | None, step: int, onset: float, pressed: float) -> None:
         """A press gave an answer or a part of one (None: it confirmed an answer of several values)."""
         what = DONE if value is None else value
-        left = next_flip - self._now()
-        held = time.perf_counter() + left + SHORTEST if 0 <= left < SHORTEST else 0.0
-        self._soon(self._codes.of_response(what), "response", step, onset, pressed, str(what), held)
+        self._soon(self._codes.of_response(what), "response", step, onset, pressed, str(what))
 
     def judged(self, verdict: Verdict, step: int) -> None:
         """The answer to a step was judged."""
@@ -89,9 +97,10 @@ class Marker:
         self._line.settle()
         self.record()
 
-    def _soon(self, code: int | None, is_for: For, step: int, flip: float | None, since: float, what: str = "", not_before: float = 0.0) -> None:
+    def _soon(self, code: int | None, is_for: For, step: int, flip: float | None, since: float, what: str = "") -> None:
         if code is not None:
-            sending = Sending(code, not_before)
+            left = self._due() - self._now()
+            sending = Sending(code, time.perf_counter() + left + SHORTEST if 0 <= left < SHORTEST else 0.0)
             self._marks.append(_Mark(sending, is_for, what, step, flip, since))
             self._line.soon(sending)
 
@@ -105,7 +114,7 @@ class Marker:
             return
         self._marks = [mark for mark in self._marks if not mark.sending.settled]
         clock = self._beside()
-        for mark in sorted(known, key=lambda mark: mark.sending.at or 0.0):
+        for mark in sorted(known, key=lambda mark: mark.sending.at or math.inf):
             self._write(self._told(mark, clock))
 
     def _beside(self) -> float:

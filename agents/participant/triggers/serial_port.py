@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from contextlib import suppress
@@ -69,9 +70,10 @@ class SerialPort:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno and os.strerror(error.errno) not in str(error):
-        return os.strerror(error.errno)
-    return str(error)
+    number = getattr(error, "errno", None)
+    if number is None:
+        return str(error)
+    return "another program uses it" if number in (errno.EAGAIN, errno.EBUSY) else os.strerror(number)
 
 
 def _advice(device: str) -> str:
