@@ -88,7 +88,7 @@ class Agent(Protocol):
     Optional abilities, looked up by the runner:
 
     * ``mind.prepare(displays)``: every display that may come, before the first step (a window uploads them);
-    * ``mind.coming(percept)``: before a step, the one after it, where that does not depend on the answer;
+    * ``mind.coming(percept, last)``: before a step, the one after it, where that does not depend on the answer, and whether there is none;
     * ``mind.shown()``: a list of :class:`Shown`, one per display of the last step, and ``mind.notes()``: what else happened;
       both are completed in place until the next step;
     * ``mind.finish()``: the trial is over;

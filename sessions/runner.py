@@ -281,7 +281,7 @@ class Runner:
         for step, following in zip(steps, [*steps[1:], None], strict=True):
             if hasattr(mind, "coming"):
                 # What does not depend on the answer may be put on the very frame on which it is due.
-                mind.coming(following.percept if following is not None and following.feedback is None else None)
+                mind.coming(following.percept if following is not None and following.feedback is None else None, following is None)
             percept = step.shown_after(judged[-1].verdict if judged else "missed")
             response = await (mind.step(percept, step.truth) if self.agent.oracle else mind.step(percept))
             verdict = judged[-1].verdict if judged and step.feedback is not None else None

@@ -97,6 +97,7 @@ class LabWindow:
 
         self.screen = screen
         self.now: Callable[[], float] = clock.getTime
+        self.sleep: Callable[[float], None] = time.sleep
         self._logging = logging
         size = self._screen_size(screen) if screen.fullscreen else screen.size_px
         self.width_cm = screen.width_cm or ASSUMED_WIDTH_CM
@@ -123,13 +124,14 @@ class LabWindow:
                 f"The width of the screen was not given: {ASSUMED_WIDTH_CM} cm is assumed, so sizes in degrees of visual angle are only as right as that; "
                 "measure the screen and give its width in cm."
             )
-        self.measured_hz, trouble = self._measure()
-        self.vsync = not trouble
+        #: the rate at which flips come (Hz), and why it is not that of the screen (empty when it is)
+        self.measured_hz, self.trouble = self._measure()
+        self.vsync = not self.trouble
         if self.vsync:
             self.grid = FrameGrid(self.measured_hz)
         else:
             say(
-                f"Flips do not wait for the screen ({trouble}): they are paced by the clock at {screen.paced_hz:g} Hz. "
+                f"Flips do not wait for the screen ({self.trouble}): they are paced by the clock at {screen.paced_hz:g} Hz. "
                 "Do not trust single frames on this display."
             )
             self.grid = FrameGrid(screen.paced_hz, paced=True)
@@ -170,11 +172,20 @@ class LabWindow:
             return hz, "they come at no steady rate"
         return hz, ""
 
+    @property
+    def screen_px(self) -> tuple[int, int]:
+        """Width and height of the whole screen in pixels."""
+        return self.size if self.screen.fullscreen else self._screen_size(self.screen)
+
+    @property
+    def px_per_cm(self) -> float:
+        """Pixels in a centimetre of the screen."""
+        return self.screen_px[0] / self.width_cm
+
     def pixels(self, degrees: float) -> int:
         """The even number of pixels that ``degrees`` of visual angle take at the middle of the screen: 2 d tan(angle / 2), in cm, times pixels per cm."""
         cm = 2 * self.screen.distance_cm * math.tan(math.radians(degrees) / 2)
-        full_width = self.size[0] if self.screen.fullscreen else self._screen_size(self.screen)[0]
-        return max(2, 2 * round(cm / self.width_cm * full_width / 2))
+        return max(2, 2 * round(cm * self.px_per_cm / 2))
 
     def corner(self) -> tuple[int, int]:
         """Where the upper left corner of the window is on the screen, in pixels."""
@@ -226,6 +237,8 @@ class LabWindow:
         return {
             "psychopy": psychopy.__version__,
             "platform": sys.platform,
+            "screen": self.screen.screen,
+            "screen_px": list(self.screen_px),
             "window_px": list(self.size),
             "fullscreen": self.screen.fullscreen,
             "screen_width_cm": self.width_cm,
@@ -235,8 +248,15 @@ class LabWindow:
             "vsync": self.vsync,
             "frames_by": "screen" if self.vsync else "clock",
             "hz": round(self.grid.hz, 3),
+            "opengl": self._opengl(),
             "gamma": "as the screen has it (not linearised)",
         }
+
+    @staticmethod
+    def _opengl() -> dict[str, str]:
+        from pyglet.gl import gl_info
+
+        return {"vendor": str(gl_info.get_vendor()), "renderer": str(gl_info.get_renderer()), "version": str(gl_info.get_version())}
 
     def close(self) -> None:
         """Close the window."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from .room import CLOCK_JUMP, OnScreen, Room
 from .surface import ACKNOWLEDGE
 from .triggers.marker import Marker
 
+#: Seconds that a press needs at most to reach the program, as a rule (measured: 0.3 ms); so long after a window has closed, presses in it are still waited for.
+DELIVERY = 0.002
 #: Seconds within which nobody goes on to the next display on purpose: a second click of a double click is not taken for it.
 TOO_SOON = 0.2
 
@@ -46,6 +49,19 @@ class _Step:
             return False
         return not self.sheet.complete or self.percept.ask.counts == "last" or self.sheet.surface.several
 
+    @property
+    def open_until(self) -> float | None:
+        """When the window closes (s) in which an answer could still come; None where none can, or there is no window."""
+        return self.sheet.closes if self.sheet is not None and self.waits and not self.over else None
+
+
+def time_of(percept: Percept, index: int) -> float | None:
+    """How long a display of a step is to last (ms): its own time; what is left of the window for the last one of a question whose window is longer."""
+    display, ask, before = percept.displays[index], percept.ask, [earlier.ms for earlier in percept.displays[:index]]
+    if ask is None or ask.window_ms is None or index + 1 < len(percept.displays) or None in before:
+        return display.ms
+    return max(display.ms or 0.0, ask.window_ms - sum(ms for ms in before if ms is not None))
+
 
 class Player:
     """One trial at the window.
@@ -68,6 +84,8 @@ class Player:
         self._step: _Step | None = None
         self._earlier: _Step | None = None
         self._coming: Percept | None = None
+        self._last = False
+        self._cleared: float | None = None
         self._begun: OnScreen | None = None
         room.surface.prepare(kinds, language)
 
@@ -76,11 +94,14 @@ class Player:
         self.room.renderer.prepare(display.stimulus for display in displays)
         gc.collect()
 
-    def coming(self, percept: Percept | None) -> None:
-        """Announce the step after the one that is played next, where it does not depend on the answer. The change to its first display is then made on the very
-        frame on which it is due, before the step returns; otherwise the last ``guard_ms`` of a step do not wait for answers (a press in them is recorded as
-        late)."""
-        self._coming = percept
+    def coming(self, percept: Percept | None, last: bool = False) -> None:
+        """Announce the step after the one that is played next, where it does not depend on the answer, or that this one is the ``last``. The change (to the
+        next step's first display, or to an empty screen) is then made on the very frame on which it is due, before the step returns.
+
+        Where it is not known what comes, and nobody has answered when the frame has to be drawn on which the window closes, the display stays for one refresh
+        more: an answer in the window counts, and decides what comes.
+        """
+        self._coming, self._last = percept, last
 
     @property
     def shown(self) -> list[Shown]:
@@ -137,7 +158,7 @@ class Player:
             on.sink, on.index = shown, 0
         else:
             self.room.collect()
-            on = self._account(first, shown, 0)
+            on = self._account(percept, 0, shown)
             self._bring_on(percept, self._place, on, lambda: self._draw_first(percept))
         sheet = AnswerSheet(percept.ask, on.onset) if percept.ask is not None else None
         self._step = step = _Step(percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked, self._place)
@@ -162,15 +183,17 @@ class Player:
             self.marker.landed(at)
         return at
 
-    def _account(self, display: Display, sink: list[Shown], index: int) -> OnScreen:
-        planned = None if display.ms is None else self.room.window.grid.frames(display.ms)
-        return OnScreen(display, planned, 0.0, 0.0, sink, index)
+    def _account(self, percept: Percept, index: int, sink: list[Shown]) -> OnScreen:
+        ms = time_of(percept, index)
+        planned = None if ms is None else self.room.window.grid.frames(ms)
+        marked = self.room.patch is not None and self.room.patch.patch.marks(percept.phase)
+        return OnScreen(percept.displays[index], ms, planned, 0.0, 0.0, sink, index, marked=marked)
 
     def _change(self, step: _Step, index: int) -> None:
         """From one display of the step to the next."""
         display = step.percept.displays[index]
         step.gone_on = False
-        at = self.room.replace(self._account(display, step.shown, index), lambda: self._draw(step, display, first=True))
+        at = self.room.replace(self._account(step.percept, index, step.shown), lambda: self._draw(step, display, first=True))
         if step.sheet is None and display.ms is None:
             self.room.tell("go on", at)
 
@@ -183,9 +206,9 @@ class Player:
         if last and step.sheet is not None:
             if window is None:
                 refreshes = None if refreshes is None or step.percept.ask is None or step.percept.ask.ends == "on_answer" else refreshes
-            else:
+            elif refreshes is None:  # a display before this one waited to be gone on from
                 before = sum(shown.shown_frames for shown in step.shown[: on.index])
-                refreshes = max(refreshes or 0, room.window.grid.frames(window) - before)
+                refreshes = max(1, room.window.grid.frames(window) - before)
         while not (step.over or step.gone_on):
             final = refreshes is not None and on.refreshes + 1 >= refreshes
             if final and not step.waits:
@@ -218,14 +241,40 @@ class Player:
         if self._coming is not None:
             percept, self._coming = self._coming, None
             display = percept.displays[0]
-            self._begun = self._account(display, [], 0)
+            self._begun = self._account(percept, 0, [])
             at = self._bring_on(percept, self._place + 1, self._begun, lambda: self._draw_display(display))
-            self.room.collect()
-            self._attend(step, until=at)
+            self._settle(step, at)
+        elif self._last:
+            self._cleared = self.room.replace(None, lambda: None)
+            self._settle(step, self._cleared)
         else:
+            self._wait_for_window(step, on.display)
             # Not known yet what comes: account for it until the next refresh, and correct this when the change has been made.
             grid = self.room.window.grid
             on.put(grid.due, on.refreshes + 1)
+
+    def _settle(self, step: _Step, at: float) -> None:
+        """The step has made way at ``at``: what was pressed before is still its own, and whatever is pressed as long as its window is open and unanswered."""
+        until = at
+        if step.open_until is not None:
+            until = max(at, math.nextafter(step.open_until, math.inf))
+            end = min(until + DELIVERY, self.room.window.now() + self.room.window.grid.period)  # no clock that is set meanwhile holds this up
+            while (left := end - self.room.window.now()) > 0:
+                self.room.collect()
+                self.room.window.sleep(min(left, 0.0005))
+        self.room.collect()
+        self._attend(step, until=until)
+
+    def _wait_for_window(self, step: _Step, display: Display) -> None:
+        """Keep the display for the refreshes that it takes until no answer can come any more, where the answer decides what comes."""
+        waited = 0
+        while waited < 2 and step.open_until is not None and self.room.window.grid.due - self._guard < step.open_until + DELIVERY:
+            self._again(step, display)
+            waited += 1
+            self.room.guard(self._guard, lambda: self._attend_at_once(step))
+            self._attend(step)
+        if waited:
+            step.notes["waited_frames"] = waited
 
     def judged(self, verdict: Verdict) -> None:
         """The answer to the last step was judged: for trigger codes alone."""
@@ -235,7 +284,9 @@ class Player:
     def finish(self) -> None:
         """The trial is over: clear the screen, close the account of the last display, and tidy up."""
         self.room.collect()
-        at = self.room.replace(None, lambda: None)
+        at, self._cleared = self._cleared, None
+        if at is None:
+            at = self.room.replace(None, lambda: None)
         if self._step is not None:
             self.room.collect()
             self._earlier = self._step
@@ -253,12 +304,13 @@ class Player:
     def _attend(self, step: _Step, until: float = float("inf")) -> None:
         """Let presses have their effect: on this step, or on the one before where they happened before this one came on."""
         for press in self.room.take():
-            if press.time >= until:
+            escape = press.device == "key" and press.key == "escape"
+            if press.time >= until or (escape and until < math.inf):
                 self.room.queue.append(press)
+            elif escape:
+                self._pause(step)
             elif press.time < step.onset:
                 self._belongs_earlier(press)
-            elif press.device == "key" and press.key == "escape":
-                self._pause(step)
             elif step.sheet is not None:
                 effect = step.sheet.take(press)
                 if effect == "late":
@@ -292,6 +344,9 @@ class Player:
         ask = earlier.percept.ask
         if ask is None:
             earlier.notes.setdefault("presses", []).append({**press.record(earlier.onset), "does": "nothing"})
+        elif earlier.open_until is not None and press.time <= earlier.open_until:
+            # The machine passed it on only after the answer had been taken: never silently.
+            earlier.notes.setdefault("passed_on_too_late", []).append(press.record(earlier.onset))
         elif ask.late == "record":
             earlier.notes.setdefault("late", []).append(press.record(earlier.onset))
 

@@ -17,6 +17,7 @@ from .display import LabWindow, Screen
 from .keyboard import Backend, Keyboard
 from .lettering import Pictures
 from .mouse import Mouse
+from .patch import Patch, PatchView
 from .surface import SurfaceView
 
 _NOTHING = object()
@@ -36,11 +37,13 @@ class Attendant(Protocol):
 class OnScreen:
     """The display that is on the screen now.
 
-    ``refreshes`` counts from its onset to the last flip; ``away`` is the time (s) for which a pause page covered it. What became of it is written to
+    ``planned_ms`` is its own time, or what is left of the window of its question where that is longer. ``refreshes`` counts from its onset to the last flip;
+    ``away`` is the time (s) for which a pause page covered it; ``marked``: whether the corner patch tells of its onset. What became of it is written to
     ``sink[index]``.
     """
 
     display: Display
+    planned_ms: float | None
     planned_frames: int | None
     onset: float
     onset_ms: float
@@ -49,11 +52,12 @@ class OnScreen:
     refreshes: int = 0
     dropped: int = 0
     away: float = 0.0
+    marked: bool = False
 
     def put(self, end: float, refreshes: int) -> None:
         """Write what is known: shown until ``end`` (s), for so many refreshes."""
         shown = Shown(
-            planned_ms=self.display.ms,
+            planned_ms=self.planned_ms,
             onset_ms=round(self.onset_ms, 3),
             shown_ms=round((end - self.onset - self.away) * 1000.0, 3),
             planned_frames=self.planned_frames,
@@ -72,22 +76,24 @@ class Room:
     size_deg : width and height of the canvas, in degrees of visual angle
     keyboard : the back end that is wanted
     say : told, in a sentence, what is not as a lab would want it
+    patch : a square for a photodiode, when one is wanted
 
     Raises
     ------
     SpanLabError
-        when no window can be opened, or the canvas does not fit into it
+        when no window can be opened, or the canvas (or the patch beside it) does not fit into it
     """
 
-    def __init__(self, screen: Screen, size_deg: float, keyboard: Backend, say: Callable[[str], None]) -> None:
+    def __init__(self, screen: Screen, size_deg: float, keyboard: Backend, say: Callable[[str], None], patch: Patch | None = None) -> None:
         self.window = LabWindow(screen, say)
+        self.pictures = Pictures(self.window.win)
         try:
             self.canvas_px = self._fit(size_deg)
+            self.patch = None if patch is None else PatchView(patch, self.pictures, self.window.size, self.canvas_px, self.window.px_per_cm)
         except SpanLabError:
             self.window.close()
             raise
         self.letter_px = max(14, round(self.window.pixels(0.5)))
-        self.pictures = Pictures(self.window.win)
         self.renderer = WindowRenderer(self.window.win, self.canvas_px, say)
         self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px)
         self.keyboard = Keyboard(keyboard, say)
@@ -141,12 +147,14 @@ class Room:
 
     # -- the screen ------------------------------------------------------------------------------------------------------------------------------
 
-    def flip(self, draw: Callable[[], object]) -> tuple[float, int]:
-        """Draw and flip; returns the time and the refreshes since the last flip."""
+    def flip(self, draw: Callable[[], object], marked: bool = False) -> tuple[float, int]:
+        """Draw and flip; returns the time and the refreshes since the last flip. The corner patch, if there is one, is white on this frame when ``marked``."""
         if self._ahead is not _NOTHING:
             self.window.win.clearBuffer()
             self._ahead = _NOTHING
         draw()
+        if self.patch is not None:
+            self.patch.draw(marked)
         self._drawn = _NOTHING
         return self.window.flip()
 
@@ -162,7 +170,7 @@ class Room:
 
     def replace(self, what: OnScreen | None, draw: Callable[[], object]) -> float:
         """Put something else on the screen and close the account of what was there; returns the time of the change."""
-        at, passed = self.flip(draw)
+        at, passed = self.flip(draw, what is not None and what.marked)
         if self.on is not None:
             self.on.dropped += passed - 1
             self.on.put(at, self.on.refreshes + passed)
@@ -178,6 +186,8 @@ class Room:
         """
         if self._ahead is _NOTHING and not (self.window.grid.paced and state == self._drawn):
             draw()
+            if self.patch is not None:
+                self.patch.draw(False)
             self._ahead = state
 
     def again(self) -> None:
@@ -229,6 +239,7 @@ class Room:
             "keyboard_precision_ms": self.keyboard.precision_ms,
             "key_names": "by place on a US keyboard" if self.keyboard.backend == "ptb" else "by symbol",
             "tones": self.renderer.tones,
+            **({} if self.patch is None else {"patch": self.patch.facts()}),
         }
 
     def close(self) -> None:
