@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from ..components import nearest
 from ..errors import SpanLabError
-from .compile import compile_trial
+from .adaptive import stairs_of
+from .compile import compile_trial, resolve_levels
 from .drawing import Draws
 from .identity import stream, trial_seed
 from .limits import MAX_SESSION_TRIALS
 from .paradigm import Generator, Paradigm, same_level
-from .schema import DatasetDesign, SessionDesign, Uniform
+from .schema import Adaptive, DatasetDesign, SessionDesign, Uniform
 from .trial import Trial
 
 #: ms between trials, for people, when a design says nothing (ours)
@@ -40,6 +41,7 @@ class PlannedTrial:
     interval_ms : blank time before the trial, for people
     draws : of a trial that comes from elsewhere, by name (:func:`.compile.compile_trial`); None = drawn from the seed
     name : of a trial that comes from elsewhere, such as ``train_000012``
+    varies : in an adaptive design, the factor whose level is decided when the trials before are finished; ``levels`` has the first trial's
     """
 
     block: int
@@ -50,6 +52,7 @@ class PlannedTrial:
     interval_ms: float = DEFAULT_INTERVAL_MS
     draws: Draws | None = None
     name: str = ""
+    varies: str = ""
 
     def compile(self, paradigm: Paradigm, generator: Generator) -> Trial:
         """The trial itself."""
@@ -94,6 +97,8 @@ def plan_session(
     design = design or SessionDesign()
     combinations = _combinations(paradigm, design, levels)
     random = stream(paradigm.name, seed, "design")
+    if design.adaptive is not None:
+        return _adaptive(paradigm, seed, design, design.adaptive, levels or {}, combinations, trials)
     blocks = design.blocks if trials is None else 1
     if trials is None:
         shares = [design.repetitions] * len(combinations)
@@ -118,6 +123,53 @@ def plan_session(
     return planned
 
 
+def _adaptive(
+    paradigm: Paradigm,
+    seed: int,
+    design: SessionDesign,
+    adaptive: Adaptive,
+    levels: Mapping[str, Any],
+    combinations: Sequence[dict[str, Any]],
+    trials: int | None,
+) -> list[PlannedTrial]:
+    """As many trials as an adaptive session may have, all at the level of the first one."""
+    if adaptive.factor in levels:
+        raise SpanLabError(f"{paradigm.name}: this design is adaptive and chooses {adaptive.factor} itself: leave out --set {adaptive.factor}")
+    others, _ = stairs_of(combinations, adaptive, paradigm.name)
+    random = stream(paradigm.name, seed, "design")
+    first = {**others, adaptive.factor: adaptive.start}
+    return [
+        PlannedTrial(1, n + 1, first, trial_seed("session", seed, n), interval_ms=_interval(design, random), varies=adaptive.factor)
+        for n in range(adaptive.trials if trials is None else trials)
+    ]
+
+
+def staircase_rule(paradigm: Paradigm, design: str, planned: Sequence[PlannedTrial]) -> dict[str, Any] | None:
+    """How the levels of planned trials are decided, as the record of a session keeps it; None when they stand already.
+
+    Parameters
+    ----------
+    design : the name of the design by which the trials were planned
+
+    Raises
+    ------
+    SpanLabError
+        when that design does not decide what the trials leave open.
+    """
+    varies = {trial.varies for trial in planned}
+    if varies == {""}:
+        return None
+    chosen = paradigm.designs.get(design)
+    adaptive = chosen.adaptive if isinstance(chosen, SessionDesign) else None
+    if adaptive is None or varies != {adaptive.factor}:
+        raise SpanLabError(f"{paradigm.name}: these trials leave {', '.join(sorted(varies - {''}))} open, and the design '{design}' does not decide it")
+    assert isinstance(chosen, SessionDesign)
+    fixed = {name: level for name, level in planned[0].levels.items() if name != adaptive.factor}
+    _, stairs = stairs_of(_combinations(paradigm, chosen, fixed), adaptive, paradigm.name)
+    noted = adaptive.model_dump(exclude={"least", "most"})
+    return {**noted, "stairs": stairs, "trials": len(planned)}
+
+
 def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1) -> list[PlannedTrial]:
     """The practice trials of one round (rounds count from 1); empty when the paradigm has no practice."""
     practice = paradigm.practice
@@ -128,6 +180,23 @@ def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1) -> list[Planne
     start = (round_ - 1) * practice.trials
     chosen = [combinations[int(random.randint(len(combinations)))] for _ in range(practice.trials)]
     return [PlannedTrial(round_, start + n + 1, combination, trial_seed("practice", seed, start + n), practice=True) for n, combination in enumerate(chosen)]
+
+
+def replacement(paradigm: Paradigm, planned: PlannedTrial, seed: int, attempt: int) -> PlannedTrial:
+    """What a person gets instead of a trial that was interrupted: the same levels of all factors, random ones too, with other stimuli.
+
+    A trial whose draws are given cannot be drawn anew, and comes again as it is.
+
+    Parameters
+    ----------
+    seed : of the session
+    attempt : the number of the attempt, from 2
+    """
+    if planned.draws is not None:
+        return planned
+    place = (attempt - 2) * 2 + planned.practice
+    levels = resolve_levels(paradigm, planned.levels, planned.seed)
+    return replace(planned, levels=levels, seed=trial_seed("replacement", seed, place * MAX_SESSION_TRIALS + planned.trial - 1))
 
 
 def plan_dataset(paradigm: Paradigm, seed: int, split: Split, count: int, restrict: Mapping[str, Any] | None = None, start: int = 0) -> Iterator[PlannedTrial]:

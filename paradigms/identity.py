@@ -20,8 +20,8 @@ from ..errors import SpanLabError
 MAX_MASTER_SEED = 2**20 - 1
 _MAX_INDEX = 2**30 - 1
 
-SeedStream = Literal["session", "practice", "train", "validation", "test", "check"]
-_STREAMS: tuple[SeedStream, ...] = ("session", "practice", "train", "validation", "test", "check")
+SeedStream = Literal["session", "practice", "train", "validation", "test", "check", "replacement"]
+_STREAMS: tuple[SeedStream, ...] = ("session", "practice", "train", "validation", "test", "check", "replacement")
 
 
 def canonical(value: Any) -> str:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import SpanLabError
 from .damage import event_damage, session_damage
+from .staircase import Rule, Staircase
 
 if TYPE_CHECKING:
     import pandas
@@ -58,6 +59,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("paradigm_version", "integer", "version of the paradigm"),
     Column("paradigm_hash", "string", "hash of the whole paradigm file"),
     Column("generator", "string", "corrected or published trial generator"),
+    Column("keys", "string", "whether the keys of two words were as in the paradigm (standard) or had changed sides (swapped); empty for machines"),
     Column("block", "integer", "block, from 1"),
     Column("trial", "integer", "trial in the session, from 1; practice trials have their own numbers"),
     Column("trial_id", "string", "hash of paradigm, version, generator, factor levels and seed (and of the draws, where these were given)"),
@@ -195,8 +197,43 @@ def trial_key(practice: bool, trial: int) -> str:
 
 def trials_left(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> int:
     """How many planned trials (practice apart) are not finished."""
+    events = list(events)
+    staircase = staircase_of(session, events)
+    if staircase is not None:
+        return 0 if staircase.over else staircase.rule.trials - len(staircase.levels)
     done = finished_trials(events)
     return sum(trial_key(False, planned["trial"]) not in done for planned in session["plan"])
+
+
+def staircase_of(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Staircase | None:
+    """How far the staircase of an adaptive session has come, from its finished trials; None for other sessions.
+
+    Raises
+    ------
+    SpanLabError
+        when a trial had another level than the staircase says.
+    """
+    if "adaptive" not in session:
+        return None
+    events = list(events)
+    staircase = Staircase(Rule.read(session["adaptive"]))
+    scores, starts = finished_scores(events), trials_taken(events)
+    for key in sorted((key for key in scores if not is_practice(key)), key=int):
+        if starts[key]["levels"].get(staircase.rule.factor) != staircase.level:
+            raise SpanLabError(f"the record of {session['session']} is damaged: trial {key} was not at the level that the staircase says")
+        staircase.take(staircase.rule.correct(scores[key]))
+    return staircase
+
+
+def finished_scores(events: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """The scores of all answers in every finished trial."""
+    events = list(events)
+    done = finished_trials(events)
+    scores: dict[str, list[Mapping[str, Any]]] = {key: [] for key in done}
+    for event in events:
+        if event["event"] == "step" and done.get(event["trial"]) == event["attempt"]:
+            scores[event["trial"]] += event.get("scores", [])
+    return scores
 
 
 def is_practice(key: str) -> bool:
@@ -219,11 +256,20 @@ def finished_trials(events: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return done
 
 
+def trials_taken(events: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """How every finished trial began, in the attempt that counts: its levels, seed, number of the attempt."""
+    events = list(events)
+    done = finished_trials(events)
+    return {event["trial"]: event for event in events if event["event"] == "trial_start" and done.get(event["trial"]) == event["attempt"]}
+
+
 def response_rows(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows of the response table of one session: one per answered item, finished trials only, in the order of the plan (practice first)."""
     events = list(events)
     done = finished_trials(events)
     common = {name: session.get(name) for name in _SESSION_COLUMNS}
+    keys = session.get("keys")
+    common["keys"] = "" if keys is None else "swapped" if keys["swapped"] else "standard"
     heads: dict[str, Mapping[str, Any]] = {}
     rows: dict[str, list[dict[str, Any]]] = {}
     for event in events:

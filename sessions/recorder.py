@@ -80,6 +80,11 @@ class Recorder:
         done.wait()
         self._check()
 
+    def sync(self) -> None:
+        """Have everything written so far put on the disk soon, without waiting for it."""
+        self._check()
+        self._queue.put(threading.Event())
+
     def _check(self) -> None:
         if self._failure:
             raise SpanLabError(self._failure)

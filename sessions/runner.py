@@ -10,6 +10,7 @@ from typing import Any
 from ..agents.protocol import PEOPLE, Agent, Briefing, Response
 from ..errors import SpanLabError
 from ..paradigms import Ask, Percept, PlannedTrial, Step, Trial, Truth, Verdict
+from ..paradigms.design import replacement
 from ..paradigms.identity import digest
 from .disk import only_writer
 from .people import Hospitality
@@ -144,13 +145,15 @@ class Runner:
                 await aclose()
 
     async def _take_all(self) -> None:
+        if hasattr(self.agent, "concerns"):
+            self.agent.concerns(self._to_come())  # type: ignore[attr-defined]
         hospitality = Hospitality(self.session, self.agent) if self._person else None
         if hospitality is not None:
             hospitality.welcome(hospitality.first())
             if self.session.info["practice"]:
-                await hospitality.practise(self.take, self._practised)
+                await hospitality.practise(lambda planned: self.take(self._unseen(planned)), self._practised)
             hospitality.begin_main()
-        pending = [planned for planned in self.session.plan if trial_key(False, planned.trial) not in self._done]
+        pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in self._done]
         self._count = len(self.session.plan) - len(pending)
         if hasattr(self.agent, "answer"):
             await self._in_batches(pending)
@@ -165,6 +168,14 @@ class Runner:
                 self._tell()
         if hospitality is not None:
             hospitality.thanks()
+
+    def _to_come(self) -> list[Percept]:
+        """What every kind of trial of the session shows."""
+        kinds: list[PlannedTrial] = []
+        for planned in self.session.plan:
+            if planned.draws is not None or all(planned.levels != other.levels for other in kinds):
+                kinds.append(planned)
+        return [percept for planned in kinds for step in self._steps(self.compile(planned)) for percept in _percepts(step)]
 
     def _tell(self) -> None:
         self._count += 1
@@ -217,6 +228,11 @@ class Runner:
                 self._tell()
             await asyncio.sleep(0)
 
+    def _unseen(self, planned: PlannedTrial) -> PlannedTrial:
+        """The trial; for people its replacement, where an earlier attempt at it was cut short: who has seen half of it is not to see it again."""
+        attempts = self._attempts.get(trial_key(planned.practice, planned.trial), 0)
+        return replacement(self.session.paradigm, planned, self.session.seed, attempts + 1) if self._person and attempts else planned
+
     def compile(self, planned: PlannedTrial) -> Trial:
         """The trial that was planned."""
         return planned.compile(self.session.paradigm, self.session.info["generator"])
@@ -227,7 +243,7 @@ class Runner:
         asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
         told, view = paradigm.told(language, trial.levels), paradigm.network_view(trial.levels)
-        return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed)
+        return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, self.session.answer_keys)
 
     def _steps(self, trial: Trial) -> list[Step]:
         return [step for step in trial.steps if self._person or step.percept.model_step]
@@ -251,6 +267,8 @@ class Runner:
                 "started_at": self.now(),
             }
         )
+        if self._person:
+            self.recorder.sync()  # what was seen is known after any end, so that it is not shown again
         return key, attempt
 
     def _finish(self, key: str, attempt: int, steps: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,13 +13,14 @@ from typing import Any
 
 from ..agents.protocol import PEOPLE, Agent
 from ..errors import SpanLabError
-from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, paradigm_from_data, resolve_levels
+from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_paradigm, paradigm_from_data, resolve_levels
 from ..paradigms.identity import digest
 from ..paradigms.responses import ResponseKind
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
-from .damage import OF_GIVEN_TRIALS
+from .damage import OF_SOME_TRIALS
 from .disk import only_writer, sync_folder, write_json
-from .record import FORMAT_VERSION, read_events, read_session, trials_left, write_responses
+from .keys import answer_keys, check_keys
+from .record import FORMAT_VERSION, read_events, read_session, trial_key, trials_left, trials_taken, write_responses
 
 _PACKAGES = ("numpy", "pillow", "psychopy", "torch", "openai")
 
@@ -54,6 +55,11 @@ class Session:
         """Which trigger codes are sent, if any."""
         noted = self.info.get("triggers")
         return None if noted is None else read_triggers(noted["codes"], self.paradigm.timeline, f"{self.folder / 'session.json'}: the trigger codes")
+
+    @property
+    def answer_keys(self) -> AnswerKeys:
+        """With which keys the participant answers."""
+        return answer_keys(self.info.get("keys"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +154,7 @@ def begin(
         "created": now(),
         "versions": _versions(),
         **request.extra,
+        **({} if (rule := staircase_rule(paradigm, request.design, plan)) is None else {"adaptive": rule}),
         "plan": [_planned(trial) for trial in plan],
         "paradigm_data": paradigm.data,
     }
@@ -170,6 +177,8 @@ def _try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], req
             seen.append(planned.levels)
             trial = planned.compile(paradigm, request.generator)
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+    if "keys" in request.extra:
+        check_keys(answer_keys(request.extra["keys"]), kinds, others="study" in request.extra)
     if "triggers" in request.extra:
         codes = read_triggers(request.extra["triggers"]["codes"], paradigm.timeline, "trigger codes")
         # Those of the file may be for answers to trials that this session does not have; others were meant for this session.
@@ -219,20 +228,30 @@ def reopen(folder: str | Path) -> Session:
 
 
 def same_trials(folder: str | Path) -> Session:
-    """A session whose trials another agent is going to take."""
+    """A session whose trials another agent is going to take: those that were taken, where interrupted ones were replaced."""
     info = read_session(folder)
-    return Session(Path(folder), paradigm_from_data(info["paradigm_data"], info["paradigm"]), _plan_of(info), info)
+    plan = _plan_of(info)
+    if info["agent_kind"] in PEOPLE:
+        taken = trials_taken(read_events(folder))
+        plan = tuple(_as_taken(planned, taken.get(trial_key(planned.practice, planned.trial))) for planned in plan)
+    return Session(Path(folder), paradigm_from_data(info["paradigm_data"], info["paradigm"]), plan, info)
+
+
+def _as_taken(planned: PlannedTrial, start: Mapping[str, Any] | None) -> PlannedTrial:
+    if start is None or start["seed"] == planned.seed:
+        return planned
+    return replace(planned, levels=start["levels"], seed=start["seed"])
 
 
 def _planned(trial: PlannedTrial) -> dict[str, Any]:
     """A planned trial for the record; what only trials from elsewhere have is left out of others."""
     noted = asdict(trial)
-    return {name: value for name, value in noted.items() if name not in OF_GIVEN_TRIALS or value not in (None, "")}
+    return {name: value for name, value in noted.items() if name not in OF_SOME_TRIALS or value not in (None, "")}
 
 
 def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:
     names = [part.name for part in fields(PlannedTrial)]
-    return tuple(PlannedTrial(**{name: trial[name] for name in names if name in trial or name not in OF_GIVEN_TRIALS}) for trial in info["plan"])
+    return tuple(PlannedTrial(**{name: trial[name] for name in names if name in trial or name not in OF_SOME_TRIALS}) for trial in info["plan"])
 
 
 def write_info(folder: Path, info: Mapping[str, Any]) -> None:
