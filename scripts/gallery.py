@@ -4,7 +4,7 @@
     python scripts/gallery.py --all      draws all of them, after a change of how trials are drawn
     python scripts/gallery.py --check    says which are missing, out of date, or of no paradigm, and exits with 1 when there are any
 
-Which trial a picture shows is written in the file, as its fingerprint. The page around the pictures is filled in by ``scripts/docs.py``.
+What a picture shows is written in the file, as a hash of all displays, times and answers. The page around the pictures is filled in by ``scripts/docs.py``.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 from PIL import Image, PngImagePlugin
 
-from spanlab.paradigms import Trial, compile_trial, fingerprint, list_paradigms, load_paradigm
+from spanlab.paradigms import Trial, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms.identity import digest
 from spanlab.paradigms.library import path as library_path
 from spanlab.paradigms.picture import trial_picture
+from spanlab.paradigms.picture_frames import frames_of
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images" / "gallery"
 WIDTH = 1600
@@ -64,6 +66,23 @@ def shown(name: str) -> Trial:
     return compile_trial(load_paradigm(name), levels, seed)
 
 
+def content(name: str) -> str:
+    """A hash of what the picture shows."""
+    trial = shown(name)
+    frames = [
+        [
+            frame.phase,
+            frame.number,
+            frame.time,
+            *([type(one).name, one.model_dump(mode="json")] for one in (frame.stimulus, *(variant for _, variant in frame.variants))),
+            None if frame.ask is None else [frame.ask.kind.question(), frame.truth.answer],
+            frame.then,
+        ]
+        for frame in frames_of(trial)
+    ]
+    return digest([load_paradigm(name).title, trial.trial_id, frames], length=32)
+
+
 def command(name: str) -> str:
     """What to type for the picture, larger."""
     levels, seed = SHOWN[name]
@@ -73,10 +92,9 @@ def command(name: str) -> str:
 
 def draw(name: str) -> None:
     """Write the picture of a paradigm."""
-    trial = shown(name)
-    page = trial_picture(trial, load_paradigm(name))
+    page = trial_picture(shown(name), load_paradigm(name))
     about = PngImagePlugin.PngInfo()
-    about.add_text("trial", fingerprint(trial))
+    about.add_text("content", content(name))
     FOLDER.mkdir(parents=True, exist_ok=True)
     _small(page).save(FOLDER / f"{name}.png", optimize=True, pnginfo=about)
 
@@ -103,7 +121,7 @@ def stale(name: str) -> str | None:
     if not file.exists():
         return "missing"
     with Image.open(file) as picture:
-        return None if picture.info.get("trial") == fingerprint(shown(name)) else "out of date"
+        return None if picture.info.get("content") == content(name) else "out of date"
 
 
 def left_over() -> list[str]:
@@ -142,7 +160,7 @@ def page() -> str:
             family = paradigm.family
             text += f"## {family}\n\n"
         text += f"### {paradigm.title}\n\n{about(name)}\n\n![{paradigm.title}: one trial](images/gallery/{name}.png)\n\n"
-        text += f"`{command(name)}` (version {paradigm.version}, trial `{fingerprint(shown(name))[:12]}`)\n\n"
+        text += f"`{command(name)}` (version {paradigm.version}, trial `{shown(name).trial_id}`)\n\n"
     return text.rstrip() + "\n"
 
 

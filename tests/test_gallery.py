@@ -12,7 +12,7 @@ from conditions import some_conditions
 from paradigm_texts import asked, text, trial
 from PIL import Image
 
-from spanlab.paradigms import compile_trial, fingerprint, list_paradigms, load_paradigm
+from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.picture_frames import Frame, frames_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,7 +51,7 @@ def test_the_page_shows_every_paradigm_once(gallery: ModuleType) -> None:
     anchors = {gallery._anchor(heading) for heading in re.findall(r"^### (.+)$", text, flags=re.MULTILINE)}
     assert set(re.findall(r"\]\(#([\w-]+)\)", text)) == anchors
     for name in list_paradigms():
-        assert f"(version {load_paradigm(name).version}, trial `{fingerprint(gallery.shown(name))[:12]}`)" in text, "run: python scripts/docs.py"
+        assert f"(version {load_paradigm(name).version}, trial `{gallery.shown(name).trial_id}`)" in text, "run: python scripts/docs.py"
 
 
 def test_the_overview_is_that_of_the_files(gallery: ModuleType) -> None:
