@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from ..paradigms import Answer, NetworkView, Percept, ResponseKind, Truth
+from ..paradigms import Answer, AnswerKeys, NetworkView, Percept, ResponseKind, Truth
 
 #: Kinds of agents that sit at a window: they get every step, also those that only people get, and are given practice and pages of text.
 PEOPLE = frozenset({"participant", "simulated"})
@@ -26,6 +26,7 @@ class Briefing:
     instructions : neutral instructions from the paradigm
     asks : the distinct response kinds of the trial, in order of first use; each writes its legend for a kind of reader
     network : what a network sees of this paradigm (task, head, offset), or None
+    keys : with which keys a person answers; machines have none
     seed : for an agent's own randomness (guesses, sampling), different for every trial of a session and independent of what the trial holds
     """
 
@@ -36,6 +37,7 @@ class Briefing:
     asks: tuple[ResponseKind, ...]
     network: NetworkView | None = None
     seed: int = 0
+    keys: AnswerKeys = field(default_factory=AnswerKeys)
 
 
 @dataclass(frozen=True, slots=True)

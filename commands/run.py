@@ -34,15 +34,23 @@ def run(
         list[str] | None,
         typer.Option("--trigger-code", help="a code other than the paradigm's, such as phases.probe=20; may be repeated", metavar="NAME=CODE"),
     ] = None,
+    keys: Annotated[
+        str, typer.Option("--keys", help="of questions with two words: standard, swapped (they change sides) or counterbalanced (for every other participant)")
+    ] = "standard",
+    key: Annotated[
+        list[str] | None, typer.Option("--key", help="a key of one's own for an answer, such as same=s; may be repeated", metavar="ANSWER=KEY")
+    ] = None,
     simulate: Annotated[str | None, typer.Option("--simulate", help="a simulated participant takes it: ideal, capacity or chance")] = None,
     speed: Annotated[float, typer.Option("--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100)] = 1.0,
 ) -> None:
     """A session with a person at the screen."""
     from ..sessions import Request
+    from ..sessions.keys import key_request, key_setting
 
     window = {"fullscreen": not windowed, "width_cm": width_cm, "distance_cm": distance_cm, "triggers": triggers or ""}
     if not participant and simulate is None:
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
+    setting = key_setting(keys, key)
     loaded, plan = plan_trials(paradigm, seed, set_, trials, design)
     agent = person(simulate, seed, speed, window)
     request = Request(
@@ -54,6 +62,6 @@ def run(
         pilot=pilot,
         practice=practice,
         source=paradigm,
-        extra=trigger_codes(loaded, triggers, trigger_code),
+        extra={"keys": key_request(setting, participant), **trigger_codes(loaded, triggers, trigger_code)},
     )
     run_session(begin_session(data, loaded, agent, plan, request), agent)

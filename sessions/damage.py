@@ -17,6 +17,8 @@ _SESSION_KEYS: Keys = {
     **dict.fromkeys(("agent_settings", "paradigm_data"), (dict,)),
     "plan": (list,),
 }
+#: the keys of answers, where there are people
+_ANSWER_KEYS: Keys = {**dict.fromkeys(("sides", "why"), (str,)), "swapped": (bool,), "own": (dict,)}
 _PLAN_KEYS: Keys = {
     **dict.fromkeys(("block", "trial", "seed"), (int,)),
     "levels": (dict,),
@@ -25,6 +27,15 @@ _PLAN_KEYS: Keys = {
 }
 #: what only trials from elsewhere have
 OF_GIVEN_TRIALS: Keys = {"draws": (dict,), "name": (str,)}
+#: what only some planned trials have: those from elsewhere, and those of an adaptive session
+OF_SOME_TRIALS: Keys = {**OF_GIVEN_TRIALS, "varies": (str,)}
+_ADAPTIVE_KEYS: Keys = {
+    "factor": (str,),
+    "stairs": (list,),
+    **dict.fromkeys(("start", "share"), (int, float)),
+    **dict.fromkeys(("up_after", "down_after", "trials", "leave_out"), (int,)),
+    "reversals": (int, type(None)),
+}
 _OF_TRIAL: Keys = {"trial": (str,), "attempt": (int,)}
 _EVENT_KEYS: dict[str, Keys] = {
     "trial_start": {
@@ -78,8 +89,12 @@ def _misfit(value: Any, keys: Keys, optional: Keys | None = None) -> str | None:
 
 def session_damage(session: Mapping[str, Any]) -> str | None:
     """Why the content of ``session.json`` cannot be read, or None."""
-    misfit = _misfit(session, _SESSION_KEYS)
-    return misfit or next(filter(None, (_misfit(trial, _PLAN_KEYS, OF_GIVEN_TRIALS) for trial in session["plan"])), None)
+    misfit = _misfit(session, _SESSION_KEYS, {"keys": (dict,)})
+    if misfit is None and "keys" in session:
+        misfit = _misfit(session["keys"], _ANSWER_KEYS)
+    if misfit is None and "adaptive" in session:
+        misfit = _misfit(session["adaptive"], _ADAPTIVE_KEYS)
+    return misfit or next(filter(None, (_misfit(trial, _PLAN_KEYS, OF_SOME_TRIALS) for trial in session["plan"])), None)
 
 
 def event_damage(event: Any) -> str | None:

@@ -94,7 +94,7 @@ class Hospitality:
             for step in other.compile(self._session.paradigm, self._session.info["generator"]).steps
             if step.percept.ask is not None
         ]
-        return list(dict.fromkeys(ask.kind.legend("participant", self._language) for ask in asks))
+        return list(dict.fromkeys(self._session.answer_keys.kind_for(ask.kind).legend("participant", self._language) for ask in asks))
 
     async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
         """Rounds of practice until the criterion is reached, or there were enough.

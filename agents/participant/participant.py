@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
 from ...errors import SpanLabError
-from ...paradigms import Display, Percept, Verdict
+from ...paradigms import AnswerKeys, Display, Percept, Verdict
 from ...paradigms.triggers import Triggers
 from ..protocol import Briefing, Response, Shown
 from . import pages
@@ -127,13 +128,13 @@ class Participant:
     # -- trials ----------------------------------------------------------------------------------------------------------------------------------
 
     def start(self, briefing: Briefing) -> ParticipantMind:
-        return ParticipantMind(self._player(briefing), self._line)
+        return ParticipantMind(self._player(briefing), briefing.keys, self._line)
 
     def _player(self, briefing: Briefing) -> Player:
         """Everything that a trial needs is there."""
         self.ready()
         self._language = briefing.language
-        return Player(self.open(), briefing.language, briefing.asks, self._guard_ms)
+        return Player(self.open(), briefing.language, tuple(map(briefing.keys.kind_for, briefing.asks)), self._guard_ms)
 
     # -- what is recorded ------------------------------------------------------------------------------------------------------------------------
 
@@ -194,9 +195,9 @@ class Participant:
 
 
 class ParticipantMind:
-    """One trial of the person at the window."""
+    """One trial of the person at the window, who answers with ``keys``."""
 
-    def __init__(self, player: Player, line: Line | None = None) -> None:
+    def __init__(self, player: Player, keys: AnswerKeys | None = None, line: Line | None = None) -> None:
         self.player = player
         self._line = line
 
@@ -208,7 +209,13 @@ class ParticipantMind:
         Abandoned
             when the participant presses Escape and leaves.
         """
-        return self.player.play(percept)
+        return self.player.play(self.as_asked(percept))
+
+    def as_asked(self, percept: Percept) -> Percept:
+        """The percept with the keys of this participant, which only the window and its legend know of."""
+        ask = percept.ask
+        kind = self._keys.kind_for(ask.kind) if ask is not None else None
+        return percept if ask is None or kind is None or kind is ask.kind else replace(percept, ask=replace(ask, kind=kind))
 
     def prepare(self, displays: Sequence[Display]) -> None:
         """Upload every display that may come."""
@@ -216,7 +223,7 @@ class ParticipantMind:
 
     def coming(self, percept: Percept | None, last: bool = False) -> None:
         """Announce the step after the next one, where it does not depend on the answer, or that there is none (see :meth:`Player.coming`)."""
-        self.player.coming(percept, last)
+        self.player.coming(None if percept is None else self.as_asked(percept), last)
 
     def shown(self) -> list[Shown]:
         """How each display of the last step was shown; displays that an answer cut off are not in it. The end of the last display is the planned one until it
@@ -237,6 +244,7 @@ class ParticipantMind:
     def judged(self, verdict: Verdict) -> None:
         """The last answer was judged: for trigger codes alone."""
         self.player.judged(verdict)
+        self._keys = keys or AnswerKeys()
 
     def finish(self) -> None:
         """The trial is over: clears the screen."""

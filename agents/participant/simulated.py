@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import SpanLabError
-from ...paradigms import Ask, Percept, Surface, Truth
+from ...paradigms import AnswerKeys, Ask, Percept, Surface, Truth
 from ..observers import Observer, make_observer
 from ..protocol import Briefing, Response
 from .answering import CONFIRM_KEYS
@@ -105,7 +105,7 @@ class SimulatedParticipant(Participant):
 
     def start(self, briefing: Briefing) -> SimulatedMind:
         self._random = np.random.RandomState([briefing.seed % 2**32, self._seed % 2**32])
-        return SimulatedMind(self, self._player(briefing), briefing.seed, self._line)
+        return SimulatedMind(self, self._player(briefing), briefing.seed, briefing.keys, self._line)
 
     def close(self) -> None:
         if self._hands is not None:
@@ -191,8 +191,8 @@ class SimulatedParticipant(Participant):
 class SimulatedMind(ParticipantMind):
     """One trial of the simulated participant. Among its notes, ``injected_ms`` is when the hands acted, from the onset of the step."""
 
-    def __init__(self, agent: SimulatedParticipant, player: Player, seed: int, line: Line | None = None) -> None:
-        super().__init__(player, line)
+    def __init__(self, agent: SimulatedParticipant, player: Player, seed: int, keys: AnswerKeys | None = None, line: Line | None = None) -> None:
+        super().__init__(player, keys, line)
         self._agent = agent
         self._memory = agent.observer.fresh(seed)
         self._guess = np.random.RandomState([seed % 2**32, 1])
@@ -214,6 +214,8 @@ class SimulatedMind(ParticipantMind):
         response = self.player.play(percept)
         agent.hands.cancel()
         if response is not None and response.value != value:
+        percept = self.as_asked(percept)
+        ask = percept.ask
             self.player.notes["intended"] = value
         onset = self.player.onset
         injected = [round((when - onset) * 1000.0, 3) for _, when in agent.hands.done_since(before) if when >= onset]

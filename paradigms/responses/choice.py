@@ -146,10 +146,12 @@ class Choice(ResponseKind):
 
     def with_keys(self, keys: AnswerKeys) -> Choice:
         names = self.answer_names()
+        if not names:
+            return self
         present = self._main_keys()
         own = [keys.own.get(name, key) for name, key in zip(names, present or (None,) * len(names), strict=True)]
         given = tuple(key for key in own if key is not None)
-        if len(given) < len(names) or not names:
+        if len(given) < len(names):
             return self  # there are no keys, and not every answer is given one
         for key in given:
             if given.count(key) > 1:

@@ -1,0 +1,150 @@
+"""Which key means which answer: sides that are swapped or counterbalanced, keys of one's own. Without a screen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conditions import some_conditions
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanlab.agents.participant.answering import AnswerSheet, Press
+from spanlab.agents.simulated import IdealAgent
+from spanlab.errors import SpanLabError
+from spanlab.paradigms import AnswerKeys, Ask, ResponseKind, compile_trial, list_paradigms, load_paradigm, plan_session, session_design
+from spanlab.paradigms.responses import Cells, Choice
+from spanlab.paradigms.responses.keys import KEY_NAMES, is_key, key_label
+from spanlab.sessions import Request, begin
+from spanlab.sessions.keys import KeySetting, answer_keys, check_keys, key_request, key_setting
+from spanlab.sessions.record import read_responses, read_session
+
+SAME = Choice.model_validate({"options": ["same", "different"], "keys": ["f", "j"]})
+MATCH = Choice.model_validate({"options": ["m", "-"], "keys": ["m", "minus"]})
+SIDES = Choice.model_validate({"options": ["left", "right"], "keys": ["f", "j"], "swap": False})
+NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
+SEEN = Choice.model_validate({"options": ["red", "blue"], "layout": "2x1"})
+
+
+def means(kind: ResponseKind) -> dict[str, int | str]:
+    return dict(kind.surface().keys)
+
+
+def test_two_words_change_sides_and_the_legend_says_so() -> None:
+    swapped = AnswerKeys(swapped=True).kind_for(SAME)
+    assert means(SAME) == {"f": "same", "j": "different"}
+    assert means(swapped) == {"f": "different", "j": "same"}
+    assert "f = different, j = same" in swapped.legend("participant")
+    assert "f = different, j = same" in swapped.legend("participant", "de")
+    one = AnswerSheet(Ask(swapped), 10.0)
+    one.take(Press("key", 10.5, key="f"))
+    assert one.answer() == "different"
+    assert one.presses[0] | {"key": "f", "value": "different"} == one.presses[0]  # each press says which key meant what
+
+
+@pytest.mark.parametrize("kind", [MATCH, SIDES, NINE, SEEN, Cells(grid=4, take=2)])
+def test_letters_that_are_words_sides_and_places_are_never_swapped(kind: ResponseKind) -> None:
+    assert AnswerKeys(swapped=True).kind_for(kind) is kind
+
+
+def test_own_keys_take_the_place_of_others_and_are_swapped_too() -> None:
+    own = {"same": "s", "different": "button_2"}
+    assert means(AnswerKeys(False, own).kind_for(SAME)) == {"s": "same", "button_2": "different"}
+    swapped = AnswerKeys(True, own).kind_for(SAME)
+    assert means(swapped) == {"s": "different", "button_2": "same"}
+    assert "button 2 = same" in swapped.legend("participant")
+    assert "Knopf 2 = same" in swapped.legend("participant", "de")
+    letters = AnswerKeys(True, {"m": "j", "-": "f"}).kind_for(MATCH)
+    assert means(letters) == {"f": "m", "j": "-"}  # once they are mere keys, they change sides
+    pad = means(AnswerKeys(False, {str(n): f"button_{n}" for n in range(1, 10)}).kind_for(NINE))
+    assert pad == {f"button_{n}": n - 1 for n in range(1, 10)}
+
+
+def test_a_key_that_would_mean_two_things_is_refused() -> None:
+    with pytest.raises(ValueError, match="'j' would stand for 'same' and 'different'"):
+        AnswerKeys(False, {"same": "j"}).kind_for(SAME)
+
+
+def test_keys_are_told_as_they_are_labelled() -> None:
+    assert MATCH.legend("participant").endswith("m, -.")
+    assert (key_label("space", "de"), key_label("left"), key_label("k")) == ("Leertaste", "←", "k")
+    assert all(key_label(name) for name in KEY_NAMES)
+    assert is_key("button_12")
+    assert not any(map(is_key, ("escape", "button_0", "", "ß")))
+
+
+@given(st.booleans(), st.sampled_from(list_paradigms()))
+def test_whatever_the_keys_the_answers_stay_what_they_are(swapped: bool, name: str) -> None:
+    paradigm = load_paradigm(name)
+    keys = AnswerKeys(swapped)
+    for levels in some_conditions(paradigm, most=2):
+        for step in compile_trial(paradigm, levels, seed=5).steps:
+            if step.percept.ask is not None:
+                kind = step.percept.ask.kind
+                other = keys.kind_for(kind)
+                assert set(means(kind)) == set(means(other))
+                assert set(means(kind).values()) == set(means(other).values())
+                assert other.allows(step.truth.answer)
+                assert other.score(step.truth.answer, step.truth.answer) == kind.score(step.truth.answer, step.truth.answer)  # type: ignore[arg-type]
+
+
+def test_every_other_participant_has_the_sides_swapped() -> None:
+    setting = KeySetting(sides="counterbalanced")
+    assert [key_request(setting, "", number)["swapped"] for number in range(1, 7)] == [False, True] * 3
+    assert key_request(setting, "12")["swapped"]
+    assert "number 12" in key_request(setting, "12")["why"]
+    by_hash = [key_request(setting, f"vp-{number}")["swapped"] for number in range(200)]
+    assert 70 < sum(by_hash) < 130
+    assert by_hash == [key_request(setting, f"vp-{number}")["swapped"] for number in range(200)]
+
+
+@given(st.integers(1, 12), st.integers(0, 20))
+def test_every_order_of_paradigms_comes_with_both_sides_equally_often(orders: int, rounds: int) -> None:
+    setting = KeySetting(sides="counterbalanced")
+    met = [(number % orders, key_request(setting, "", number + 1, orders)["swapped"]) for number in range(rounds * orders * 2)]
+    assert {met.count(pair) for pair in met} <= {rounds}
+
+
+def test_the_setting_is_a_word_or_has_parts() -> None:
+    assert key_setting("swapped", ["same=s", "-=n", "1=button_1"]) == KeySetting(sides="swapped", own={"same": "s", "-": "n", "1": "button_1"})
+    for sides, pairs, told in (
+        ("sideways", (), "standard, swapped or counterbalanced"),
+        ("standard", ("same",), "ANSWER=KEY"),
+        ("standard", ("same=s", "same=d"), "each answer once"),
+        ("standard", ("same=escape",), "no key 'escape'"),
+        ("standard", ("same=spcae",), "did you mean 'space'"),
+    ):
+        with pytest.raises(SpanLabError, match=told):
+            key_setting(sides, pairs)
+
+
+def test_keys_for_answers_that_nobody_can_give_are_refused() -> None:
+    kinds = [SAME, NINE]
+    with pytest.raises(SpanLabError, match="did you mean 'same'"):
+        check_keys(AnswerKeys(False, {"sam": "s"}), kinds)
+    with pytest.raises(SpanLabError, match="would stand for"):
+        check_keys(AnswerKeys(False, {"same": "j"}), kinds)
+    check_keys(AnswerKeys(False, {"symmetric": "s"}), kinds, others=True)
+    check_keys(AnswerKeys(True, {"same": "s", "9": "z"}), kinds)
+
+
+def test_the_record_keeps_the_keys(tmp_path: Path) -> None:
+    paradigm = load_paradigm("cd")
+    plan = plan_session(paradigm, 1, session_design(paradigm, None), {}, 3)
+    noted = key_request(key_setting("swapped", ["same=s"]), "p1")
+    session = begin(tmp_path, paradigm, IdealAgent(), plan, Request(extra={"keys": noted}))
+    assert read_session(session.folder)["keys"] == noted
+    assert session.answer_keys == answer_keys(noted) == AnswerKeys(True, {"same": "s"})
+    with pytest.raises(SpanLabError, match="no answer to any question"):
+        begin(tmp_path, paradigm, IdealAgent(), plan, Request(extra={"keys": key_request(key_setting(pairs=["yes=s"]), "p1")}))
+    from spanlab.sessions import Runner
+
+    Runner(session, IdealAgent()).run()
+    table = read_responses(session.folder)
+    assert set(table["keys"]) == {"swapped"}
+    info = json.loads((session.folder / "session.json").read_text())
+    info["keys"] = {"swapped": 1}
+    (session.folder / "session.json").write_text(json.dumps(info))
+    with pytest.raises(SpanLabError, match="missing"):
+        read_session(session.folder)
