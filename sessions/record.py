@@ -13,7 +13,8 @@ A session is one folder:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +92,9 @@ COLUMNS: tuple[Column, ...] = (
 )
 """The declared columns; factors that are not among them follow as ``factor_<name>`` and further recorded values as ``record_<name>`` (type ``json``)."""
 
+#: how many folders deep sessions are looked for
+_DEEPEST = 5
+
 #: factors and recorded values that are columns by themselves
 OWN_COLUMNS = {"set_size", "list_length", "retention_steps", "serial_position", "output_position"}
 _SESSION_COLUMNS = (
@@ -138,7 +142,8 @@ def read_session(folder: str | Path) -> dict[str, Any]:
 
 
 def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
-    """Session folders among ``paths`` and, for data folders, directly or two levels below them; sorted, each once. Hidden folders are passed by.
+    """Session folders among ``paths`` and, for data folders, in them and up to five levels below (studies keep theirs deeper); sorted, each once. Hidden
+    folders are passed by.
 
     Raises
     ------
@@ -147,15 +152,20 @@ def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
     """
     found: list[Path] = []
     for path in map(Path, paths):
-        inside = (
-            [path]
-            if (path / "session.json").exists()
-            else sorted({file.parent for pattern in ("[!.]*/session.json", "[!.]*/[!.]*/session.json") for file in path.glob(pattern)})
-        )
+        inside = [path] if (path / "session.json").exists() else sorted(_sessions_below(path))
         if not inside:
             raise SpanLabError(f"{path}: there is no session here (a session is a folder with a session.json)")
         found += [folder for folder in inside if folder not in found]
     return found
+
+
+def _sessions_below(path: Path) -> Iterator[Path]:
+    for folder, inner, files in os.walk(path, followlinks=True):
+        depth = len(Path(folder).relative_to(path).parts)
+        if "session.json" in files:
+            yield Path(folder)
+            inner.clear()
+        inner[:] = [name for name in inner if not name.startswith(".")] if depth < _DEEPEST else []
 
 
 def read_events(folder: str | Path) -> list[dict[str, Any]]:
