@@ -59,6 +59,16 @@ class FieldPart(BaseModel):
             return {value: value for value in self.choices}
         return {value: called[language] for value, called in (self.choices or {}).items()}
 
+    @property
+    def expected(self) -> str:
+        """What an answer looks like."""
+        if self.choices is not None:
+            return f"one of {', '.join(self.choices)}"
+        if self.type in ("text", "yes_no"):
+            return "yes or no" if self.type == "yes_no" else f"one line of at most {_LONGEST} letters"
+        what = "a whole number" if self.type == "whole" else "a number"
+        return what if self.range is None else f"{what} from {self.range[0]:g} to {self.range[1]:g}"
+
     def read(self, typed: str) -> Any:
         """The value of what was typed.
 
@@ -68,28 +78,19 @@ class FieldPart(BaseModel):
             when it does not fit; says what was expected.
         """
         typed = typed.strip()
+        value: Any = typed
         if self.type == "choice":
-            if typed not in (self.choices or ()):
-                raise ValueError(f"expected one of {', '.join(self.choices or ())}; found '{typed[:60]}'")
-            return typed
-        if self.type == "yes_no":
-            if typed not in ("yes", "no"):
-                raise ValueError(f"expected yes or no; found '{typed[:60]}'")
-            return typed == "yes"
-        if self.type == "text":
-            if len(typed) > _LONGEST or not typed.isprintable():
-                raise ValueError(f"expected one line of at most {_LONGEST} letters")
-            return typed
-        return self._number(typed)
-
-    def _number(self, typed: str) -> int | float:
-        what = "a whole number" if self.type == "whole" else "a number"
-        if self.range is not None:
-            what += f" from {self.range[0]:g} to {self.range[1]:g}"
-        written = (_WHOLE if self.type == "whole" else _NUMBER).fullmatch(typed)
-        value = (int(typed) if self.type == "whole" else float(typed.replace(",", "."))) if written else None
-        if value is None or (self.range is not None and not self.range[0] <= value <= self.range[1]):
-            raise ValueError(f"expected {what}; found '{typed[:60]}'")
+            fits = typed in (self.choices or ())
+        elif self.type == "yes_no":
+            fits, value = typed in ("yes", "no"), typed == "yes"
+        elif self.type == "text":
+            fits = len(typed) <= _LONGEST and typed.isprintable()
+        else:
+            fits = bool((_WHOLE if self.type == "whole" else _NUMBER).fullmatch(typed))
+            value = (int(typed) if self.type == "whole" else float(typed.replace(",", "."))) if fits else 0
+            fits = fits and (self.range is None or self.range[0] <= value <= self.range[1])
+        if not fits:
+            raise ValueError(f"expected {self.expected}; found {typed[:60]!r}")
         return value
 
 
@@ -139,14 +140,13 @@ def missing_texts(field: FieldPart, languages: Sequence[str]) -> str | None:
     return next((language for language in languages for text in texts if language not in text), None)
 
 
-def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Mapping[str, Any], session: int) -> tuple[dict[str, Any], dict[str, str]]:
+def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Values of what was typed, and by field what is wrong with it.
 
     Parameters
     ----------
     typed : by field; empty text is no answer
     known : values from earlier sessions; a field that is asked once needs no answer when it is among them
-    session : number of the session
     """
     values: dict[str, Any] = {}
     wrong: dict[str, str] = {}
@@ -164,5 +164,5 @@ def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Map
         elif field.name in known and not field.each_session:
             values[field.name] = known[field.name]
         elif field.required:
-            wrong[field.name] = "this is needed"
+            wrong[field.name] = f"this is needed: {field.expected}"
     return values, wrong

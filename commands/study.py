@@ -1,0 +1,222 @@
+"""Studies at the command line: a session of a battery, who finished what, and people who withdraw. Part of the command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..arguments import DataOption, progress_bar
+from ..errors import SpanLabError
+from ..listing import print_table
+
+if TYPE_CHECKING:
+    from ..sessions.participants import Kind
+    from ..sessions.sitting import Sitting, Wanted
+    from ..sessions.study import Study, StudyParadigm
+
+DATA = Path("data")
+
+StudyArgument = Annotated[Path, typer.Argument(help="study file (YAML)", metavar="STUDY")]
+SessionOption = Annotated[str, typer.Option("--session", help="of a study: number of the session", metavar="N")]
+NumberOption = Annotated[str, typer.Option("--number", help="of a study: the participant's number; the next free one when not given", metavar="N")]
+FieldOption = Annotated[
+    list[str] | None, typer.Option("--field", help="of a study: what it asks about the participant, such as age=23; may be repeated", metavar="NAME=VALUE")
+]
+ExistingOption = Annotated[str, typer.Option("--existing", help="of a study, when the session has data already: resume, new or stop", metavar="WHAT")]
+DialogOption = Annotated[bool, typer.Option("--dialog/--no-dialog", help="of a study: ask in a window when no participant is given")]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyOptions:
+    """What was typed after ``spanlab run STUDY``."""
+
+    participant: str
+    session: str
+    number: str
+    fields: Mapping[str, str]
+    existing: str
+    dialog: bool
+    language: str
+    pilot: bool
+    simulate: str | None
+
+
+def parse_fields(pairs: list[str] | None) -> dict[str, str]:
+    """``["age=23"]`` to ``{"age": "23"}``."""
+    fields: dict[str, str] = {}
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
+        if not equals or not name or not value.strip() or name in fields:
+            raise SpanLabError(f"--field takes NAME=VALUE, each name once, such as age=23; found '{pair}'")
+        fields[name] = value
+    return fields
+
+
+def run_study(file: str, data: Path, options: StudyOptions, speed: float, window: dict[str, Any]) -> None:
+    """A session of a study, with whoever the options or the dialog name."""
+    from ..sessions.battery import Battery
+    from ..sessions.sitting import sit_down
+    from ..sessions.study import load_study
+    from .running import person
+
+    study = load_study(file)
+    kind: Kind = "simulated" if options.simulate is not None else "pilot" if options.pilot else "person"
+    wanted = _wanted(study, data, options, kind)
+    agent = person(options.simulate, 1, speed, window)
+    sitting, goes_on = sit_down(study, data, wanted)
+    who = f"{sitting.person.name} (number {sitting.person.number})"
+    order = " ".join(one.name for one in sitting.order)
+    print(f"spanlab: {who}, session {sitting.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
+    if sitting.study is not study:
+        print("spanlab: the study file has changed since this session began; it goes on as it was begun", file=sys.stderr)
+    port = str(window.get("triggers") or "")
+    with _telling(sitting) as progress:
+        battery = Battery(sitting, agent, options.pilot, lambda one: _triggers(one, port), progress)
+        try:
+            battery.run()
+        except (KeyboardInterrupt, SpanLabError) as error:
+            what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+            raise SpanLabError(f"{what}\nThe finished trials are safe. Go on with: {_again(file, data, sitting, options)}") from None
+    print(sitting.folder)
+
+
+def _wanted(study: Study, data: Path, options: StudyOptions, kind: Kind) -> Wanted:
+    from ..sessions.sitting import Wanted, check_wanted
+
+    several = len(study.sessions) > 1
+    wanted = Wanted(
+        participant=options.participant,
+        session=options.session or ("1" if not several or kind == "simulated" else ""),
+        number=options.number,
+        language=options.language,
+        fields=options.fields,
+        existing=options.existing,
+        kind=kind,
+    )
+    if not options.participant and kind != "simulated" and options.dialog and _display():
+        return _asked(study, data, wanted)
+    wrong = check_wanted(study, data, wanted)
+    if wrong:
+        fields = {field.name for field in study.fields}
+        lines = [f"  --field {name}=...: {why}" if name in fields or name not in _OPTIONS else f"  --{name}: {why}" for name, why in wrong.items()]
+        how = "" if options.participant or kind == "simulated" or _display() else " (there is no display for the dialog: DISPLAY is not set)"
+        raise SpanLabError("\n".join([f"{study.name} cannot begin{how}:", *lines]))
+    return wanted
+
+
+_OPTIONS = ("participant", "session", "number", "language", "existing")
+
+
+def _display() -> bool:
+    return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
+
+
+def _asked(study: Study, data: Path, wanted: Wanted) -> Wanted:
+    from ..agents.participant.dialog import ask
+    from ..sessions.asking import answered, questions
+    from ..sessions.sitting import check_wanted
+
+    def check(typed: Mapping[str, str]) -> Mapping[str, str]:
+        return check_wanted(study, data, answered(study, wanted.kind, typed, wanted.session))
+
+    typed = ask(study.title, questions(study, data, wanted.kind, wanted), check, study.languages[0])
+    if typed is None:
+        raise SpanLabError("stopped: nobody was entered, and nothing has begun")
+    return answered(study, wanted.kind, typed, wanted.session)
+
+
+def _triggers(one: StudyParadigm, port: str) -> dict[str, Any]:
+    from .running import trigger_codes
+
+    if port and one.paradigm.triggers is None:
+        raise SpanLabError(f"{one.name} declares no trigger codes, so --triggers has nothing to send there; add some to its file, or leave out --triggers")
+    return trigger_codes(one.paradigm, port, None)
+
+
+class _telling:  # noqa: N801 - a context manager, named as it reads
+    """A progress bar for each paradigm, one after the other."""
+
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
+        self._bar: Any = None
+
+    def __enter__(self) -> Any:
+        def begins(session: Any) -> Any:
+            self._end()
+            self._bar = progress_bar(f"{session.info['participant']} · {session.paradigm.name}")
+            return self._bar.__enter__()
+
+        return begins
+
+    def _end(self) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
+            self._bar = None
+
+    def __exit__(self, *error: object) -> None:
+        self._end()
+
+
+def _again(file: str, data: Path, sitting: Sitting, options: StudyOptions) -> str:
+    """The command that goes on."""
+    parts = ["spanlab run", file, f"--participant {sitting.person.name} --session {sitting.session} --existing resume"]
+    parts += [f"--data {data}"] * (data != DATA) + ["--pilot"] * options.pilot + [f"--simulate {options.simulate}"] * (options.simulate is not None)
+    return " ".join(parts)
+
+
+def status(study: StudyArgument, data: DataOption = DATA) -> None:
+    """Who has finished what in a study."""
+    from ..sessions.status import overview
+    from ..sessions.study import load_study
+
+    table = overview(load_study(study), data)
+    if not table.rows:
+        print(f"nobody has taken part in {table.study} yet (in {data / table.study})")
+        return
+    print_table(table.header, table.rows)
+    print(f"\n{table.summary}")
+
+
+def withdraw(
+    study: StudyArgument,
+    participant: Annotated[str, typer.Argument(help="identifier of the participant", metavar="PARTICIPANT")],
+    data: DataOption = DATA,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
+    forget: Annotated[bool, typer.Option("--forget-id", help="the note that stays names the number instead of the identifier")] = False,
+) -> None:
+    """Remove the data of a participant who withdraws, and leave a note that it was done."""
+    from ..sessions.participants import find
+    from ..sessions.participants import withdraw as remove
+    from ..sessions.status import belongings
+    from ..sessions.study import load_study
+
+    loaded = load_study(study)
+    folder = data / loaded.name
+    person = find(folder, participant)
+    if person is None:
+        raise SpanLabError(f"{loaded.name} has no participant '{participant}' in {folder}; see spanlab status {study}")
+    if person.name != participant:
+        raise SpanLabError(f"{loaded.name} has no participant '{participant}'; there is '{person.name}'")
+    owned = belongings(folder, person)
+    if person.withdrawn and not owned.files and not forget:
+        raise SpanLabError(f"{participant} withdrew on {person.withdrawn[:10]}; nothing is left")
+    print(f"To be removed, for good: {owned.files} files ({owned.size / 1e6:.1f} MB) in {folder / participant}")
+    _print_lines(owned.lines)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise SpanLabError("nothing was removed: say --yes, or answer at a terminal")
+        typer.confirm(f"Remove all that {participant} has left?", abort=True)
+    owned.remove(lambda: remove(folder, person, owned.sessions, forget))
+    called = f"number {person.number}" if forget else participant
+    print(f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}. Reports, exports and copies elsewhere are yours to remove.")
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(f"  {line}")

@@ -1,0 +1,169 @@
+"""A session of a study from its first page to its last: consent, one paradigm after the other with breaks between them, debriefing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..agents.protocol import Agent
+from .disk import append_line, only_writer, read_lines
+from .runner import Progress, Runner
+from .session import Request, Session, begin, complete, reopen, utc_now
+from .sitting import JOURNAL, Sitting, states
+from .study import StudyParadigm
+
+_WORDS: dict[str, dict[str, str]] = {
+    "en": {
+        "consent": "Consent",
+        "agree": "If you agree: space bar. If you do not: Escape, then L.",
+        "break": "Break",
+        "parts": "{done} of {all} parts are done.",
+        "go_on": "Press the space bar or click to go on.",
+        "debrief": "Thank you",
+        "end": "Press the space bar or click to end.",
+    },
+    "de": {
+        "consent": "Einwilligung",
+        "agree": "Wenn Sie einverstanden sind: Leertaste. Wenn nicht: Escape, dann L.",
+        "break": "Pause",
+        "parts": "{done} von {all} Teilen sind geschafft.",
+        "go_on": "Weiter mit der Leertaste oder einem Klick.",
+        "debrief": "Vielen Dank",
+        "end": "Ende mit der Leertaste oder einem Klick.",
+    },
+}
+
+
+class _Stays:
+    """The agent of a battery, who is not sent away between two paradigms: the window stays open."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._agent, name)
+
+    def close(self) -> None:
+        """Stay."""
+
+
+class Battery:
+    """Takes an agent through a session of a study; what is finished is not taken again.
+
+    Parameters
+    ----------
+    sitting : from :func:`.sitting.sit_down`
+    agent : somebody at a window
+    pilot : whether the data are marked as pilot data
+    extra : given a paradigm, what else its record is to say
+    progress : given a session, what is told after each of its trials
+    now : the wall clock
+    """
+
+    def __init__(
+        self,
+        sitting: Sitting,
+        agent: Agent,
+        pilot: bool = False,
+        extra: Callable[[StudyParadigm], Mapping[str, Any]] = lambda paradigm: {},
+        progress: Callable[[Session], Progress] | None = None,
+        now: Callable[[], str] = utc_now,
+    ) -> None:
+        self.sitting, self.agent, self.pilot, self.now = sitting, agent, pilot, now
+        self._extra, self._progress = extra, progress
+        self._words = _WORDS.get(sitting.language, _WORDS["en"])
+
+    def run(self) -> None:
+        """Run the session of the study (or what is left of it) to its end.
+
+        Raises
+        ------
+        SpanLabError
+            what the agent or the disk reports, and when another process is running the session; everything up to the last finished trial is safe then.
+        """
+        with only_writer(self.sitting.folder):
+            try:
+                self._try_out()
+                self._run()
+            finally:
+                close = getattr(self.agent, "close", None)
+                if close is not None:
+                    close()
+
+    def _try_out(self) -> None:
+        """Compile every trial that is left before anybody sits down: a fault in the last paradigm must not show when the others have been taken."""
+        begun = states(self.sitting.folder)
+        for one in self.sitting.order:
+            self._extra(one)
+            for planned in one.plan(self._seed(one)) if one.name not in begun else ():
+                planned.compile(one.paradigm, one.entry.generator)
+
+    def _run(self) -> None:
+        sitting = self.sitting
+        happened = [line["event"] for line in read_lines(sitting.folder / JOURNAL)]
+        self._note("resumed" if happened else "begun")
+        if sitting.study.consent is not None and "consent" not in happened:
+            self._page("consent", sitting.study.consent[sitting.language], "agree")
+            self._note("consent")
+        before = False
+        for position, one in enumerate(sitting.order, start=1):
+            state = states(sitting.folder).get(one.name)
+            if state is not None and complete(state.folder):
+                continue
+            if before:
+                self._break(position - 1)
+            session = self._begin(one, position) if state is None else reopen(state.folder)
+            staying: Any = _Stays(self.agent)
+            Runner(session, staying, self._progress(session) if self._progress else None, self.now).run()
+            before = True
+        if sitting.study.debrief is not None and sitting.session == len(sitting.study.sessions) and "debrief" not in happened:
+            self._page("debrief", sitting.study.debrief[sitting.language], "end")
+            self._note("debrief")
+        self._note("finished")
+
+    def _seed(self, one: StudyParadigm) -> int:
+        return self.sitting.study.seed_for(self.sitting.person.number, self.sitting.session, one.name, self.sitting.run)
+
+    def _begin(self, one: StudyParadigm, position: int) -> Session:
+        sitting, seed = self.sitting, self._seed(one)
+        study = {
+            "study": sitting.study.name,
+            "study_hash": sitting.study.hash,
+            "session": sitting.session,
+            "run": sitting.run,
+            "paradigm": one.name,
+            "order": [other.name for other in sitting.order],
+            "position": position,
+            "participant_number": sitting.person.number,
+            "fields": dict(sitting.fields),
+        }
+        request = Request(
+            seed=seed,
+            generator=one.entry.generator,
+            participant=sitting.person.name or "",
+            design=one.entry.design or "human",
+            language=sitting.language,
+            pilot=self.pilot,
+            practice=one.entry.practice,
+            source=one.source,
+            extra={"study": study, **self._extra(one)},
+        )
+        return begin(sitting.folder, one.paradigm, self.agent, one.plan(seed), request, self.now)
+
+    def _break(self, done: int) -> None:
+        breaks = self.sitting.study.breaks
+        if breaks is None:
+            return
+        text = f"{breaks.text[self.sitting.language]}\n\n{self._words['parts'].format(done=done, all=len(self.sitting.order))}"
+        rest = getattr(self.agent, "rest", None)
+        if rest is not None and breaks.seconds:
+            rest(1000 * breaks.seconds, self._words["break"], text)
+        self._page("break", text, "go_on")
+
+    def _page(self, title: str, text: str, footer: str) -> None:
+        page = getattr(self.agent, "page", None)
+        if page is not None:
+            page(self._words[title], text, self._words[footer])
+
+    def _note(self, event: str) -> None:
+        append_line(self.sitting.folder / JOURNAL, {"event": event, "at": self.now()})

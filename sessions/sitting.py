@@ -1,0 +1,272 @@
+"""One session of a study by one participant: checked before it begins, and put down in a folder that no other one overwrites."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from ..components import nearest
+from ..errors import SpanLabError
+from .disk import only_writer, sync_folder, write_json
+from .fields import read_typed
+from .participants import Kind, Person, find, misnamed, number_taken, people, register
+from .record import read_events, read_session, trials_left
+from .session import utc_now
+from .study import Study, StudyParadigm, study_from_data
+
+Existing = Literal["resume", "new", "stop"]
+EXISTING: tuple[Existing, ...] = get_args(Existing)
+
+#: in the folder of a session of a study: what it is, and what happened around its paradigms
+HEAD, JOURNAL = "battery.json", "battery.jsonl"
+_FOLDER = re.compile(r"session-([1-9][0-9]?)(?:-run-([1-9][0-9]{0,3}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Who wants to take which session of a study; all as it was typed.
+
+    Parameters
+    ----------
+    participant : identifier; may be empty for simulated participants
+    session : number of the session
+    number : of the participant; empty for the next free one
+    language : empty for the study's first one
+    fields : by name
+    existing : what to do when there are data of this session already; empty when nobody was asked yet
+    kind : a person, a pilot or simulated
+    """
+
+    participant: str = ""
+    session: str = "1"
+    number: str = ""
+    language: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    existing: str = ""
+    kind: Kind = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """A session of a study that is going to be taken, or to go on.
+
+    Parameters
+    ----------
+    folder : of this session of the study; the folders of its ordinary sessions are in it
+    study : as it was when the session began
+    run : from 1; more when it was begun anew
+    fields : what was asked about the participant
+    """
+
+    folder: Path
+    study: Study
+    person: Person
+    session: int
+    run: int
+    language: str
+    fields: Mapping[str, Any]
+
+    @property
+    def order(self) -> list[StudyParadigm]:
+        """The paradigms in the order of this participant."""
+        return self.study.order_for(self.person.number, self.session)
+
+
+def check_wanted(study: Study, data: Path, wanted: Wanted) -> dict[str, str]:
+    """What keeps a session from beginning, by what was typed: ``participant``, ``session``, ``number``, ``language``, ``existing``, and names of fields."""
+    folder, wrong = data / study.name, {}
+    name = wanted.participant.strip()
+    person: Person | None = None
+    if name or wanted.kind != "simulated":
+        trouble = misnamed(name)
+        person = find(folder, name) if trouble is None else None
+        trouble = trouble or (_stranger(person, name, wanted.kind) if person else None)
+        if trouble:
+            wrong["participant"] = trouble
+    session = int(wanted.session) if re.fullmatch(r"[0-9]{1,4}", wanted.session.strip()) else 0
+    if not 1 <= session <= len(study.sessions):
+        many = f"a number from 1 to {len(study.sessions)}" if len(study.sessions) > 1 else "1: the study has one session"
+        wrong["session"] = f"expected {many}" + (f"; found '{wanted.session[:60]}'" if wanted.session.strip() else "")
+    number = wanted.number.strip()
+    if number and (trouble := _misnumbered(folder, person, wanted.kind, number)):
+        wrong["number"] = trouble
+    language = wanted.language.strip() or study.languages[0]
+    if language not in study.languages:
+        wrong["language"] = f"the study has no '{language[:60]}'{nearest(language, study.languages) or '; its languages are ' + ', '.join(study.languages)}"
+    existing = wanted.existing.strip()
+    before = runs(folder, person.name, session) if person is not None and person.name and "session" not in wrong else []
+    if existing not in ("", *EXISTING):
+        wrong["existing"] = f"expected {', '.join(EXISTING[:-1])} or {EXISTING[-1]}; found '{existing[:60]}'"
+    elif before and existing in ("", "stop"):
+        wrong["existing"] = _told(before[-1])
+    known = known_fields(folder, person.name) if person is not None and person.name else {}
+    # Whoever goes on was asked already, and nobody asks simulated participants; but what is typed must fit.
+    asked = wanted.kind != "simulated" and not (before and existing == "resume")
+    for field_, why in read_typed(study.fields, wanted.fields, known)[1].items():
+        if asked or wanted.fields.get(field_, "").strip():
+            wrong[field_] = why
+    return wrong
+
+
+def _stranger(person: Person, name: str, kind: Kind) -> str | None:
+    if person.withdrawn:
+        return f"{person.name} withdrew from the study ({person.withdrawn[:10]}); another participant needs another identifier"
+    if person.name != name:
+        return f"there is a participant '{person.name}'; identifiers that differ in capitals only are too easily mixed up"
+    if person.kind != kind:
+        how = {"person": "leave out --pilot and --simulate", "pilot": "give --pilot", "simulated": "give --simulate"}[person.kind]
+        return f"{name} takes part as a {person.kind}: {how}, or take another identifier"
+    return None
+
+
+def _misnumbered(folder: Path, person: Person | None, kind: Kind, number: str) -> str | None:
+    if not re.fullmatch(r"[0-9]{1,9}", number):
+        return f"a participant's number is a whole number from 1; found '{number[:60]}'"
+    if person is not None:
+        return None if person.number == int(number) else f"{person.name} has the number {person.number}, for good"
+    return number_taken(people(folder), kind, int(number))
+
+
+def _told(before: Path) -> str:
+    """That there are data already, and what may be done."""
+    head = read_head(before)
+    parts = [f"{name} {state.done}/{state.planned}" for name, state in states(before).items()] or ["no trial yet"]
+    return (
+        f"{head['participant']} has data of session {head['session']} already (begun {head['created'][:10]}, {', '.join(parts)}), and data are never "
+        "overwritten: resume goes on with it, new begins it anew beside it, stop leaves it"
+    )
+
+
+# -- folders -------------------------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How far one paradigm of a session is."""
+
+    folder: Path
+    done: int
+    planned: int
+    finished: bool
+
+
+def runs(study_folder: Path, name: str, session: int | None = None) -> list[Path]:
+    """The folders of a participant's sessions (or of all runs of one), in order."""
+    found: list[tuple[int, int, Path]] = []
+    folder = study_folder / name
+    for path in folder.iterdir() if folder.is_dir() else ():
+        match = _FOLDER.fullmatch(path.name)
+        if match and (path / HEAD).exists() and session in (None, int(match[1])):
+            found.append((int(match[1]), int(match[2] or 1), path))
+    return [path for _, _, path in sorted(found)]
+
+
+def read_head(folder: Path) -> dict[str, Any]:
+    """What a session of a study is.
+
+    Raises
+    ------
+    SpanLabError
+        when its file is damaged.
+    """
+    path = folder / HEAD
+    try:
+        head = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(head, dict) or any(not isinstance(head.get(key), kind) for key, kind in _HEAD_KEYS.items()):
+            raise ValueError("a part of it is missing")
+    except (OSError, ValueError) as error:
+        raise SpanLabError(f"{path} cannot be read ({error}); restore it from a copy") from None
+    return head
+
+
+_HEAD_KEYS: dict[str, type] = {
+    **dict.fromkeys(("study", "study_hash", "participant", "language", "created", "kind"), str),
+    **dict.fromkeys(("session", "run", "participant_number"), int),
+    **dict.fromkeys(("fields", "study_data"), dict),
+}
+
+
+def states(folder: Path) -> dict[str, State]:
+    """How far each paradigm of a session is that was begun, by its name in the study."""
+    found: dict[str, State] = {}
+    for path in sorted(path.parent for path in folder.glob("[!.]*/session.json")):
+        info = read_session(path)
+        name = info["study"]["paradigm"]
+        left = trials_left(info, read_events(path))
+        found[name] = State(path, len(info["plan"]) - left, len(info["plan"]), not left)
+    return found
+
+
+def known_fields(study_folder: Path, name: str) -> dict[str, Any]:
+    """What is known of a participant from all sessions; what was said last counts."""
+    heads = sorted((read_head(folder) for folder in runs(study_folder, name)), key=lambda head: head["created"])
+    return {name: value for head in heads for name, value in head["fields"].items()}
+
+
+# -- beginning -----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = utc_now) -> tuple[Sitting, bool]:
+    """Begin a session of a study, or take one up again; whether it is one that goes on.
+
+    Raises
+    ------
+    SpanLabError
+        when something that was typed does not fit (all of it in one message), or the folder cannot be written.
+    """
+    wrong = check_wanted(study, data, wanted)
+    if wrong:
+        raise SpanLabError("\n".join(f"{name}: {why}" for name, why in wrong.items()))
+    folder = data / study.name
+    person = register(folder, wanted.participant.strip(), wanted.kind, int(wanted.number) if wanted.number.strip() else None, now)
+    assert person.name
+    session = int(wanted.session)
+    with only_writer(folder, patience_s=20):
+        before = runs(folder, person.name, session)
+        if before and wanted.existing == "resume":
+            return taken_up(study, person, before[-1]), True
+        if before and wanted.existing != "new":
+            raise SpanLabError(_told(before[-1]))  # begun by somebody else at this very moment
+        known = known_fields(folder, person.name)
+        fields = read_typed(study.fields, wanted.fields, known)[0]
+        run = 1 + max((read_head(path)["run"] for path in before), default=0)
+        language = wanted.language.strip() or study.languages[0]
+        own = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
+        sitting = Sitting(own, study, person, session, run, language, fields)
+        study.seed_for(person.number, session, study.paradigms[0].name, run)
+        try:
+            own.mkdir(parents=True, exist_ok=True)
+            sync_folder(own.parent)
+        except OSError as error:
+            raise SpanLabError(f"cannot write {own}: {error.strerror or error}") from None
+        write_json(own / HEAD, _head(sitting, now()))
+    return sitting, False
+
+
+def _head(sitting: Sitting, created: str) -> dict[str, Any]:
+    study, person = sitting.study, sitting.person
+    return {
+        "study": study.name,
+        "study_hash": study.hash,
+        "session": sitting.session,
+        "run": sitting.run,
+        "participant": person.name,
+        "participant_number": person.number,
+        "kind": person.kind,
+        "order": [one.name for one in sitting.order],
+        "language": sitting.language,
+        "fields": dict(sitting.fields),
+        "created": created,
+        "study_data": study.data,
+    }
+
+
+def taken_up(study: Study, person: Person, folder: Path) -> Sitting:
+    """A session that was begun, as it was begun, whatever has become of the study file since."""
+    head = read_head(folder)
+    as_begun = study if study.hash == head["study_hash"] else study_from_data(head["study_data"], study.file)
+    return Sitting(folder, as_begun, person, head["session"], head["run"], head["language"], head["fields"])

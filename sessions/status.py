@@ -1,0 +1,129 @@
+"""Who has finished what in a study, and what a participant has left there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from .disk import only_writer
+from .participants import KINDS, Person, people, size_of
+from .sitting import State, read_head, runs, states
+from .study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A table of participants by sessions by paradigms.
+
+    A cell holds trials done of trials planned; ``-`` where a paradigm of the session has not begun, nothing where the session has none such.
+    """
+
+    study: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    summary: str
+
+
+def overview(study: Study, data: Path) -> Overview:
+    """How far everybody is.
+
+    Raises
+    ------
+    SpanLabError
+        when a record is damaged.
+    """
+    folder = data / study.name
+    names = [one.name for one in study.paradigms]
+    rows: list[tuple[str, ...]] = []
+    everybody = sorted(people(folder), key=lambda person: (KINDS.index(person.kind), person.number))
+    through = 0
+    for person in everybody:
+        own = [] if person.withdrawn or person.name is None else runs(folder, person.name)
+        through += person.kind == "person" and _through(study, own)
+        rows += [_row(study, person, one, names) for one in own] or [_bare(person, len(names))]
+    counted = [person for person in everybody if person.kind == "person"]
+    withdrawn = sum(bool(person.withdrawn) for person in counted)
+    others = "".join(f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody)))
+    summary = f"{study.name}: {len(counted)} participants, {through} through with every session, {withdrawn} withdrawn{others}"
+    return Overview(study.name, ("no.", "participant", "session", "begun", *names, "finished", "note"), tuple(rows), summary)
+
+
+def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[str, ...]:
+    head, found = read_head(folder), states(folder)
+    order = head["order"]
+    cells = [_cell(found.get(name), name in order) for name in [*names]]
+    finished = all(name in found and found[name].finished for name in order)
+    run = f" (run {head['run']})" if head["run"] > 1 else ""
+    note = "" if head["study_hash"] == study.hash else "older study file"
+    notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note)))
+    return (str(person.number), str(person.name), f"{head['session']}{run}", head["created"][:10], *cells, "yes" if finished else "no", notes)
+
+
+def _cell(state: State | None, planned: bool) -> str:
+    return f"{state.done}/{state.planned}" if state else "-" if planned else ""
+
+
+def _bare(person: Person, cells: int) -> tuple[str, ...]:
+    notes = ["" if person.kind == "person" else person.kind]
+    if person.withdrawn:
+        notes.append(f"withdrew {person.withdrawn[:10]}, {person.sessions} session{'' if person.sessions == 1 else 's'} removed")
+    return (str(person.number), person.name or "", "", "", *[""] * cells, "", ", ".join(filter(None, notes)))
+
+
+def _through(study: Study, own: list[Path]) -> bool:
+    """Whether every session of the study was finished in one of its runs."""
+    finished: set[int] = set()
+    for folder in own:
+        head, found = read_head(folder), states(folder)
+        if all(name in found and found[name].finished for name in head["order"]):
+            finished.add(head["session"])
+    return finished >= set(range(1, len(study.sessions) + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """What a participant has left in a study.
+
+    Parameters
+    ----------
+    files, size : in all; size in bytes
+    sessions : ordinary sessions
+    lines : one for each session of the study
+    folders : of sessions of the study
+    """
+
+    files: int
+    size: int
+    sessions: int
+    lines: tuple[str, ...]
+    folders: tuple[Path, ...]
+
+    def remove(self, act: Callable[[], None]) -> None:
+        """Do it while nobody runs any of the sessions.
+
+        Raises
+        ------
+        SpanLabError
+            when one is running.
+        """
+        with ExitStack() as stack:
+            for folder in self.folders:
+                stack.enter_context(only_writer(folder))
+            act()
+
+
+def belongings(study_folder: Path, person: Person) -> Belongings:
+    """What there is of a participant."""
+    own = study_folder / (person.name or "")
+    if person.name is None or not own.exists():
+        return Belongings(0, 0, 0, (), ())
+    folders = runs(study_folder, person.name)
+    lines, sessions = [], 0
+    for folder in folders:
+        found = states(folder)
+        sessions += len(found)
+        parts = ", ".join(f"{name} {state.done}/{state.planned} trials" for name, state in found.items()) or "no trial"
+        lines.append(f"{folder.name}: {parts}")
+    return Belongings(*size_of(own), sessions, tuple(lines), tuple(folders))
