@@ -26,6 +26,7 @@ from .arguments import (
 )
 from .commands.run import DATA, run
 from .commands.running import begin_session, machine, person, plan_trials, run_session
+from .commands.study import status, withdraw
 from .errors import SpanLabError
 from .exchange_cli import export_app, import_app
 from .listing import list_, print_table
@@ -171,6 +172,8 @@ def parts(
 
 
 app.command()(run)
+app.command()(status)
+app.command()(withdraw)
 
 
 @app.command()
