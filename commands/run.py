@@ -7,15 +7,17 @@ from typing import Annotated
 
 import typer
 
-from ..arguments import DataOption, DesignOption, GeneratorOption, ParadigmArgument, SeedOption, SetOption, TrialsOption, TriggersOption, parse_generator
+from ..arguments import DataOption, DesignOption, GeneratorOption, SeedOption, SetOption, TrialsOption, TriggersOption, parse_generator
 from ..errors import SpanLabError
 from .running import begin_session, person, plan_trials, run_session, trigger_codes
+from .study import DialogOption, ExistingOption, FieldOption, NumberOption, SessionOption, StudyOptions, parse_fields, run_study
 
 DATA = Path("data")
 
 
 def run(
-    paradigm: ParadigmArgument,
+    context: typer.Context,
+    paradigm: Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file: a paradigm or a study", metavar="PARADIGM_OR_STUDY")],
     participant: Annotated[str, typer.Option("--participant", help="identifier of the person")] = "",
     set_: SetOption = None,
     seed: SeedOption = 1,
@@ -23,7 +25,7 @@ def run(
     design: DesignOption = None,
     data: DataOption = DATA,
     generator: GeneratorOption = "corrected",
-    language: Annotated[str, typer.Option("--language", help="of the instructions")] = "en",
+    language: Annotated[str, typer.Option("--language", help="of the instructions; en, or the study's first one, when not given")] = "",
     practice: Annotated[bool, typer.Option("--practice/--no-practice", help="begin with practice")] = True,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
     windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
@@ -42,12 +44,24 @@ def run(
     ] = None,
     simulate: Annotated[str | None, typer.Option("--simulate", help="a simulated participant takes it: ideal, capacity or chance")] = None,
     speed: Annotated[float, typer.Option("--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100)] = 1.0,
+    session: SessionOption = "",
+    number: NumberOption = "",
+    field: FieldOption = None,
+    existing: ExistingOption = "",
+    dialog: DialogOption = True,
 ) -> None:
-    """A session with a person at the screen."""
+    """A session with a person at the screen: one paradigm, or a session of a study."""
     from ..sessions import Request
     from ..sessions.keys import key_request, key_setting
+    from ..sessions.study import is_study
 
     window = {"fullscreen": not windowed, "width_cm": width_cm, "distance_cm": distance_cm, "triggers": triggers or ""}
+    if is_study(paradigm):
+        _refuse(context, _OF_PARADIGMS, "the study file says that")
+        options = StudyOptions(participant, session, number, parse_fields(field), existing, dialog, language, pilot, simulate)
+        run_study(paradigm, data, options, speed, window)
+        return
+    _refuse(context, _OF_STUDIES, f"{paradigm} is no study file")
     if not participant and simulate is None:
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
     setting = key_setting(keys, key)
@@ -58,10 +72,22 @@ def run(
         generator=parse_generator(generator),
         participant=participant,
         design=design or "human",
-        language=language,
+        language=language or "en",
         pilot=pilot,
         practice=practice,
         source=paradigm,
         extra={"keys": key_request(setting, participant), **trigger_codes(loaded, triggers, trigger_code)},
     )
     run_session(begin_session(data, loaded, agent, plan, request), agent)
+
+
+_OF_PARADIGMS = ("set_", "seed", "trials", "design", "generator", "practice", "trigger_code")
+_OF_STUDIES = ("session", "number", "field", "existing", "dialog")
+
+
+def _refuse(context: typer.Context, names: tuple[str, ...], why: str) -> None:
+    """Options that were given and mean nothing here."""
+    given = [name for name in names if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"]
+    spelt = ["--" + name.rstrip("_").replace("_", "-") for name in given]
+    if spelt:
+        raise SpanLabError(f"leave out {' and '.join(spelt)}: {why}")
