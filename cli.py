@@ -24,8 +24,10 @@ from .arguments import (
     parse_levels,
     parse_settings,
 )
+from .commands.display import display
 from .commands.run import DATA, run
-from .commands.running import begin_session, machine, person, plan_trials, run_session
+from .commands.running import begin_session, machine, person, plan_trials, run_session, window_again
+from .commands.timing import timing
 from .commands.study import status, withdraw
 from .errors import SpanLabError
 from .exchange_cli import export_app, import_app
@@ -172,6 +174,8 @@ def parts(
 
 
 app.command()(run)
+app.command()(display)
+app.command()(timing)
 app.command()(status)
 app.command()(withdraw)
 
@@ -274,7 +278,7 @@ def resume(
         raise SpanLabError(f"{session} began without trigger codes: leave out --triggers, or begin a new session")
     if kind in ("participant", "simulated"):
         port = triggers or opened.info.get("triggers", {}).get("port", "")
-        window = {"fullscreen": settings["fullscreen"], "width_cm": settings["screen_width_cm"], "distance_cm": settings["distance_cm"], "triggers": port}
+        window = {**window_again(settings), "triggers": port}
         observer = opened.info["agent"].partition(":")[2] if kind == "simulated" else None
         agent = person(observer, opened.seed, settings.get("speed", 1.0), window)
     else:

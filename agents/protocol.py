@@ -103,9 +103,10 @@ class Agent(Protocol):
     * ``agent.concurrency``: how many trials may be under way at once (minds then take turns in one event loop);
     * ``agent.settings()``: everything that shaped the answers, fit for JSON, without secrets;
     * ``agent.apparatus()``: what was measured or found (display, versions), fit for JSON; asked once the first trial is over;
+    * ``agent.speak(language)``: in which language a person is spoken to, before the first page;
     * ``agent.page(title, body)``: a page of text for a person, until they go on (instructions, practice feedback, breaks, thanks);
     * ``agent.rest(ms)``: an empty screen between trials;
-    * ``agent.speak(language)``: in which language a person is spoken to, before the first page;
+    * ``agent.concerns(percepts)``: before a session (or its continuation), what is going to be shown: tells the assistant what the apparatus cannot do well;
     * ``agent.aclose()``: awaited in the event loop of a session at its end (connections belong to it);
     * ``agent.close()``: afterwards.
     """

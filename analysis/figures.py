@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import SpanLabError
 from .look import Look
 
 if TYPE_CHECKING:
@@ -273,10 +274,39 @@ def save(spec: dict[str, Any], stem: Path, agents: Sequence[Look]) -> list[Path]
 
     stem.parent.mkdir(parents=True, exist_ok=True)
     svg, pdf = stem.with_suffix(".svg"), stem.with_suffix(".pdf")
-    drawn = vlc.vega_to_svg(_with_plain_legend(vlc.vegalite_to_vega(spec, vl_version=vegalite_version(), config=print_theme(agents)), agents))
+    drawn = draw(spec, agents)
     svg.write_text(drawn, encoding="utf-8")
     pdf.write_bytes(vlc.svg_to_pdf(drawn))
     return [svg, pdf]
+
+
+def draw(spec: dict[str, Any], agents: Sequence[Look]) -> str:
+    """A declared chart as SVG text, in the print theme."""
+    import vl_convert as vlc
+
+    return vlc.vega_to_svg(_with_plain_legend(vlc.vegalite_to_vega(spec, vl_version=vegalite_version(), config=print_theme(agents)), agents))
+
+
+def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = ()) -> Path:
+    """Write a declared chart to a file whose name ends in ``.svg``, ``.pdf`` or ``.png``.
+
+    Raises
+    ------
+    SpanLabError
+        when the name ends otherwise, or the file cannot be written.
+    """
+    import vl_convert as vlc
+
+    kinds = {".svg": lambda drawn: drawn.encode(), ".pdf": vlc.svg_to_pdf, ".png": lambda drawn: vlc.svg_to_png(drawn, scale=2)}
+    if file.suffix.lower() not in kinds:
+        raise SpanLabError(f"figures are written as {', '.join(kinds)}; found '{file.name}'")
+    drawn = kinds[file.suffix.lower()](draw(spec, agents))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(drawn)
+    except OSError as error:
+        raise SpanLabError(f"cannot write {file}: {error.strerror or error}") from None
+    return file
 
 
 def _with_plain_legend(drawing: dict[str, Any], agents: Sequence[Look]) -> dict[str, Any]:

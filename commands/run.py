@@ -9,7 +9,7 @@ import typer
 
 from ..arguments import DataOption, DesignOption, GeneratorOption, SeedOption, SetOption, TrialsOption, TriggersOption, parse_generator
 from ..errors import SpanLabError
-from .running import begin_session, person, plan_trials, run_session, trigger_codes
+from .running import begin_session, check_patch, person, plan_trials, run_session, trigger_codes, window_options
 from .study import DialogOption, ExistingOption, FieldOption, NumberOption, SessionOption, StudyOptions, parse_fields, run_study
 
 DATA = Path("data")
@@ -30,7 +30,14 @@ def run(
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
     windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
     width_cm: Annotated[float | None, typer.Option("--screen-width", help="visible width of the screen in cm, for sizes in degrees", min=1, max=1000)] = None,
-    distance_cm: Annotated[float, typer.Option("--distance", help="from the eyes to the screen in cm", min=1, max=1000)] = 57.0,
+    distance_cm: Annotated[float | None, typer.Option("--distance", help="from the eyes to the screen in cm; 57 when not given", min=1, max=1000)] = None,
+    display: Annotated[
+        Path | None, typer.Option("--display", help="the display as spanlab display measured it, instead of width and distance", metavar="FILE")
+    ] = None,
+    patch: Annotated[
+        str | None,
+        typer.Option("--patch", help="a square for a photodiode, white on the first frame of displays: upper-left:2 (cm), upper-left:2:probe", metavar="PATCH"),
+    ] = None,
     triggers: TriggersOption = None,
     trigger_code: Annotated[
         list[str] | None,
@@ -55,7 +62,7 @@ def run(
     from ..sessions.keys import key_request, key_setting
     from ..sessions.study import is_study
 
-    window = {"fullscreen": not windowed, "width_cm": width_cm, "distance_cm": distance_cm, "triggers": triggers or ""}
+    window = {**window_options(windowed, width_cm, distance_cm, display, patch), "triggers": triggers or ""}
     if is_study(paradigm):
         _refuse(context, _OF_PARADIGMS, "the study file says that")
         options = StudyOptions(participant, session, number, parse_fields(field), existing, dialog, language, pilot, simulate)
@@ -66,6 +73,7 @@ def run(
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
     setting = key_setting(keys, key)
     loaded, plan = plan_trials(paradigm, seed, set_, trials, design)
+    check_patch(patch, loaded, plan)
     agent = person(simulate, seed, speed, window)
     request = Request(
         seed=seed,

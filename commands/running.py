@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,49 @@ if TYPE_CHECKING:
     from ..agents.protocol import Agent
     from ..paradigms import Paradigm, PlannedTrial
     from ..sessions import Request, Session
+
+
+def window_options(windowed: bool, width_cm: float | None, distance_cm: float | None, display: Path | None, patch: str | None) -> dict[str, Any]:
+    """How somebody sits at the window, as options say it.
+
+    Raises
+    ------
+    SpanLabError
+        when the display file cannot be read, or the same is said twice.
+    """
+    from ..agents.participant.display_file import read_display
+
+    options: dict[str, Any] = {"fullscreen": not windowed, "patch": patch or ""}
+    if display is not None:
+        if width_cm is not None or distance_cm is not None:
+            raise SpanLabError(f"{display} says how wide and how far the screen is: leave out --screen-width and --distance, or measure again: spanlab display")
+        return {**options, "display": read_display(display)}
+    return {**options, "width_cm": width_cm, **({} if distance_cm is None else {"distance_cm": distance_cm})}
+
+
+def window_again(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How somebody sat at the window, from the settings in a session's record."""
+    from ..agents.participant.display_file import cited_display
+
+    options = {"fullscreen": settings["fullscreen"], "patch": settings.get("patch", {}).get("text", "")}
+    if "display" in settings:
+        return {**options, "display": cited_display(settings["display"])}
+    return {**options, "width_cm": settings["screen_width_cm"], "distance_cm": settings["distance_cm"]}
+
+
+def check_patch(patch: str | None, paradigm: Paradigm, planned: list[PlannedTrial]) -> None:
+    """Whether the phases that a corner patch is to mark come in this session.
+
+    Raises
+    ------
+    SpanLabError
+        with the one that does not come.
+    """
+    if patch:
+        from ..agents.participant.patch import read_patch
+
+        trials = [one.compile(paradigm, "corrected") for one in planned] if read_patch(patch).phases else []
+        read_patch(patch).check({step.percept.phase for trial in trials for step in trial.steps})
 
 
 def person(simulate: str | None, seed: int, speed: float, window: dict[str, Any]) -> Agent:

@@ -22,15 +22,29 @@ class TableRow:
 
 def timetable(paradigm: Paradigm) -> list[TableRow]:
     """The rows of one paradigm, phases in order of first occurrence over all factor combinations, those of random factors included."""
-    durations: dict[str, list[str]] = {}
+
+    def spelt(shown: tuple[float | None, ...]) -> str:
+        return "variable" if None in shown else " + ".join(f"{ms:g}" for ms in shown if ms is not None)
+
+    return [
+        TableRow(
+            paradigm.name,
+            phase,
+            " or ".join(dict.fromkeys(map(spelt, listed))),
+            f"ours: {paradigm.source.ours[phase]}" if phase in paradigm.source.ours else PUBLISHED,
+        )
+        for phase, listed in durations(paradigm).items()
+    ]
+
+
+def durations(paradigm: Paradigm) -> dict[str, list[tuple[float | None, ...]]]:
+    """Phase to the durations of its displays (ms, None for self-paced ones), in every form in which they occur over all factor combinations, those of random
+    factors included."""
+    found: dict[str, list[tuple[float | None, ...]]] = {}
     for levels in paradigm.combinations({name: factor.levels for name, factor in paradigm.factors.items()}):
         for step in compile_trial(paradigm, levels, seed=0).steps:
-            shown = [display.ms for display in step.percept.displays]
-            text = "variable" if None in shown else " + ".join(f"{ms:g}" for ms in shown if ms is not None)
-            known = durations.setdefault(step.percept.phase, [])
-            if text not in known:
-                known.append(text)
-    return [
-        TableRow(paradigm.name, phase, " or ".join(texts), f"ours: {paradigm.source.ours[phase]}" if phase in paradigm.source.ours else PUBLISHED)
-        for phase, texts in durations.items()
-    ]
+            shown = tuple(display.ms for display in step.percept.displays)
+            known = found.setdefault(step.percept.phase, [])
+            if shown not in known:
+                known.append(shown)
+    return found

@@ -13,10 +13,13 @@ from ...paradigms.triggers import Triggers
 from ..protocol import Briefing, Response, Shown
 from . import pages
 from .display import Screen
+from .display_file import DisplayFile
 from .keyboard import Backend
 from .pages import Page
-from .player import TOO_SOON, Player
+from .patch import read_patch
+from .player import TOO_SOON, Player, time_of
 from .room import Room
+from .rounding import complaints
 from .surface import ACKNOWLEDGE
 from .triggers.address import read_address
 from .triggers.line import Line
@@ -43,6 +46,8 @@ class Participant:
     paced_hz : rate at which flips are paced by the clock where they do not wait for the screen
     keyboard : ``ptb`` (Psychtoolbox, precise to about a millisecond) or ``event`` (PsychoPy's event module, precise to one frame)
     guard_ms : how long before a refresh the next frame is drawn
+    display : the display that was measured (:func:`.display_file.read_display`): its width, distance and screen hold, and it is told when another one is found
+    patch : a square for a photodiode, such as ``upper-left:2`` (:func:`.patch.read_patch`); none when empty
     triggers : port for trigger codes, such as ``serial:/dev/ttyUSB0@115200``; none when empty. Which codes are sent is a matter of the session
     name : how the agent is called in the record
     say : told, in a sentence, what is not as a lab would want it; printed to stderr when not given
@@ -63,6 +68,8 @@ class Participant:
         paced_hz: float = 60.0,
         keyboard: Backend = "ptb",
         guard_ms: float = 3.0,
+        display: DisplayFile | None = None,
+        patch: str = "",
         triggers: str = "",
         name: str = "participant",
         say: Callable[[str], None] | None = None,
@@ -72,7 +79,12 @@ class Participant:
         if keyboard not in get_args(Backend):
             raise SpanLabError(f"the keyboard is read by 'ptb' (precise) or 'event'; found '{keyboard}'")
         self.name = name
+        if display is not None:
+            screen, width_cm, distance_cm = display.screen.number, display.screen.width_cm, display.screen.distance_cm
         self._screen = Screen(fullscreen, screen, size_px, width_cm, distance_cm, paced_hz)
+        self._display = display
+        self._differences: list[str] = []
+        self._patch = read_patch(patch) if patch else None
         self._size_deg = size_deg
         self._keyboard: Backend = keyboard
         self._guard_ms = guard_ms
@@ -96,7 +108,9 @@ class Participant:
             when there is no display, PsychoPy is not installed, or the canvas does not fit.
         """
         if self._room is None:
-            self._room = Room(self._screen, self._size_deg, self._keyboard, self._tell)
+            self._room = Room(self._screen, self._size_deg, self._keyboard, self._tell, self._patch)
+            if self._display is not None:
+                self._differences = self._display.differences(self._room.apparatus())
         return self._room
 
     def ready(self) -> None:
@@ -110,6 +124,28 @@ class Participant:
         if self._port is not None:
             self._line = self._line or Line(self._port, self._tell)
             self._line.check()
+
+    def concerns(self, percepts: Sequence[Percept]) -> None:
+        """Before a session: tell the assistant, on a page, when the display is not the one that was measured, or cannot show a duration well.
+
+        Parameters
+        ----------
+        percepts : what is going to be shown
+
+        Raises
+        ------
+        SpanLabError
+            when a phase is to be marked by the corner patch and does not come; and as :meth:`open`.
+        """
+        if self._patch is not None:
+            self._patch.check({percept.phase for percept in percepts})
+        grid = self.open().window.grid
+        durations = [(percept.phase, ms) for percept in percepts for index in range(len(percept.displays)) if (ms := time_of(percept, index)) is not None]
+        found = [*self._differences, *complaints(durations, grid)]
+        for sentence in found:
+            self._tell(sentence)
+        if found:
+            self.page("For the assistant", "\n\n".join([*found, "Leave with Escape to mend this, or go on: the record of the session says it."]))
 
     def _tell(self, sentence: str) -> None:
         self.said.append(sentence)
@@ -152,6 +188,8 @@ class Participant:
             "guard_ms": self._guard_ms,
             "acknowledge_ms": ACKNOWLEDGE * 1000,
             "go_on_not_before_ms": TOO_SOON * 1000,
+            **({} if self._display is None else {"display": self._display.cited()}),
+            **({} if self._patch is None else {"patch": self._patch.settings()}),
         }
 
     def apparatus(self) -> dict[str, Any]:
@@ -160,7 +198,8 @@ class Participant:
         if self._room is None:
             return self._apparatus
         triggers = {} if self._line is None else {"triggers": self._line.facts()}
-        return {**self._room.apparatus(), "canvas_deg": self._size_deg, **triggers, "said": list(self.said)}
+        display = {} if self._display is None else {"display": {"hash": self._display.hash, "differences": self._differences}}
+        return {**self._room.apparatus(), "canvas_deg": self._size_deg, **display, **triggers, "said": list(self.said)}
 
     # -- pages -----------------------------------------------------------------------------------------------------------------------------------
 

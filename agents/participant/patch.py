@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from PIL import Image
 
+from ...components import nearest
 from ...errors import SpanLabError
 from .lettering import Pictures
 
@@ -37,9 +39,27 @@ class Patch:
         """Whether displays of a phase are marked."""
         return not self.phases or phase in self.phases
 
+    def check(self, phases: Collection[str]) -> None:
+        """Whether these phases, which are going to come, hold all that are to be marked.
+
+        Raises
+        ------
+        SpanLabError
+            with the one that does not come.
+        """
+        for phase in self.phases:
+            if phase not in phases:
+                hint = nearest(phase, phases) or f"; there are {', '.join(sorted(phases))}"
+                raise SpanLabError(f"the patch is to mark the phase '{phase}', which this session does not have{hint}")
+
+    @property
+    def text(self) -> str:
+        """As :func:`read_patch` reads it."""
+        return f"{self.corner}:{self.cm:g}" + (f":{','.join(self.phases)}" if self.phases else "")
+
     def settings(self) -> dict[str, Any]:
         """For the record."""
-        return {"corner": self.corner, "cm": self.cm, "phases": list(self.phases)}
+        return {"text": self.text, "corner": self.corner, "cm": self.cm, "phases": list(self.phases)}
 
 
 def read_patch(text: str) -> Patch:

@@ -12,6 +12,7 @@ from ...paradigms import AnswerKeys, Ask, Percept, Surface, Truth
 from ..observers import Observer, make_observer
 from ..protocol import Briefing, Response
 from .answering import CONFIRM_KEYS
+from .display_file import DisplayFile
 from .hands import Hands, Touch
 from .keyboard import Backend
 from .pages import LEAST
@@ -62,6 +63,8 @@ class SimulatedParticipant(Participant):
         paced_hz: float = 60.0,
         keyboard: Backend = "ptb",
         guard_ms: float = 3.0,
+        display: DisplayFile | None = None,
+        patch: str = "",
         triggers: str = "",
         name: str = "",
         say: Callable[[str], None] | None = None,
@@ -79,6 +82,8 @@ class SimulatedParticipant(Participant):
             paced_hz=paced_hz,
             keyboard=keyboard,
             guard_ms=guard_ms,
+            display=display,
+            patch=patch,
             triggers=triggers,
             name=name or f"simulated:{self.observer.name}",
             say=say,

@@ -1,0 +1,130 @@
+"""Which displays had a time to last, and how they were shown: read from the events of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+#: An answer is followed by the end of its display within so many refreshes, where it ends the display.
+_REFRESHES_AFTER_ANSWER = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TimedDisplay:
+    """One display that was to last for a given time, and did: not one that an answer or a pause cut off.
+
+    Parameters
+    ----------
+    trial : of the session, and which attempt at it
+    onset_ms : on the session's clock
+    planned_ms, planned_frames : how long it was to last
+    shown_ms, shown_frames : how long it lasted
+    dropped : refreshes at which a frame was missing
+    waited : refreshes that were added on purpose, because the answer decides what comes next and the window was still open
+    """
+
+    trial: tuple[str, int]
+    phase: str
+    onset_ms: float
+    planned_ms: float
+    planned_frames: int
+    shown_ms: float
+    shown_frames: int
+    dropped: int
+    waited: int = 0
+
+    @property
+    def off(self) -> int:
+        """Refreshes too many or too few."""
+        return self.shown_frames - self.planned_frames - self.waited
+
+    @property
+    def owned_up(self) -> bool:
+        """Whether what is off was recorded as frames that came late."""
+        return 0 <= self.off <= self.dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Displays:
+    """The displays of a session.
+
+    Parameters
+    ----------
+    runs : displays with a given time that followed one another without anything else between them, each run within one trial
+    cut : how many had a time to last and were ended by an answer
+    paused : how many had a time to last and were covered by a pause
+    frames, dropped : refreshes of all displays, self-paced ones among them, and those at which a frame was missing
+    drops : of each trial in order
+    """
+
+    runs: tuple[tuple[TimedDisplay, ...], ...]
+    cut: int
+    paused: int
+    frames: int
+    dropped: int
+    drops: Mapping[tuple[str, int], int]
+
+    @property
+    def timed(self) -> list[TimedDisplay]:
+        """All displays with a given time."""
+        return [display for run in self.runs for display in run]
+
+
+def read_displays(events: Iterable[Mapping[str, Any]]) -> Displays:
+    """What the events of a session tell of its displays."""
+    runs: list[list[TimedDisplay]] = [[]]
+    cut = paused = frames = dropped = 0
+    drops: dict[tuple[str, int], int] = {}
+    for event, shown, last in _shown(events):
+        trial = (str(event["trial"]), int(event.get("attempt", 1)))
+        late = int(shown.get("dropped_frames") or 0)
+        frames, dropped = frames + int(shown.get("shown_frames") or 0), dropped + late
+        drops[trial] = drops.get(trial, 0) + late
+        if runs[-1] and runs[-1][-1].trial != trial:
+            runs.append([])
+        if shown.get("planned_ms") is None or not shown.get("planned_frames") or not shown.get("shown_frames"):
+            runs.append([])
+        elif _noted(event).get("paused"):
+            paused += 1
+            runs.append([])
+        elif last and _ended_by_answer(event, shown):
+            cut += 1
+            runs.append([])
+        else:
+            waited = int(_noted(event).get("waited_frames", 0)) if last else 0
+            values = (float(shown["onset_ms"]), float(shown["planned_ms"]), int(shown["planned_frames"]), float(shown["shown_ms"]), int(shown["shown_frames"]))
+            runs[-1].append(TimedDisplay(trial, str(event.get("phase", "")), *values, late, waited))
+    return Displays(tuple(tuple(run) for run in runs if run), cut, paused, frames, dropped, drops)
+
+
+def _shown(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], bool]]:
+    """Every display with its step, and whether it is the step's last."""
+    for event in events:
+        if event.get("event") == "step":
+            listed = event.get("shown") or []
+            for number, one in enumerate(listed):
+                yield event, one, number == len(listed) - 1
+
+
+def _noted(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**(event.get("notes") or {}), **(event.get("happened") or {})}
+
+
+def _ended_by_answer(event: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
+    """Whether the answer ended this last display of its step before its time."""
+    answered = event.get("rt_ms")
+    if answered is None or shown["shown_frames"] >= shown["planned_frames"]:
+        return False
+    frame = shown["shown_ms"] / shown["shown_frames"]
+    end = shown["onset_ms"] + shown["shown_ms"] - event["shown"][0]["onset_ms"]
+    return 0 <= end - answered <= _REFRESHES_AFTER_ANSWER * frame
+
+
+def refresh_ms(displays: Displays) -> float | None:
+    """The time from one refresh to the next, as the onsets of displays tell it: the steadiest measure that a session holds. None for too few displays."""
+    gaps = [(later.onset_ms - earlier.onset_ms, earlier.shown_frames) for run in displays.runs for earlier, later in pairwise(run)]
+    if len(gaps) < 10:
+        return None
+    return sum(ms for ms, _ in gaps) / sum(frames for _, frames in gaps)

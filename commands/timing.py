@@ -1,0 +1,29 @@
+"""``spanlab timing``: does the timing of sessions hold? Part of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def timing(
+    sessions: Annotated[list[Path], typer.Argument(help="sessions, or folders full of them (a study)", metavar="SESSION...")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="draw it: a file ending in .png, .svg or .pdf", metavar="FILE")] = None,
+) -> None:
+    """Planned against shown: durations, onsets, the clock of reaction times, late frames; a verdict for each session."""
+    from ..analysis.figures import save_as
+    from ..analysis.timing import read_timings, verdict
+    from ..analysis.timing_chart import timing_chart
+
+    timings, others = read_timings(sessions)
+    verdicts = [verdict(one) for one in timings]
+    for one in verdicts:
+        print(one.line)
+    if len(verdicts) > 1:
+        print(f"{sum(one.holds for one in verdicts)} of {len(verdicts)} sessions pass")
+    if others:
+        print(f"without timed displays: {', '.join(others)}")
+    if output is not None:
+        print(save_as(timing_chart(timings, verdicts), output))
