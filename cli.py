@@ -27,8 +27,8 @@ from .arguments import (
 from .commands.display import display
 from .commands.run import DATA, run
 from .commands.running import begin_session, machine, person, plan_trials, run_session, window_again
-from .commands.timing import timing
 from .commands.study import status, withdraw
+from .commands.timing import timing
 from .errors import SpanLabError
 from .exchange_cli import export_app, import_app
 from .listing import list_, print_table

@@ -214,13 +214,13 @@ class SimulatedMind(ParticipantMind):
         agent, ask = self._agent, percept.ask
         if ask is not None and value is None and ask.window_ms is None:
             value = ask.kind.guess(self._guess)  # the window waits until there is an answer
+        percept = self.as_asked(percept)
+        ask = percept.ask
         agent.plan = agent.answer_plan(ask, value) if ask is not None and value is not None else None
         before = len(agent.hands.done)
         response = self.player.play(percept)
         agent.hands.cancel()
         if response is not None and response.value != value:
-        percept = self.as_asked(percept)
-        ask = percept.ask
             self.player.notes["intended"] = value
         onset = self.player.onset
         injected = [round((when - onset) * 1000.0, 3) for _, when in agent.hands.done_since(before) if when >= onset]
