@@ -85,6 +85,19 @@ def agents() -> str:
     return table(("agent", "who it is"), [(f"`{name}`", meaning) for name, meaning in KINDS.items()])
 
 
+def ours() -> str:
+    """Durations that the papers leave open; variants that share one share a row."""
+    from spanlab.paradigms import load_paradigm
+    from spanlab.paradigms.timetable import timetable
+
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name in gallery.in_order():
+        for row in timetable(load_paradigm(name)):
+            if row.source.startswith("ours: "):
+                names.setdefault((row.phase, row.ms, row.source.removeprefix("ours: ")), []).append(f"`{name}`")
+    return table(("paradigm", "phase", "ms", "where from"), [(", ".join(several), *cells) for cells, several in names.items()])
+
+
 def overview(number: int) -> str:
     """One of the two tables of all paradigms."""
     return table(*list(gallery.overview())[number])
@@ -94,6 +107,7 @@ def generators() -> dict[str, Callable[[], str]]:
     """Every generated part by its name."""
     from spanlab.paradigms import RESPONSES, SAMPLERS, schema, steps
     from spanlab.paradigms.network_view import NetworkView
+    from spanlab.paradigms.triggers import Triggers
     from spanlab.stimuli import STIMULI
 
     return {
@@ -106,6 +120,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "session design": lambda: fields(schema.SessionDesign),
         "dataset design": lambda: fields(schema.DatasetDesign),
         "network": lambda: fields(NetworkView),
+        "triggers": lambda: fields(Triggers),
         "step keys": lambda: keys(steps.STEP_KEYS),
         "display keys": lambda: keys(steps.DISPLAY_KEYS),
         "ask keys": lambda: keys(steps.ASK_KEYS),
@@ -115,6 +130,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "overview": lambda: overview(0),
         "functions by domains": lambda: overview(1),
         "gallery": gallery.page,
+        "ours": ours,
     }
 
 

@@ -197,6 +197,7 @@ class Wire:
 
     name = "wire"
     pulses = True
+    heard = True
 
     def __init__(self) -> None:
         self.written: list[tuple[float, int]] = []

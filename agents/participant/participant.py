@@ -279,6 +279,7 @@ class ParticipantMind:
         """Send these trigger codes in this trial, where there is a port for them; ``write`` takes the record of each."""
         if self._line is not None:
             room = self.player.room
+            self._line.listen()
             self.player.marker = Marker(self._line, codes, write, room.window.now, lambda: room.window.grid.due, room.ms)
 
     def judged(self, verdict: Verdict) -> None:

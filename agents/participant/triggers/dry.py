@@ -15,6 +15,7 @@ class DryPort:
     """Takes every code and sends none; with a file, every byte that would have gone out is a line of it, with its time."""
 
     pulses = True
+    heard = True
 
     def __init__(self, file: str = "") -> None:
         self.name = f"dry run{f' ({file})' if file else ''}"

@@ -70,7 +70,7 @@ class Line:
         self._open = True
         #: why the port takes no more codes; empty as long as it does
         self.lost = ""
-        self._told = False
+        self._told = self._listened = False
         self._sent = self._cut = 0
         self._longest = 0.0
         #: ms from flips to the codes that belong to them
@@ -184,6 +184,12 @@ class Line:
             self._told = True
             then = "The session stops when this trial is over." if self.address.lost == "stop" else "The session goes on without them."
             self._say(f"The {self.port.name} takes no more trigger codes ({self.lost}). {then}")
+
+    def listen(self) -> None:
+        """Say it, once, when nobody takes the codes of the trial that begins."""
+        if not self._listened and not self.port.heard:
+            self._say(f"Nobody records the {self.port.name}: the trial begins, and its trigger codes go nowhere.")
+        self._listened = True
 
     def check(self) -> None:
         """Whether the port is still there.

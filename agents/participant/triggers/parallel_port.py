@@ -24,6 +24,7 @@ class ParallelPort:
     """
 
     pulses = True
+    heard = True
 
     def __init__(self, where: str, readback: bool) -> None:
         self.name = f"parallel port {where}"

@@ -18,10 +18,14 @@ class Port(Protocol):
     ----------
     name : how messages call it
     pulses : whether a code stands until 0 is written
+    heard : whether somebody takes the codes, as far as the port can know
     """
 
     name: str
     pulses: bool
+
+    @property
+    def heard(self) -> bool: ...
 
     def write(self, code: int) -> float | None:
         """Send a code (0 puts the line back). Never waits. Gives the time that was sent along with it, where the port has such a time.

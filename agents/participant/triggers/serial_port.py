@@ -25,6 +25,7 @@ class SerialPort:
     """
 
     pulses = True
+    heard = True
 
     def __init__(self, device: str, baud: int) -> None:
         try:
