@@ -170,6 +170,17 @@ def _again(file: str, data: Path, sitting: Sitting, options: StudyOptions) -> st
     return " ".join(parts)
 
 
+def check_study(file: Path) -> str:
+    """Validate a study, and compile trials of its paradigms; one line that says what was checked."""
+    from ..paradigms.checking import check_paradigm
+    from ..sessions.study import load_study
+
+    study = load_study(file)
+    for source in dict.fromkeys(one.source for one in study.paradigms):
+        check_paradigm(source)
+    return f"{file.name}: {study.name} is fine ({len(study.paradigms)} paradigms, {len(study.sessions)} session{'s' * (len(study.sessions) > 1)})"
+
+
 def status(study: StudyArgument, data: DataOption = DATA) -> None:
     """Who has finished what in a study."""
     from ..sessions.status import overview

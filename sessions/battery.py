@@ -102,6 +102,9 @@ class Battery:
         sitting = self.sitting
         happened = [line["event"] for line in read_lines(sitting.folder / JOURNAL)]
         self._note("resumed" if happened else "begun")
+        speak = getattr(self.agent, "speak", None)
+        if speak is not None:
+            speak(sitting.language)
         if sitting.study.consent is not None and "consent" not in happened:
             self._page("consent", sitting.study.consent[sitting.language], "agree")
             self._note("consent")
@@ -154,16 +157,14 @@ class Battery:
         breaks = self.sitting.study.breaks
         if breaks is None:
             return
-        text = f"{breaks.text[self.sitting.language]}\n\n{self._words['parts'].format(done=done, all=len(self.sitting.order))}"
-        rest = getattr(self.agent, "rest", None)
-        if rest is not None and breaks.seconds:
-            rest(1000 * breaks.seconds, self._words["break"], text)
-        self._page("break", text, "go_on")
+        parts = self._words["parts"].format(done=done, all=len(self.sitting.order))
+        more = {"least": breaks.seconds} if breaks.seconds else {}
+        self._page("break", f"{breaks.text[self.sitting.language]}\n\n{parts}", "go_on", progress=done / len(self.sitting.order), **more)
 
-    def _page(self, title: str, text: str, footer: str) -> None:
+    def _page(self, title: str, text: str, footer: str, **more: float) -> None:
         page = getattr(self.agent, "page", None)
         if page is not None:
-            page(self._words[title], text, self._words[footer])
+            page(self._words[title], text, self._words[footer], **more)
 
     def _note(self, event: str) -> None:
         append_line(self.sitting.folder / JOURNAL, {"event": event, "at": self.now()})
