@@ -125,14 +125,16 @@ def show(
 
 
 @app.command()
-def check(files: Annotated[list[Path], typer.Argument(help="paradigm files", metavar="FILE...")]) -> None:
-    """Check paradigm files: every problem with its file, line and key."""
+def check(files: Annotated[list[Path], typer.Argument(help="files of paradigms and studies", metavar="FILE...")]) -> None:
+    """Check files of paradigms and studies: every problem with its file, line and key."""
+    from .commands.study import check_study
     from .paradigms.checking import check_paradigm
+    from .sessions.study import is_study
 
     problems: list[str] = []
     for file in files:
         try:
-            report = check_paradigm(file if os.path.exists(file) else str(file))
+            report = check_study(file) if is_study(file) else check_paradigm(file if os.path.exists(file) else str(file))
         except SpanLabError as error:
             problems.append(str(error))
         else:
