@@ -1,0 +1,101 @@
+"""The numbers in ``docs/fidelity.md`` are true: measured again, and compared with what is known of the original."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+#: standard errors by which a number may be off; there are about 80 of them
+APART = 4.5
+
+
+def _script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("fidelity", ROOT / "scripts" / "fidelity.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["fidelity"] = module  # dataclasses look for their module
+    spec.loader.exec_module(module)
+    return module
+
+
+fidelity = _script()
+MEASURES = fidelity.measures()
+
+
+def page() -> dict[str, list[str]]:
+    """The rows of the table in the page, by what they are about."""
+    text = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
+    part = text.partition("<!-- measured by scripts/fidelity.py -->")[2].partition("<!-- end of what was measured -->")[0]
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in part.strip().splitlines()[2:]]
+    return {row[0]: row[1:] for row in rows}
+
+
+def number(cell: str) -> float:
+    return float(cell.removesuffix(" %")) / 100
+
+
+def test_the_page_has_every_measure_once() -> None:
+    assert list(page()) == [measure.what for measure in MEASURES]
+    for measure in MEASURES:
+        original, _, _, trials = page()[measure.what]
+        assert trials == f"{measure.trials:,}"
+        assert original == ("" if measure.original is None else fidelity.percent(measure.original))
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.what)
+def test_the_numbers_are_those_of_other_trials(measure: Any) -> None:
+    """A share of all or nothing must be just that; others agree within the error of fewer trials that the page did not see."""
+    few = 20 if "12 bars" in measure.what else 150
+    for generator, cell in zip(fidelity.GENERATORS, page()[measure.what][1:3], strict=True):
+        told = number(cell)
+        seen = measure.looked_at(generator, few, first=measure.trials + 1)
+        share = fidelity.share_of(seen)
+        if told in (0, 1):
+            assert share == told
+            continue
+        error = max(fidelity.error_of(seen), math.sqrt(told * (1 - told) / sum(map(len, seen))))
+        assert abs(share - told) < APART * error * math.sqrt(1 + few / measure.trials) + 0.0005
+
+
+@pytest.mark.parametrize("measure", [measure for measure in MEASURES if measure.original is not None], ids=lambda measure: measure.what)
+def test_published_trials_are_like_the_original(measure: Any) -> None:
+    """Counts of 50 blocks are rough, and lures come in heaps; the others were told with two or three digits."""
+    told = number(page()[measure.what][1])
+    if "blocks with a match" in measure.what:
+        assert abs(measure.original - told) < APART * math.sqrt(max(told, 0.005) / 50)
+    elif "lures" in measure.what:
+        assert abs(measure.original - told) < 0.03
+    elif told in (0, 1):
+        assert measure.original == told
+    else:
+        assert abs(measure.original - told) < 0.015
+
+
+def test_faults_are_gone_as_corrected() -> None:
+    """Whatever no trial should have, no corrected trial has; the lures of free blocks are no fault in themselves."""
+    gone = ("no unchanged bar has", "comes twice", "directions are the same", "options are the same", "give away", "drawn twice", "no label")
+    rows = {what: cells for what, cells in page().items() if any(word in what for word in gone)}
+    assert len(rows) == 17
+    assert {cells[2] for cells in rows.values()} == {"0 %"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.what)
+def test_the_numbers_are_measured_again(measure: Any) -> None:
+    assert list(fidelity.row(measure))[1:] == page()[measure.what], "run: python scripts/fidelity.py"
+
+
+def test_files_that_the_page_names_exist() -> None:
+    text = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
+    for name in re.findall(r"\]\(([\w./]+)\)|`(scripts/\w+\.py)`", text):
+        path = "".join(name)
+        assert (ROOT / path).exists() or (ROOT / "docs" / path).exists()
