@@ -21,7 +21,7 @@ from .network_view import NetworkView
 from .parts import Part, Reader, read_part
 from .problems import in_order, listed, show, validated
 from .samplers import SAMPLERS, Sampler
-from .schema import DatasetDesign, Head, Practice, SessionDesign, Source
+from .schema import Adaptive, DatasetDesign, Example, Head, Practice, SessionDesign, Source
 from .texts import LevelText
 from .timeline import COUNTERS, Node, read_timeline
 from .triggers import Triggers, misplaced
@@ -76,6 +76,7 @@ class Paradigm:
     network: NetworkView | None
     task: LevelText | None
     practice: Practice | None
+    example: Example | None
     triggers: Triggers | None
     designs: Mapping[str, SessionDesign | DatasetDesign]
     set_size: Template | None
@@ -232,6 +233,7 @@ def build_paradigm(document: Document) -> Paradigm:
         network=head.network,
         task=task,
         practice=head.practice,
+        example=head.example,
         triggers=head.triggers,
         designs=head.designs,
         set_size=sizes["set_size"],
@@ -289,10 +291,17 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any]) -> Non
         reader.report(("instructions",), "instructions are missing: at least one language, such as en")
     if head.practice is not None:
         levels(("practice", "factors"), head.practice.factors)
+    if head.example is not None:
+        levels(("example", "factors"), head.example.factors)
     for name, design in head.designs.items():
         path: YamlPath = ("designs", name)
         levels((*path, "factors"), design.factors)
         levels((*path, "hold_out"), design.hold_out)
+        if isinstance(design, SessionDesign) and design.adaptive is not None:
+            stair: Adaptive = design.adaptive
+            ends = {key: value for key in ("start", "least", "most") if (value := getattr(stair, key)) is not None}
+            for key, level in ends.items() if stair.factor in factors else [("factor", None)]:
+                levels((*path, "adaptive", key), {stair.factor: level})
         for key in ("blocked_by", "per", "hold_out"):
             wanted = getattr(design, key, [])
             for factor in [wanted] if isinstance(wanted, str) else wanted:

@@ -57,6 +57,40 @@ class Practice(_Part):
     feedback: bool = Field(default=True, description="whether people learn after each trial how they did")
     pass_: Annotated[float, Field(ge=0, le=1)] | None = Field(default=None, alias="pass", description="share of correct answers that ends practice")
     at_most: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="rounds, when the criterion is not reached")
+    otherwise: Literal["go_on", "stop"] = Field(
+        default="go_on", description="what happens when the criterion is not reached in the last round: go_on to the trials, or stop the session"
+    )
+
+
+class Example(_Part):
+    """The pictured example on the first page of instructions."""
+
+    factors: dict[str, Scalar] = Field(default_factory=dict, description="factor levels of the example; others are those of practice, or the first ones")
+    each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="at most so many displays of a phase are pictured")
+
+
+class Breaks(_Part):
+    """Pauses within a session, besides those between blocks."""
+
+    trials: Annotated[int, Field(ge=1)] | None = Field(default=None, description="a pause after so many trials")
+    minutes: Annotated[float, Field(gt=0, le=1440)] | None = Field(default=None, description="a pause when so many minutes have passed since the last one")
+    seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="a pause takes at least so long")
+    accuracy: bool = Field(default=False, description="whether people are told how many answers were correct since the last pause")
+
+
+class Adaptive(_Part):
+    """A staircase over the levels of one factor: which level comes next follows from how the trials before went."""
+
+    factor: str = Field(description="the factor, such as list_length; its levels in use, in order, are the stairs")
+    start: StrictInt | StrictFloat = Field(description="level of the first trial")
+    up_after: Annotated[int, Field(ge=1, le=20)] = Field(default=2, description="so many correct trials in a row: the next level")
+    down_after: Annotated[int, Field(ge=1, le=20)] = Field(default=1, description="so many other trials in a row: the level before")
+    trials: Annotated[int, Field(ge=1, le=10_000)] = Field(default=40, description="at most so many trials")
+    reversals: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, description="over after so many changes of direction")
+    least: StrictInt | StrictFloat | None = Field(default=None, description="lowest level in use")
+    most: StrictInt | StrictFloat | None = Field(default=None, description="highest level in use")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(default=1, description="share of a trial's items that makes it a correct one")
+    leave_out: Annotated[int, Field(ge=0, le=100)] = Field(default=2, description="first reversals that are left out of the estimate")
 
 
 class SessionDesign(_Part):
@@ -70,6 +104,15 @@ class SessionDesign(_Part):
     interval: Milliseconds | Uniform | None = Field(default=None, description="ms between trials, for people; default 1000")
     factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, when not all")
     hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out")
+    breaks: Breaks | None = Field(default=None, description="pauses within the session, for people")
+    adaptive: Adaptive | None = Field(default=None, description="a staircase chooses the levels of one factor")
+
+    @model_validator(mode="after")
+    def _one_order(self) -> SessionDesign:
+        both = [name for name in ("repetitions", "blocks", "order", "blocked_by", "max_run") if name in self.model_fields_set]
+        if self.adaptive is not None and both:
+            raise ValueError(f"an adaptive design decides trial by trial: leave out {', '.join(both)}")
+        return self
 
 
 class DatasetDesign(_Part):
@@ -120,5 +163,6 @@ class Head(_Part):
     network: NetworkView | None = Field(default=None, description="what a network sees")
     instructions: dict[str, str] = Field(description="neutral instructions by language; how to answer is added for each kind of agent")
     practice: Practice | None = Field(default=None, description="practice trials")
+    example: Example | None = Field(default=None, description="the pictured example in the instructions, where it is not to be the usual one")
     triggers: Triggers | None = Field(default=None, description="codes for an EEG amplifier, an eye tracker or another recorder")
     designs: dict[str, Design] = Field(default_factory=dict, description="named designs; 'human' is the default")

@@ -2,67 +2,59 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..agents.protocol import Agent
+from ..errors import SpanLabError
 from ..paradigms import PlannedTrial, plan_practice
 from ..paradigms.compile import resolve_levels
 from ..paradigms.design import DEFAULT_INTERVAL_MS
+from ..paradigms.example import example_displays
+from ..paradigms.schema import SessionDesign
+from .people_texts import text
 from .record import trial_key
 from .session import Session
-
-_TEXTS: dict[str, dict[str, str]] = {
-    "en": {
-        "practice": "Practice",
-        "practice_body": "We begin with some practice. You will be told how you did.",
-        "main": "Ready",
-        "main_body": "Now the real trials begin.",
-        "right": "All correct.",
-        "some": "{right} of {all} correct.",
-        "again": "Once more",
-        "again_body": "Let us practise that again.",
-        "break": "Pause",
-        "break_body": "{done} of {all} trials are done. Take a rest, and go on when you like.",
-        "thanks": "Thank you",
-        "thanks_body": "That was the last trial.",
-    },
-    "de": {
-        "practice": "Übung",
-        "practice_body": "Wir beginnen mit etwas Übung. Danach erfahren Sie jeweils, wie gut es ging.",
-        "main": "Bereit",
-        "main_body": "Jetzt beginnen die eigentlichen Durchgänge.",
-        "right": "Alles richtig.",
-        "some": "{right} von {all} richtig.",
-        "again": "Noch einmal",
-        "again_body": "Wir üben das noch einmal.",
-        "break": "Pause",
-        "break_body": "{done} von {all} Durchgängen sind geschafft. Ruhen Sie sich aus und machen Sie weiter, wann Sie möchten.",
-        "thanks": "Vielen Dank",
-        "thanks_body": "Das war der letzte Durchgang.",
-    },
-}
 
 #: takes one trial and gives what was answered
 Take = Callable[[PlannedTrial], Awaitable[list[Any]]]
 
 
+#: writes an event to the record
+Note = Callable[[Mapping[str, Any]], None]
+
+
+class NotPassedError(SpanLabError):
+    """The criterion of practice was not reached, and the paradigm says that the session stops then."""
+
+
 class Hospitality:
-    """Pages of text and practice for somebody at a window."""
+    """Pages of text, practice and pauses for somebody at a window.
 
-    def __init__(self, session: Session, agent: Agent) -> None:
-        self._session, self._agent = session, agent
-        language = str(session.info["language"])
-        self._texts = _TEXTS.get(language, _TEXTS["en"])
-        self._language = language
+    Parameters
+    ----------
+    note : writes an event to the record of the session
+    """
+
+    def __init__(self, session: Session, agent: Agent, note: Note) -> None:
+        self._session, self._agent, self._note = session, agent, note
+        self._language = str(session.info["language"])
+        design = session.paradigm.designs.get(session.info["design"])
+        self._breaks = design.breaks if isinstance(design, SessionDesign) else None
         self._told = ""
+        self._begin_stretch()
         if hasattr(agent, "speak"):
-            agent.speak(language)  # type: ignore[attr-defined]
+            agent.speak(self._language)  # type: ignore[attr-defined]
 
-    def _page(self, title: str, body: str) -> None:
+    def _text(self, key: str, **values: object) -> str:
+        return text(key, self._language, **values)
+
+    def _page(self, title: str, body: str, **more: Any) -> None:
         page = getattr(self._agent, "page", None)
         if page is not None:
-            page(title, body)
+            page(title, body, **more)
 
     def _rest(self, ms: float) -> None:
         rest = getattr(self._agent, "rest", None)
@@ -70,10 +62,16 @@ class Hospitality:
             rest(ms)
 
     def welcome(self, planned: PlannedTrial) -> None:
-        """Instructions, and how to answer: before the first trial, and again before one whose level of a factor changes them."""
+        """Instructions with a pictured example, and how to answer: before the first trial, and again before one whose level of a factor changes them."""
         told = self._instructions(planned)
         if told != self._told:
-            self._page(self._session.paradigm.titled(self._language), "\n\n".join([told, *self._legends(told, planned)]))
+            paradigm = self._session.paradigm
+            levels = resolve_levels(paradigm, planned.levels, planned.seed)
+            pictured = [
+                replace(display, asks=None if display.asks is None else self._session.answer_keys.kind_for(display.asks))
+                for display in example_displays(paradigm, self._language, levels, self._session.info["generator"])
+            ]
+            self._page(paradigm.titled(self._language), told, example=pictured, after="\n\n".join(self._legends(told, planned)))
             self._told = told
 
     def first(self) -> PlannedTrial:
@@ -87,7 +85,7 @@ class Hospitality:
 
     def _legends(self, told: str, planned: PlannedTrial) -> list[str]:
         """How to answer, in all conditions with these instructions."""
-        alike = {repr(other.levels): other for other in (*self._session.plan, planned) if self._instructions(other) == told}
+        alike = {repr(other.levels): other for other in (*self._session.stairs, *self._session.plan, planned) if self._instructions(other) == told}
         asks = [
             step.percept.ask
             for other in alike.values()
@@ -104,45 +102,93 @@ class Hospitality:
         practice = self._session.paradigm.practice
         if practice is None:
             return
-        for round_ in range(1, practice.at_most + 1):
-            planned = plan_practice(self._session.paradigm, self._session.seed, round_)
+        right = asked = rounds = 0
+        passed, taken = practice.pass_ is None, False
+        while rounds < practice.at_most and not (passed and rounds):
+            rounds += 1
             right = asked = 0
             announced = False
-            for trial in planned:
+            for trial in plan_practice(self._session.paradigm, self._session.seed, rounds):
                 scored = earlier.get(trial_key(True, trial.trial))
                 if scored is None:
                     if not announced:
-                        self._page(self._texts["practice" if round_ == 1 else "again"], self._texts["practice_body" if round_ == 1 else "again_body"])
-                        announced = True
+                        self._announce(rounds, practice.feedback)
+                    announced = taken = True
                     self.welcome(trial)
                     self._rest(DEFAULT_INTERVAL_MS)
                     scored = [score for one in await take(trial) for score in one.scores]
                     if practice.feedback:
-                        self._page(self._texts["practice"], self._result(_items(scored)))
-                right, asked = right + sum(_items(scored)), asked + len(_items(scored))
-            if practice.pass_ is None or (asked and right / asked >= practice.pass_):
-                return
+                        self._page(self._text("practice"), self._result(items_of(scored)))
+                right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
+            passed = practice.pass_ is None or (asked > 0 and right / asked >= practice.pass_)
+        if taken:
+            self._note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
+        if not passed and practice.otherwise == "stop":
+            self._page(self._text("stopped"), self._text("stopped_body"))
+            raise NotPassedError(
+                f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one, and {practice.pass_:.0%} were asked for; "
+                "this paradigm stops the session then (practice: otherwise). To test this person all the same, begin a new session with --no-practice"
+            )
+
+    def _announce(self, round_: int, feedback: bool) -> None:
+        if round_ == 1:
+            self._page(self._text("practice"), self._text("practice_body" if feedback else "practice_silent"))
+        else:
+            self._page(self._text("again"), self._text("again_body"))
 
     def _result(self, items: Sequence[bool]) -> str:
-        return self._texts["right"] if all(items) else self._texts["some"].format(right=sum(items), all=len(items))
+        return self._text("right") if all(items) else self._text("some", right=sum(items), all=len(items))
 
     def begin_main(self) -> None:
         """A page before the first ordinary trial."""
         if self._session.info["practice"]:
-            self._page(self._texts["main"], self._texts["main_body"])
+            self._page(self._text("main"), self._text("main_body"))
+        self._begin_stretch()
+
+    # -- trials and pauses -----------------------------------------------------------------------------------------------------------------------
+
+    def _begin_stretch(self) -> None:
+        """From here on to the next pause."""
+        self._since, self._began = 0, time.monotonic()
+        self._right = self._items = 0
 
     def between(self, planned: PlannedTrial, before: PlannedTrial | None, done: int, total: int) -> None:
-        """The interval before a trial, and a pause where a new block begins."""
-        if before is not None and before.block != planned.block:
-            self._page(self._texts["break"], self._texts["break_body"].format(done=done, all=total))
+        """The interval before a trial, and a pause where a new block begins or the design has one."""
+        if before is not None and (before.block != planned.block or self._due()):
+            self._pause(done, total)
         self.welcome(planned)
         self._rest(planned.interval_ms)
 
+    def _due(self) -> bool:
+        breaks = self._breaks
+        if breaks is None:
+            return False
+        by_trials = breaks.trials is not None and self._since >= breaks.trials
+        return by_trials or (breaks.minutes is not None and time.monotonic() - self._began >= breaks.minutes * 60)
+
+    def _pause(self, done: int, total: int) -> None:
+        adaptive = "adaptive" in self._session.info  # nobody knows how many trials there will be
+        body = [self._text("break_open" if adaptive else "break_body", done=done, all=total)]
+        breaks = self._breaks
+        if breaks is not None and breaks.accuracy and self._items:
+            body.append(self._text("accuracy", percent=round(100 * self._right / self._items)))
+        began = time.monotonic()
+        more: dict[str, Any] = {} if adaptive else {"progress": done / total}
+        self._page(self._text("break"), "\n\n".join(body), least=0 if breaks is None else breaks.seconds, **more)
+        self._note({"event": "break", "trials_done": done, "for_ms": round((time.monotonic() - began) * 1000)})
+        self._begin_stretch()
+
+    def after(self, scores: Sequence[Mapping[str, Any]]) -> None:
+        """An ordinary trial was finished, with these scores."""
+        items = items_of(scores)
+        self._since += 1
+        self._right, self._items = self._right + sum(items), self._items + len(items)
+
     def thanks(self) -> None:
         """The last page."""
-        self._page(self._texts["thanks"], self._texts["thanks_body"])
+        self._page(self._text("thanks"), self._text("thanks_body"))
 
 
-def _items(scores: Sequence[Mapping[str, Any]]) -> list[bool]:
+def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:
     """Which of the presented items were right; intrusions are no items."""
     return [score["correct"] for score in scores if score["correct_answer"] is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..agents.protocol import PEOPLE, Agent, Briefing, Response
@@ -14,7 +14,7 @@ from ..paradigms.design import replacement
 from ..paradigms.identity import digest
 from .disk import only_writer
 from .people import Hospitality
-from .record import finished_trials, is_practice, read_events, trial_key, write_responses
+from .record import finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
 from .recorder import Recorder, TrialJournal
 from .session import Session, settings_of, utc_now, write_info
 
@@ -99,15 +99,14 @@ class Runner:
         self._done = finished_trials(events)
         self._attempts: dict[str, int] = {}
         self._replies: dict[str, list[Mapping[str, Any]]] = {}
-        self._practised: dict[str, list[Mapping[str, Any]]] = {key: [] for key in self._done if is_practice(key)}
         for event in events:
             key = event.get("trial", "")
             if "attempt" in event:
                 self._attempts[key] = max(event["attempt"], self._attempts.get(key, 0))
             if event["event"] == "reply":
                 self._replies.setdefault(key, []).append(event["reply"])
-            elif key in self._practised and event["attempt"] == self._done[key]:
-                self._practised[key] += event.get("scores", [])
+        self._scores = finished_scores(events)
+        self._staircase = staircase_of(self.session.info, events)
 
     def _record_all(self, resumed: bool) -> None:
         try:
@@ -117,8 +116,10 @@ class Runner:
             self.recorder.write({"event": "session_end", "at": self.now()})
             self.recorder.commit()
         except (Exception, KeyboardInterrupt) as error:
-            self._note_end(error)
-            raise
+            # Without a display or a keyboard all sorts of things fail; what has happened is what counts.
+            trouble = self.agent.trouble() if hasattr(self.agent, "trouble") else ""  # type: ignore[attr-defined]
+            self._note_end(fault := SpanLabError(trouble) if trouble else error)
+            raise fault from error.__cause__
         finally:
             self.recorder.close()
             close = getattr(self.agent, "close", None)
@@ -147,25 +148,22 @@ class Runner:
     async def _take_all(self) -> None:
         if hasattr(self.agent, "concerns"):
             self.agent.concerns(self._to_come())  # type: ignore[attr-defined]
-        hospitality = Hospitality(self.session, self.agent) if self._person else None
+        hospitality = Hospitality(self.session, self.agent, self.recorder.write) if self._person else None
         if hospitality is not None:
             hospitality.welcome(hospitality.first())
             if self.session.info["practice"]:
-                await hospitality.practise(lambda planned: self.take(self._unseen(planned)), self._practised)
+                await hospitality.practise(lambda planned: self.take(self._unseen(planned)), self._scores)
             hospitality.begin_main()
         pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in self._done]
         self._count = len(self.session.plan) - len(pending)
-        if hasattr(self.agent, "answer"):
+        if self._staircase is None and hasattr(self.agent, "answer"):
             await self._in_batches(pending)
-        elif getattr(self.agent, "concurrency", 1) > 1:
+        elif self._staircase is None and getattr(self.agent, "concurrency", 1) > 1:
             await self._concurrently(pending, self.agent.concurrency)  # type: ignore[attr-defined]
         else:
-            for n, planned in enumerate(pending):
-                self._ready()
-                if hospitality is not None:
-                    hospitality.between(planned, pending[n - 1] if n else None, self._count, len(self.session.plan))
-                await self.take(planned)
-                self._tell()
+            await self._one_by_one(pending, hospitality)
+        if self._staircase is not None:
+            self.recorder.write({"event": "span", **self._staircase.summary()})
         if hospitality is not None:
             hospitality.thanks()
 
@@ -176,6 +174,25 @@ class Runner:
             if planned.draws is not None or all(planned.levels != other.levels for other in kinds):
                 kinds.append(planned)
         return [percept for planned in kinds for step in self._steps(self.compile(planned)) for percept in _percepts(step)]
+
+    async def _one_by_one(self, pending: Sequence[PlannedTrial], hospitality: Hospitality | None) -> None:
+        before: PlannedTrial | None = None
+        for planned in pending:
+            staircase = self._staircase
+            if staircase is not None:
+                if staircase.over:
+                    break
+                planned = replace(planned, levels={**planned.levels, planned.varies: staircase.level})
+            self._ready()
+            if hospitality is not None:
+                hospitality.between(planned, before, self._count, len(self.session.plan))
+            scores = [score for one in await self.take(planned) for score in one.scores]
+            if staircase is not None:
+                staircase.take(staircase.rule.correct(scores))
+            if hospitality is not None:
+                hospitality.after(scores)
+            before = planned
+            self._tell()
 
     def _tell(self) -> None:
         self._count += 1

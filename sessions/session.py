@@ -14,6 +14,7 @@ from typing import Any
 from ..agents.protocol import PEOPLE, Agent
 from ..errors import SpanLabError
 from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_paradigm, paradigm_from_data, resolve_levels
+from ..paradigms.design import staircase_rule
 from ..paradigms.identity import digest
 from ..paradigms.responses import ResponseKind
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
@@ -49,6 +50,11 @@ class Session:
     @property
     def seed(self) -> int:
         return int(self.info["seed"])
+
+    @property
+    def stairs(self) -> list[PlannedTrial]:
+        """In an adaptive session, a trial at each level that may come."""
+        return _stairs(self.plan[0], self.info.get("adaptive"))
 
     @property
     def trigger_codes(self) -> Triggers | None:
@@ -167,12 +173,16 @@ def session_stem(paradigm: str, who: str, seed: int) -> str:
     return f"{paradigm}-{_slug(who)}-s{seed}"
 
 
+def _stairs(first: PlannedTrial, rule: Mapping[str, Any] | None) -> list[PlannedTrial]:
+    return [] if rule is None else [replace(first, levels={**first.levels, rule["factor"]: level}) for level in rule["stairs"]]
+
+
 def _try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> None:
     """Compile before anybody sits down, so that a fault in the file does not show up in the session: every trial for people and every trial whose draws are
     given, one of each kind for machines."""
     seen: list[Mapping[str, Any]] = []
     kinds: dict[ResponseKind, None] = {}
-    for planned in plan:
+    for planned in (*_stairs(plan[0], staircase_rule(paradigm, request.design, plan)), *plan):
         if agent.kind in PEOPLE or planned.draws is not None or planned.levels not in seen:
             seen.append(planned.levels)
             trial = planned.compile(paradigm, request.generator)
@@ -231,16 +241,18 @@ def same_trials(folder: str | Path) -> Session:
     """A session whose trials another agent is going to take: those that were taken, where interrupted ones were replaced."""
     info = read_session(folder)
     plan = _plan_of(info)
-    if info["agent_kind"] in PEOPLE:
+    if info["agent_kind"] in PEOPLE or "adaptive" in info:
         taken = trials_taken(read_events(folder))
+        if "adaptive" in info:
+            plan = tuple(planned for planned in plan if trial_key(False, planned.trial) in taken)
         plan = tuple(_as_taken(planned, taken.get(trial_key(planned.practice, planned.trial))) for planned in plan)
     return Session(Path(folder), paradigm_from_data(info["paradigm_data"], info["paradigm"]), plan, info)
 
 
 def _as_taken(planned: PlannedTrial, start: Mapping[str, Any] | None) -> PlannedTrial:
-    if start is None or start["seed"] == planned.seed:
+    if start is None or (start["seed"] == planned.seed and not planned.varies):
         return planned
-    return replace(planned, levels=start["levels"], seed=start["seed"])
+    return replace(planned, levels=start["levels"], seed=start["seed"], varies="")
 
 
 def _planned(trial: PlannedTrial) -> dict[str, Any]:

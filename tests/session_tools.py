@@ -101,8 +101,8 @@ class AtTheWindow(Saying):
         self.seen.append((briefing, []))
         return WindowMind(self, self.seen[-1][1])
 
-    def page(self, title: str, body: str) -> None:
-        self.pages.append(f"{title}: {body}")
+    def page(self, title: str, body: str, *, after: str = "", **more: Any) -> None:
+        self.pages.append(f"{title}: " + "\n\n".join(filter(None, (body, after))))
 
     def apparatus(self) -> dict[str, Any]:
         return {"refresh_hz": 60.0, "trials_so_far": len(self.seen)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from PIL import Image
 
+from ...paradigms.example import ExampleDisplay
 from ...stimuli.fonts import wrap
 from .answering import Press
 from .errors import Abandoned
@@ -29,17 +30,25 @@ class Page:
     text : paragraphs, separated by empty lines; a line that begins with ``# `` is a heading
     title : above the text
     footer : how to go on
+    example : displays of a trial, pictured below the text
+    after : paragraphs below the example
+    progress : how much of the session is done (0 to 1), as a bar below the text
+    least : seconds for which the last page stays at least
     """
 
     text: str
     title: str = ""
     footer: str = ""
+    example: tuple[ExampleDisplay, ...] = ()
+    after: str = ""
+    progress: float | None = None
+    least: float = 0.0
 
 
 def blocks(page: Page, letter: int) -> list[Block]:
     """A page as blocks of text."""
     found = [Block(page.title, round(letter * 1.7), weight="semibold", after=letter)] if page.title else []
-    for paragraph in page.text.split("\n\n"):
+    for paragraph in [*page.text.split("\n\n"), *page.after.split("\n\n")]:
         for line in paragraph.strip().split("\n"):
             if line.startswith("# "):
                 found.append(Block(line[2:].strip(), round(letter * 1.15), weight="semibold", after=round(letter * 0.2)))
@@ -96,7 +105,7 @@ def show(room: Room, page: Page, language: str, seconds: float | None = None) ->
         picture = set_text(tuple(sheets[number]), column, align="left" if sum(len(block.text) for block in sheets[number]) > 120 else "centre")
         end = _wait(room, language, picture, footer, back=number > 0, seconds=seconds)
         number += -1 if end == "back" else 1
-    room.forget()
+    (room.forget if seconds is None else room.set_aside)()
 
 
 def _wait(room: Room, language: str, text: Image.Image, footer: str, back: bool, seconds: float | None) -> str:
@@ -122,7 +131,7 @@ def _wait(room: Room, language: str, text: Image.Image, footer: str, back: bool,
 
 def _until(room: Room, language: str, draw: Callable[[], None], decide: Callable[[Press], str], seconds: float | None = None, may_pause: bool = True) -> str:
     """Keep something on the screen until a press decides, or for some time."""
-    room.forget()
+    (room.forget if seconds is None else room.set_aside)()
     room.pointer(False)
     onset = room.replace(None, draw)
     if seconds is None:
@@ -130,6 +139,8 @@ def _until(room: Room, language: str, draw: Callable[[], None], decide: Callable
     while seconds is None or room.window.grid.due - onset < seconds - room.window.grid.period / 2:
         room.guard(0.003)
         for press in room.take():
+            if seconds is not None:
+                room.aside.append(press)
             if press.time - onset < LEAST:
                 continue
             if may_pause and press.device == "key" and press.key == "escape":

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, get_args
 
 from ...errors import SpanLabError
 from ...paradigms import AnswerKeys, Display, Percept, Verdict
+from ...paradigms.example import ExampleDisplay
 from ...paradigms.triggers import Triggers
 from ..protocol import Briefing, Response, Shown
 from . import pages
@@ -207,7 +208,17 @@ class Participant:
         """The language of the window's own words, from the first page on."""
         self._language = language
 
-    def page(self, title: str, text: str, footer: str = "") -> None:
+    def page(
+        self,
+        title: str,
+        text: str,
+        footer: str = "",
+        *,
+        example: Sequence[ExampleDisplay] = (),
+        after: str = "",
+        progress: float | None = None,
+        least: float = 0.0,
+    ) -> None:
         """Show a text until the participant goes on (space bar or click); it is spread over several pages when it is long.
 
         Parameters
@@ -218,9 +229,13 @@ class Participant:
         Raises
         ------
         Abandoned
+        example : displays of a trial, pictured below the text
+        after : further paragraphs, below the example
+        progress : how much of the session is done (0 to 1), as a bar
+        least : seconds for which the page stays at least
             when the participant presses Escape and leaves.
         """
-        pages.show(self.open(), Page(text, title, footer), self._language)
+        pages.show(self.open(), Page(text, title, footer, tuple(example), after, progress, least), self._language)
 
     def rest(self, ms: float, title: str = "", text: str = "") -> None:
         """An empty screen for some time, such as between two trials; or a page that stays for so long, whatever is pressed.

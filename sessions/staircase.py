@@ -1,0 +1,126 @@
+"""The staircase of an adaptive session: which level comes next, when it is over, and the span that follows from it. Decided from finished trials alone, so that
+a session that goes on after an interruption climbs the very same stairs. Imports nothing of ours, so that records can be read with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Level = int | float
+
+#: How the span follows, in words; it stands in every record.
+FORMULA = (
+    "mean level of the trials at which the staircase changed its direction, without the first {leave_out}, "
+    "and without one more where an odd number is left (as many upper as lower ones count)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When a staircase goes up or down, and when it is over.
+
+    Parameters
+    ----------
+    factor : whose levels are the stairs
+    stairs : the levels, the lowest first
+    start : the first trial's
+    up_after, down_after : so many correct, or other, trials in a row lead to the next level, or the one before
+    trials : at most so many
+    reversals : over after so many changes of direction, unless None
+    share : of a trial's items that makes it a correct one
+    leave_out : first reversals that are left out of the estimate
+    """
+
+    factor: str
+    stairs: tuple[Level, ...]
+    start: Level
+    up_after: int
+    down_after: int
+    trials: int
+    reversals: int | None
+    share: float
+    leave_out: int
+
+    @classmethod
+    def read(cls, noted: Mapping[str, Any]) -> Rule:
+        """The rule as the record of a session has it."""
+        return cls(**{**{name: noted[name] for name in cls.__slots__}, "stairs": tuple(noted["stairs"])})
+
+    def correct(self, scores: Iterable[Mapping[str, Any]]) -> bool:
+        """Whether a trial with these scores was a correct one; what was answered beyond the presented items does not count."""
+        items = [bool(score["correct"]) for score in scores if score["correct_answer"] is not None]
+        return bool(items) and sum(items) >= self.share * len(items) - 1e-9
+
+
+@dataclass(slots=True)
+class Staircase:
+    """A staircase under way."""
+
+    rule: Rule
+    #: the level of every trial that was taken, and whether it was correct
+    levels: list[Level] = field(default_factory=list)
+    correct: list[bool] = field(default_factory=list)
+    #: the levels of the trials at which the direction changed
+    turned_at: list[Level] = field(default_factory=list)
+    _step: int = -1
+    _run: int = 0
+    _direction: int = 0
+
+    def __post_init__(self) -> None:
+        self._step = self.rule.stairs.index(self.rule.start)
+
+    @property
+    def level(self) -> Level:
+        """Of the next trial."""
+        return self.rule.stairs[self._step]
+
+    @property
+    def over(self) -> bool:
+        """Whether no further trial comes."""
+        return len(self.levels) >= self.rule.trials or (self.rule.reversals is not None and len(self.turned_at) >= self.rule.reversals)
+
+    def take(self, correct: bool) -> None:
+        """A trial at :attr:`level` was finished."""
+        same = bool(self.correct) and self.correct[-1] == correct and self._run > 0
+        self._run = self._run + 1 if same else 1
+        self.levels.append(self.level)
+        self.correct.append(correct)
+        if self._run < (self.rule.up_after if correct else self.rule.down_after):
+            return
+        self._run = 0
+        direction = 1 if correct else -1
+        if 0 <= self._step + direction < len(self.rule.stairs):
+            # At the highest or lowest level there is no way on, and so no change of direction either.
+            if self._direction == -direction:
+                self.turned_at.append(self.level)
+            self._direction = direction
+            self._step += direction
+
+    @property
+    def span(self) -> float | None:
+        """The estimate, by :data:`FORMULA`; None when too few reversals are left."""
+        counted = self.turned_at[self.rule.leave_out :]
+        counted = counted[len(counted) % 2 :]
+        return round(sum(counted) / len(counted), 4) if counted else None
+
+    def summary(self) -> dict[str, Any]:
+        """What the record keeps of it, fit for JSON."""
+        return {
+            "factor": self.rule.factor,
+            "span": self.span,
+            "formula": FORMULA.format(leave_out=self.rule.leave_out),
+            "reversals": list(self.turned_at),
+            "trials": len(self.levels),
+            "correct_trials": sum(self.correct),
+            "highest_reached": max(self.levels, default=None),
+            "at_limit": {"lowest": self.levels.count(self.rule.stairs[0]), "highest": self.levels.count(self.rule.stairs[-1])},
+        }
+
+
+def climbed(rule: Rule, trials: Sequence[Sequence[Mapping[str, Any]]]) -> Staircase:
+    """The staircase after finished trials, given the scores of each in order."""
+    staircase = Staircase(rule)
+    for scores in trials:
+        staircase.take(rule.correct(scores))
+    return staircase
