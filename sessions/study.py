@@ -236,12 +236,12 @@ def _texts_amiss(checked: StudyFile) -> Iterator[tuple[YamlPath, str]]:
         ("breaks", "text"): checked.breaks.text if checked.breaks else None,
     }
     for path, texts in pages.items():
-        for language in checked.languages:
+        for language in dict.fromkeys(checked.languages):
             if texts is not None and language not in texts:
                 yield path, f"there is no text in '{language}', a language of the study"
         for language in texts or ():
             if language not in checked.languages:
-                hint = nearest(language, checked.languages) or f"; its languages are {listed(checked.languages)}"
+                hint = nearest(language, checked.languages) or f"; its languages are {listed(dict.fromkeys(checked.languages))}"
                 yield (*path, language), f"'{language}' is no language of the study{hint}"
 
 

@@ -1,0 +1,326 @@
+"""Sessions of studies: who takes what and in which order, what is recorded, and that nothing that is there is ever overwritten."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run, complaint
+from study_files import FIELDS, STUDY, Guest, sit, study_in, take
+
+from spanlab.errors import SpanLabError
+from spanlab.sessions import find_sessions, read_responses, read_session
+from spanlab.sessions.battery import Battery
+from spanlab.sessions.participants import people, register
+from spanlab.sessions.sitting import Wanted, check_wanted, read_head, runs, states
+from spanlab.sessions.study import Study
+
+linux = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return study_in(tmp_path)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Everything that is in a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# -- what happens --------------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_from_consent_to_the_end(study: Study, data: Path) -> None:
+    guest = Guest()
+    sitting = take(study, data, guest=guest)
+    assert sitting.folder == data / "pair" / "p01" / "session-1"
+    around = [what for what in guest.happened if not what.startswith("trial")]
+    assert around[0] == "page: Consent"
+    assert [what for what in around if "Break" in what] == ["page: Break 2 s"] * 2
+    assert "page: Thank you" not in around[-1:] or study.debrief  # the debriefing comes after the last session only
+    assert not any("It was about memory" in page for page in guest.pages)
+    assert guest.closed == 1, "the window stays open between two paradigms"
+    first = [what.removeprefix("trial: ") for what in guest.happened if what.startswith("trial")]
+    assert first == [one.paradigm.name for one in sitting.order for _ in one.plan(1)]
+    last = Guest()
+    take(study, data, session=2, guest=last)
+    assert "It was about memory" in last.pages[-1]
+
+
+def test_every_ordinary_session_says_of_which_study_it_is(study: Study, data: Path) -> None:
+    sitting = take(study, data, "p07", number="7", language="de")
+    order = [one.name for one in study.order_for(7, 1)]
+    for position, name in enumerate(order, start=1):
+        info = read_session(states(sitting.folder)[name].folder)
+        assert info["study"] == {
+            "study": "pair",
+            "study_hash": study.hash,
+            "session": 1,
+            "run": 1,
+            "paradigm": name,
+            "order": order,
+            "position": position,
+            "participant_number": 7,
+            "fields": {"age": 23, "sex": "f", "hours": 7.5},
+        }
+        assert (info["participant"], info["language"], info["pilot"]) == ("p07", "de", False)
+        assert info["generator"] == ("published" if name == "long" else "corrected")
+        assert info["seed"] == study.seed_for(7, 1, name, 1)
+    assert len({info["seed"] for info in (read_session(folder) for folder in find_sessions([data]))}) == 3
+
+
+def test_orders_go_by_number(study: Study, data: Path) -> None:
+    orders = [[one.name for one in sit(study, data, f"p{n}").order] for n in range(1, 7)]
+    assert len({tuple(order) for order in orders}) == 6  # two squares of three
+    assert [person.number for person in people(data / "pair")] == [1, 2, 3, 4, 5, 6]
+
+
+def test_sessions_are_found_and_read_from_the_data_folder(study: Study, data: Path, run: Run) -> None:
+    take(study, data, "p01")
+    take(study, data, "p02")
+    assert len(find_sessions([data])) == len(find_sessions([data / "pair"])) == 6
+    assert len(find_sessions([data / "pair" / "p01"])) == 3
+    table = read_responses(data)
+    assert set(table["participant"]) == {"p01", "p02"}
+    assert table["session"].nunique() == 6
+    status, _, err = run("compare", data, "-o", "report")
+    assert status == 0, err
+
+
+# -- numbers and identifiers ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_given_once(study: Study, data: Path) -> None:
+    folder = data / "pair"
+    assert register(folder, "a", "person").number == 1
+    assert register(folder, "b", "person", 3).number == 3
+    assert register(folder, "c", "person").number == 2
+    assert register(folder, "d", "person").number == 4
+    assert register(folder, "a", "person").number == 1
+    with pytest.raises(SpanLabError, match="the number 3 is b's"):
+        register(folder, "e", "person", 3)
+    # pilots and rehearsals do not use up rows of the Latin square
+    assert register(folder, "x", "pilot").number == 1
+    assert [register(folder, "", "simulated").name for _ in range(2)] == ["simulated-1", "simulated-2"]
+
+
+def _registers(folder: Path, name: str) -> None:
+    register(folder, name, "person")
+
+
+@linux
+def test_assistants_who_begin_at_the_same_moment_get_different_numbers(data: Path) -> None:
+    fork = multiprocessing.get_context("fork")
+    processes = [fork.Process(target=_registers, args=(data, f"p{n}")) for n in range(12)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert sorted(person.number for person in people(data)) == list(range(1, 13))
+
+
+def test_a_line_that_a_power_cut_left_unfinished_counts_as_not_there(data: Path) -> None:
+    register(data, "a", "person")
+    register(data, "b", "person")
+    file = data / "participants.jsonl"
+    file.write_bytes(file.read_bytes()[:-5])
+    assert [person.name for person in people(data)] == ["a"]
+    assert register(data, "c", "person").number == 2
+    assert [person.name for person in people(data)] == ["a", "c"]
+    file.write_bytes(b"{}\n" + file.read_bytes())
+    with pytest.raises(SpanLabError, match=r"participants.jsonl:1 is damaged"):
+        people(data)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "ä", "-x", "x" * 41, "con", "a/b", "."])
+def test_identifiers_that_cannot_be_folders_are_refused(study: Study, data: Path, name: str) -> None:
+    assert "participant" in check_wanted(study, data, Wanted(name, fields=FIELDS))
+    assert not data.exists()
+
+
+def test_identifiers_that_are_too_alike_and_other_kinds_are_refused(study: Study, data: Path) -> None:
+    take(study, data, "p01")
+    assert "capitals only" in check_wanted(study, data, Wanted("P01", fields=FIELDS))["participant"]
+    assert "leave out --pilot" in check_wanted(study, data, Wanted("p01", "2", fields=FIELDS, kind="pilot"))["participant"]
+    assert "has the number 1, for good" in check_wanted(study, data, Wanted("p01", "2", "5", fields=FIELDS))["number"]
+
+
+def test_all_that_is_wrong_is_told_at_once(study: Study, data: Path) -> None:
+    wrong = check_wanted(study, data, Wanted("a b", "3", "x", "fr", {"age": "old", "shoe": "42"}, "again"))
+    assert set(wrong) == {"participant", "session", "number", "language", "existing", "age", "shoe", "sex", "hours"}
+
+
+def test_what_was_asked_once_is_not_asked_again(study: Study, data: Path) -> None:
+    take(study, data)
+    assert set(check_wanted(study, data, Wanted("p01", "2"))) == {"hours"}
+    sitting = take(study, data, session=2, fields={"hours": "6"})
+    assert sitting.fields == {"age": 23, "sex": "f", "hours": 6.0}
+
+
+# -- data that are there -------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("existing", ["", "stop"])
+def test_data_that_are_there_stop_a_session(study: Study, data: Path, existing: str) -> None:
+    take(study, data)
+    before = files(data)
+    with pytest.raises(
+        SpanLabError, match=r"(?s)p01 has data of session 1 already .*vsr 2/2.*resume goes on with it, new begins it anew beside it, stop leaves it"
+    ):
+        sit(study, data, existing=existing)
+    assert files(data) == before
+
+
+def test_a_new_run_leaves_the_old_one_alone_and_has_other_trials(study: Study, data: Path) -> None:
+    old = take(study, data)
+    before = files(old.folder)
+    new = take(study, data, existing="new")
+    assert new.folder.name == "session-1-run-2"
+    assert files(old.folder) == before
+    seeds = [{read_session(state.folder)["seed"] for state in states(one.folder).values()} for one in (old, new)]
+    assert not seeds[0] & seeds[1]
+    assert take(study, data, existing="new").folder.name == "session-1-run-3"
+    assert [path.name for path in runs(data / "pair", "p01")] == ["session-1", "session-1-run-2", "session-1-run-3"]
+
+
+def test_nothing_is_left_to_resume_of_a_finished_session(study: Study, data: Path) -> None:
+    take(study, data)
+    guest = Guest()
+    sitting = take(study, data, existing="resume", guest=guest)
+    assert not [what for what in guest.happened if what.startswith(("trial", "page: Consent"))]
+    assert len(find_sessions([sitting.folder])) == 3
+
+
+class _LeaveError(SpanLabError):
+    pass
+
+
+def leave_at(n: int) -> Callable[[str], None]:
+    """Leave when the ``n``-th thing is about to happen."""
+    left = [n]
+
+    def leaves(what: str) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise _LeaveError("left")
+
+    return leaves
+
+
+def undisturbed(study: Study, data: Path) -> tuple[list[str], dict[Any, int]]:
+    """What happens to p01, and how many rows each session has."""
+    guest = Guest()
+    take(study, data, guest=guest)
+    return guest.happened, read_responses(data).groupby("session").size().to_dict()
+
+
+def test_who_leaves_at_any_moment_goes_on_there(study: Study, tmp_path: Path) -> None:
+    happened, rows = undisturbed(study, tmp_path / "whole")
+    for n in range(1, len(happened) + 1):
+        data = tmp_path / f"left-{n}"
+        with pytest.raises(_LeaveError):
+            take(study, data, guest=Guest(leave_at(n)))
+        guest = Guest()
+        sitting = take(study, data, existing="resume", guest=guest)
+        assert read_responses(data).groupby("session").size().to_dict() == rows, n
+        assert [state.finished for state in states(sitting.folder).values()] == [True] * 3
+        trials = [what for what in guest.happened if what.startswith("trial")]
+        assert trials == [what for what in happened[n - 1 :] if what.startswith("trial")], "no trial is taken twice, none is left out"
+
+
+def _killed_at(study: Study, data: Path, existing: str, n: int) -> None:
+    left = [n]
+
+    def leaves(what: str) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            os._exit(9)
+
+    take(study, data, existing=existing, guest=Guest(leaves))
+    os._exit(0)
+
+
+@linux
+def test_a_battery_killed_at_every_third_moment_ends_as_if_nothing_had_happened(study: Study, tmp_path: Path) -> None:
+    happened, rows = undisturbed(study, tmp_path / "whole")
+    data, fork, kills = tmp_path / "killed", multiprocessing.get_context("fork"), 0
+    for _ in range(len(happened)):
+        process = fork.Process(target=_killed_at, args=(study, data, "resume", 3))
+        process.start()
+        process.join(60)
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == 9
+        kills += 1
+    assert kills >= 3
+    assert read_responses(data).groupby("session").size().to_dict() == rows
+    assert [person.number for person in people(data / "pair")] == [1]
+
+
+def test_two_processes_cannot_run_the_same_session(study: Study, data: Path) -> None:
+    first = sit(study, data)
+    second = sit(study, data, existing="resume")
+
+    def intrude(what: str) -> None:
+        if what == "page: Consent":
+            with pytest.raises(SpanLabError, match="being run by another process"):
+                Battery(second, Guest()).run()
+
+    Battery(first, Guest(intrude)).run()
+
+
+def test_a_session_goes_on_as_it_was_begun_when_the_study_file_has_changed(study: Study, data: Path, tmp_path: Path) -> None:
+    with pytest.raises(_LeaveError):
+        take(study, data, guest=Guest(leave_at(6)))
+    changed = study_in(tmp_path, STUDY.replace("order: latin_square", "order: fixed").replace("trials: 1", "trials: 9").replace("Rest.", "Sleep."))
+    guest = Guest()
+    sitting = take(changed, data, existing="resume", guest=guest)
+    assert sitting.study.hash == study.hash
+    assert {state.planned for state in states(sitting.folder).values()} == {1, 2}
+    assert {read_session(state.folder)["study"]["study_hash"] for state in states(sitting.folder).values()} == {study.hash}
+    assert read_head(sit(changed, data, "p02").folder)["study_hash"] == changed.hash
+
+
+def test_a_fault_in_the_last_paradigm_shows_before_the_first_one(tmp_path: Path, data: Path) -> None:
+    own = "extends: vsr\nparadigm: own\nfactors: {list_length: [2, 3, 12]}\n"
+    (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
+    study = study_in(tmp_path, "study: s\ntitle: S\nparadigms: [sfr, {paradigm: own.yaml, trials: 9}]\n")
+    guest = Guest()
+    with pytest.raises(SpanLabError, match="cannot take 12 different ones of 9"):
+        take(study, data, guest=guest, fields={})
+    assert not guest.happened
+
+
+# -- the command line ----------------------------------------------------------------------------------------------------------------------------------
+
+TYPED: list[tuple[str, list[str]]] = [
+    ("run study.yaml", ["pair cannot begin (there is no display for the dialog: DISPLAY is not set):", "--participant: this is needed", "--session: expected a number from 1 to 2", "--field age=...: this is needed: a whole number from 1 to 120", "--field sex=...: this is needed: one of f, m, x, unsaid", "--field hours=...: this is needed: a number from 0 to 24"]),
+    ("run study.yaml --no-dialog --participant a --session 1 --field age=9 --field age=8", ["--field takes NAME=VALUE, each name once"]),
+    ("run study.yaml --participant a --session 9 --field age=9 --field sx=f --number 0", ["--session: expected a number from 1 to 2; found '9'", "--field sx=...: the study does not ask 'sx'; did you mean 'sex'?", "--number: a participant's number is a whole number from 1; found 0"]),
+    ("run study.yaml --participant a --session 1 --seed 3 --set list_length=3", ["leave out --set and --seed: the study file says that"]),
+    ("run vsr --participant a --session 1 --existing new", ["leave out --session and --existing: vsr is no study file"]),
+    ("run study.yaml --participant a --session 1 --existing over", ["--existing: expected resume, new or stop; found 'over'"]),
+    ("run study.yaml --participant a --session 1 --field age=9 --field sex=f --field hours=7", ["there is no display (DISPLAY is not set)"]),
+    ("status vsr", ["cannot read vsr"]),
+    ("withdraw study.yaml p01", ["pair has no participant 'p01'"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "said"), TYPED, ids=[typed for typed, _ in TYPED])
+def test_a_mistake_is_told(run: Run, study: Study, typed: str, said: list[str]) -> None:
+    told = complaint(*run(*typed.split()))
+    for sentence in said:
+        assert sentence in told
+    assert not Path("data").exists(), "nothing has begun"
