@@ -73,7 +73,19 @@ class WindowRenderer:
         """Let a tone begin with the next flip; nothing for stimuli without sound."""
         prepared = self._kept.get(stimulus)
         if prepared is not None and prepared.sound is not None:
-            self.win.callOnFlip(prepared.sound.play)
+            self.win.callOnFlip(self._play, prepared.sound)
+
+    def _play(self, sound: Any) -> None:
+        try:
+            sound.play()
+        except Exception as error:  # the device has gone; each sound library raises its own kinds
+            self._no_sound(error)
+            for stimulus in [stimulus for stimulus, prepared in self._kept.items() if prepared.sound is not None]:
+                del self._kept[stimulus]  # drawn as a ring from now on
+
+    def _no_sound(self, error: Exception) -> None:
+        self.tones = "ring"
+        self._say(f"No sound can be played ({error}): a black ring is shown for each tone instead. Connect a sound device to hear it.")
 
     def _upload(self, stimulus: Stimulus) -> _Prepared:
         from psychopy import visual
@@ -105,8 +117,7 @@ class WindowRenderer:
 
                 made = sound.Sound(tone.frequency_hz, secs=tone.ms / 1000, stereo=True)
         except Exception as error:  # each sound library raises its own kinds, plain Exception among them
-            self.tones = "ring"
-            self._say(f"No sound can be played ({error}): a black ring is shown for each tone instead. Connect a sound device to hear it.")
+            self._no_sound(error)
             return None
         self.tones = f"sound ({getattr(sound, 'audioLib', 'unknown library')})"
         return made

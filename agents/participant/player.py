@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...paradigms import Display, Percept, ResponseKind, Verdict
+from ...stimuli.kinds.plain import Tone
 from ..protocol import Response, Shown
 from .answering import AnswerSheet, Press
 from .pages import pause
@@ -162,6 +163,11 @@ class Player:
             self._bring_on(percept, self._place, on, lambda: self._draw_first(percept))
         sheet = AnswerSheet(percept.ask, on.onset) if percept.ask is not None else None
         self._step = step = _Step(percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked, self._place)
+        if any(isinstance(display.stimulus, Tone) for display in percept.displays):
+            step.notes["tone"] = self.room.renderer.tones
+        for press in self.room.aside:
+            step.notes.setdefault("before_trial", []).append(press.record(step.onset))
+        self.room.aside = []
         jump = self.room.clock_jump()
         if abs(jump) > CLOCK_JUMP * 1000:
             step.notes["clock_jump_ms"] = round(jump, 1)

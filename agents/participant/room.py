@@ -104,6 +104,8 @@ class Room:
         self._say = say
         self._zero = self.window.now()
         self._beside = self.window.now() - time.monotonic()
+        #: what was pressed between two trials, such as an answer to the last question of the one before that came too late
+        self.aside: list[Press] = []
         self._drawn: Hashable = _NOTHING
         self._ahead: Hashable = _NOTHING
         self.flip(lambda: None)
@@ -218,7 +220,12 @@ class Room:
         """Forget every press until now."""
         self.keyboard.clear()
         self.mouse.clear()
-        self.queue = []
+        self.queue, self.aside = [], []
+
+    def set_aside(self) -> None:
+        """Nobody waits for what was pressed until now; the record of the next trial has it all the same."""
+        self.collect()
+        self.aside += self.take()
 
     def pointer(self, visible: bool) -> None:
         """Show or hide the mouse pointer."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from .player import TOO_SOON, Player
 from .room import Room
 from .triggers.line import Line
 
+#: How questions are answered that keys and the mouse can answer.
+Answers = Literal["both", "keys", "mouse"]
 #: Reaction times are ex-Gaussian: (mean and standard deviation of the Gaussian part, mean of the exponential part), in ms.
 ANSWER_MS = (650.0, 90.0, 180.0)
 #: From one mark to the next, when several make the answer.
@@ -42,6 +44,7 @@ class SimulatedParticipant(Participant):
     observer : ``ideal``, ``capacity``, ``capacity:4``, ``chance``, or an observer of one's own
     seed : of reaction times and of the choice between keys and mouse
     speed : how many times faster than the declared reaction times; displays keep their times
+    answers : by ``keys``, by ``mouse``, or by ``both`` in turn, where a question can be answered either way
     others : as for :class:`Participant`
     """
 
@@ -54,6 +57,7 @@ class SimulatedParticipant(Participant):
         *,
         seed: int = 1,
         speed: float = 1.0,
+        answers: Answers = "both",
         fullscreen: bool = True,
         screen: int = 0,
         size_deg: float = 10.0,
@@ -88,8 +92,11 @@ class SimulatedParticipant(Participant):
             name=name or f"simulated:{self.observer.name}",
             say=say,
         )
+        if answers not in get_args(Answers):
+            raise SpanLabError(f"a simulated participant answers by 'keys', 'mouse' or 'both'; found '{answers}'")
         self._seed = seed
         self._speed = speed
+        self._answers: Answers = answers
         self._hands: Hands | None = None
         self._random = np.random.RandomState(seed % 2**32)
         self.plan: Callable[[float], None] | None = None
@@ -125,6 +132,7 @@ class SimulatedParticipant(Participant):
             **{f"observer_{name}": value for name, value in self.observer.settings().items()},
             "seed": self._seed,
             "speed": self._speed,
+            "answers": self._answers,
             "reaction_times": {
                 "distribution": "ex-Gaussian (mean and standard deviation of the Gaussian part, mean of the exponential part), divided by speed",
                 "answer_ms": list(ANSWER_MS),
@@ -178,16 +186,20 @@ class SimulatedParticipant(Participant):
         keys = [key for key, stands_for in surface.keys if stands_for == value]
         region = next((region for region in surface.regions if region.value == value), None)
         hold = 0.05 / max(1.0, self._speed)
-        if region is not None and (not keys or self._random.randint(2)):
+        if region is not None and (not keys or self._by_mouse()):
             x, y = self.open().surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
             return Touch(x=x, y=y, hold=hold)
         if not keys:
             raise SpanLabError(f"there is no key and no place to click for the answer {value!r}; the response kind has to declare one")
         return Touch(keys[int(self._random.randint(len(keys)))], hold=hold)
 
+    def _by_mouse(self) -> bool:
+        by_mouse = bool(self._random.randint(2))  # drawn in any case, so that reaction times do not depend on the choice
+        return by_mouse if self._answers == "both" else self._answers == "mouse"
+
     def _confirm(self) -> Touch:
         hold = 0.05 / max(1.0, self._speed)
-        if self._random.randint(2):
+        if not self._by_mouse():
             return Touch(CONFIRM_KEYS[0], hold=hold)
         x, y = self.open().surface.done_middle()
         return Touch(x=x, y=y, hold=hold)

@@ -1,0 +1,183 @@
+"""Answers in a real window with real keys and clicks, for ``test_lab_real.py``: ``python answers_bench.py SCENE ARGUMENT... > facts.json``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from conditions import some_conditions
+from lab_bench import BLANK, Bench, timed
+
+from spanlab.agents.participant import SimulatedParticipant, virtual_screen
+from spanlab.agents.participant.hands import Touch
+from spanlab.agents.protocol import Briefing
+from spanlab.paradigms import Answer, AnswerKeys, Ask, Percept, Truth, compile_trial, load_paradigm
+from spanlab.paradigms.responses import Cells, Choice
+from spanlab.stimuli import Stimulus
+
+
+class Told:
+    """An observer that answers what it is told to."""
+
+    name = "told"
+
+    def __init__(self) -> None:
+        self.answer: Answer | None = None
+
+    def fresh(self, seed: int) -> Told:
+        return self
+
+    def choose(self, percept: Percept, truth: Truth) -> Answer | None:
+        return self.answer if percept.ask is not None else None
+
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+
+def questions(name: str, conditions: int) -> Iterator[tuple[Percept, Truth]]:
+    """One question of each sort that a paradigm asks."""
+    paradigm = load_paradigm(name)
+    seen = set()
+    for levels in some_conditions(paradigm, conditions)[:conditions]:
+        for step in compile_trial(paradigm, levels, seed=3).steps:
+            if step.percept.ask is not None and step.percept.ask not in seen:
+                alike = {(repr(asked.kind.surface()), asked.ends) for asked in seen}
+                if (repr(step.percept.ask.kind.surface()), step.percept.ask.ends) not in alike:
+                    seen.add(step.percept.ask)
+                    yield step.percept, step.truth
+
+
+def answers_to(ask: Ask, most: int) -> list[Answer]:
+    """Every answer where there are few."""
+    random = np.random.RandomState(3)
+    if isinstance(ask.kind, Cells):
+        return [ask.kind.guess(random) for _ in range(2)]
+    values: list[Answer] = list(dict.fromkeys([*(value for _, value in ask.kind.surface().keys), *(region.value for region in ask.kind.surface().regions)]))
+    return values if len(values) <= most else [values[n] for n in random.permutation(len(values))[:most]]
+
+
+def answered(names: list[str], devices: list[str], conditions: int, most: int) -> Any:
+    """Every sort of question of these paradigms is given every answer, by key and by mouse, with standard keys and swapped ones."""
+    facts = []
+    for by in devices:
+        told = Told()
+        agent = SimulatedParticipant(told, seed=4, speed=8.0, answers=by, say=lambda sentence: None)  # type: ignore[arg-type]
+        for name in names:
+            for percept, truth in questions(name, conditions):
+                assert percept.ask is not None
+                for swapped in (False, True) if by == "keys" else (False,):
+                    keys = AnswerKeys(swapped)
+                    kind = keys.kind_for(percept.ask.kind)
+                    if swapped and kind is percept.ask.kind:
+                        continue
+                    mind = agent.start(Briefing(name, name, "en", "", (percept.ask.kind,), keys=keys, seed=5))
+                    mind.prepare(percept.displays)
+                    for value in answers_to(percept.ask, most):
+                        told.answer = value
+                        mind.coming(None, last=True)
+                        response = asyncio.run(mind.step(percept, truth))
+                        assert response is not None
+                        facts.append(
+                            {"paradigm": name, "by": by, "swapped": swapped, "told": value, "keys": dict(kind.surface().keys), "response": asdict(response)}
+                        )
+                    mind.finish()
+        agent.close()
+    return facts
+
+
+def deadlines(bench: Bench) -> Any:
+    """Presses just before and just after the windows of change detection (2000 ms) and task switching (1500 ms) close; what comes next goes on undisturbed."""
+    facts: dict[str, Any] = {}
+    for name, levels in (("sts", {"switch_probability": 0}), ("cd", {"feature": "colour", "set_size": 2, "retention_steps": 0})):
+        percepts = [step.percept for step in compile_trial(load_paradigm(name), levels, seed=3).steps]
+        first = next(number for number, percept in enumerate(percepts) if percept.ask is not None)
+        ask = percepts[first].ask
+        assert ask is not None
+        assert ask.window_ms is not None
+        window = ask.window_ms / 1000
+        for when, after in (("before", -0.06), ("after", 0.06)):
+            bench.script = [[(window + after, Touch("f", hold=0.02))], [(0.3, Touch("j", hold=0.02))]]
+            facts[f"{name} {when}"] = bench.trial(percepts[first : first + 3])
+            if name == "cd":
+                bench.script = [[(0.3, Touch("j", hold=0.02))]]
+                bench.agent.rest(300)
+                facts[f"{name} {when}"] += bench.trial([percepts[first]])
+    return facts
+
+
+def signal(bench: Bench) -> Any:
+    """The signal to begin recall, without a sound device: what is recorded, and how many pixels of the canvas are black meanwhile."""
+    percepts = [step.percept for step in compile_trial(load_paradigm("sfr"), {"list_length": 3}, seed=3).steps]
+    number = next(number for number, percept in enumerate(percepts) if percept.phase == "signal")
+    black = []
+
+    def look(stimulus: Stimulus) -> None:
+        draw(stimulus)
+        if not black:
+            frame = np.asarray(bench.room.window.win._getFrame(buffer="back"))
+            black.append(int((frame[:, :, :3].max(axis=2) < 40).sum()))
+
+    draw, bench.room.renderer.draw = bench.room.renderer.draw, look  # type: ignore[method-assign]
+    facts = bench.trial([percepts[number]])
+    bench.room.renderer.draw = draw  # type: ignore[method-assign]
+    return {"steps": facts, "black": black[0], "apparatus": bench.agent.apparatus()}
+
+
+def taps(bench: Bench) -> Any:
+    """A finger: the pointer is somewhere else, and goes down at once where it means to, without having been there before."""
+    from Xlib import X, display
+    from Xlib.ext import xtest
+
+    server: Any = display.Display()
+    left, top = bench.room.window.corner()
+    wide, high = bench.room.window.size
+
+    def tap(x: float, y: float) -> None:
+        place = round(left + wide / 2 + x - 0.5), round(top + high / 2 - y - 0.5)
+        server.screen().root.warp_pointer(*place)
+        xtest.fake_input(server, X.ButtonPress, 1)
+        xtest.fake_input(server, X.ButtonRelease, 1)
+        server.screen().root.warp_pointer(left + 3, top + 3)
+        server.sync()
+
+    kind = Choice.model_validate({"options": 9, "layout": "3x3"})
+    regions = list(kind.surface().regions)
+    cells = Cells(grid=10, take=2, within=(3.0, 3.0, 93.0, 93.0))
+    facts = []
+    middle = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in regions}
+    small = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in cells.surface().regions}
+    for number in range(9):
+        bench.waits = lambda for_what, onset, number=number: threading.Timer(0.15, tap, middle[number]).start()  # type: ignore[method-assign]
+        facts += bench.trial([timed(BLANK, None, Ask(kind))])
+    bench.mind([timed(BLANK, None, Ask(cells))]).finish()
+
+    def three(for_what: str, onset: float) -> None:
+        for after, place in ((0.15, small[37]), (0.3, small[92]), (0.45, bench.room.surface.done_middle())):
+            threading.Timer(after, tap, place).start()
+
+    bench.waits = three  # type: ignore[method-assign]
+    facts += bench.trial([timed(BLANK, None, Ask(cells))])
+    server.close()
+    return facts
+
+
+def main(scene: str, arguments: list[str]) -> None:
+    with virtual_screen(1024, 768):
+        if scene == "answered":
+            devices, conditions, most, names = arguments
+            facts = answered(names.split(","), devices.split(","), int(conditions), int(most))
+        else:
+            bench = Bench()
+            facts = {"deadlines": deadlines, "signal": signal, "taps": taps}[scene](bench)
+            bench.close()
+    print(json.dumps(facts, default=lambda value: value.item() if hasattr(value, "item") else str(value)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,98 @@
+"""Answers as people give them, in the real window: every sort of question of every paradigm, deadlines, fingers, the signal to begin recall."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
+BENCH = Path(__file__).with_name("answers_bench.py")
+FRAME = 1000 / 60
+#: one paradigm for every way of answering: cells, patterns, places, two words with a deadline, words
+QUICK = ("sfr", "vsr", "smu", "cd", "lsr")
+
+
+def bench(*arguments: object) -> Any:
+    done = subprocess.run([sys.executable, str(BENCH), *map(str, arguments)], capture_output=True, text=True, timeout=550)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def answered_as_meant(facts: list[dict[str, Any]], names: tuple[str, ...]) -> None:
+    assert {fact["paradigm"] for fact in facts} == set(names)
+    for fact in facts:
+        response = fact["response"]
+        assert response["outcome"] == "answered", fact
+        assert response["value"] == fact["told"], fact
+        for press in response["raw"]["presses"]:
+            if press["does"] == "answer" and "value" in press and "key" in press:
+                assert fact["keys"][press["key"]] == press["value"]
+        devices = {"keys": "key", "mouse": "click"}
+        if fact["by"] == "mouse" and fact["paradigm"] in ("sfr", "vsr", "smu", "lsr", "lsr_long"):
+            assert all(devices["mouse"] in press for press in response["raw"]["presses"])
+        if fact["by"] == "keys" and fact["keys"]:
+            assert all(devices["keys"] in press for press in response["raw"]["presses"])
+
+
+def test_every_way_of_answering_works_with_real_keys_and_real_clicks() -> None:
+    answered_as_meant(bench("answered", "keys,mouse", 1, 2, ",".join(QUICK)), QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list_paradigms())
+def test_every_question_of_every_paradigm_takes_every_answer(name: str) -> None:
+    facts = bench("answered", "keys,mouse", 3, 16, name)
+    answered_as_meant(facts, (name,))
+    swapped = [fact for fact in facts if fact["swapped"]]
+    assert bool(swapped) == (name in ("cd", "cd_noise", "cs", "sc", "si", "sts"))
+
+
+def test_deadlines_of_the_speeded_paradigms() -> None:
+    facts = bench("deadlines")
+    for name, window in (("sts", 1500), ("cd", 2000)):
+        before, after = facts[f"{name} before"], facts[f"{name} after"]
+        assert (before[0]["response"]["outcome"], before[-1]["response"]["outcome"]) == ("answered", "answered")
+        assert window - 70 < before[0]["response"]["rt_ms"] < window
+        assert (after[0]["response"]["outcome"], after[0]["response"]["raw"]["presses"]) == ("omitted", [])
+        assert abs(after[0]["shown"][0]["shown_ms"] - window) < 2.5 * FRAME
+        # The press that came too late is on record, and neither ends nor answers what came next.
+        assert after[-1]["response"]["value"] == {"sts": "bottom/right", "cd": "different"}[name]
+        assert after[-1]["response"]["rt_ms"] > 250
+    assert [press["does"] for press in facts["sts after"][1]["notes"]["presses"]] == ["nothing"]
+    (late,) = facts["cd after"][-1]["notes"]["before_trial"]  # it fell into the interval between two trials
+    assert late["key"] == "f"
+    assert late["rt_ms"] < 0
+
+
+def test_a_finger_counts_where_it_comes_down() -> None:
+    facts = bench("taps")
+    assert [fact["response"]["value"] for fact in facts] == [*range(9), [37, 92]]
+
+
+@pytest.mark.parametrize(("name", "mm"), [("sfr", 9), ("vsr", 9), ("lsr", 9), ("cs", 9), ("smu", 5)])  # smu: the grids are that small in the benchmark
+def test_targets_are_large_enough_for_a_finger(name: str, mm: float) -> None:
+    """At the size of 10 degrees seen from 57 cm, one canvas unit is about 1 mm."""
+    paradigm = load_paradigm(name)
+    for levels in paradigm.combinations()[:40]:
+        for step in compile_trial(paradigm, levels, seed=1).steps:
+            for region in step.percept.ask.kind.surface().regions if step.percept.ask is not None else ():
+                assert min(region.x1 - region.x0, region.y1 - region.y0) * 100 / 96 >= mm
+
+
+def test_without_a_sound_device_the_signal_is_seen_and_the_record_says_so() -> None:
+    found = bench("signal")
+    (step,) = found["steps"]
+    if found["apparatus"]["tones"] == "ring":
+        assert step["notes"]["tone"] == "ring"
+        assert found["black"] > 100
+        assert any("black ring" in sentence for sentence in found["apparatus"]["said"])
+    else:
+        assert step["notes"]["tone"].startswith("sound")
+    assert step["shown"][0]["planned_frames"] == 12
