@@ -85,6 +85,29 @@ def agents() -> str:
     return table(("agent", "who it is"), [(f"`{name}`", meaning) for name, meaning in KINDS.items()])
 
 
+def composition() -> str:
+    """What the trials of each paradigm have: conditions, steps of a model, questions."""
+    from spanlab.paradigms import compile_trial, load_paradigm
+
+    rows = []
+    for name in gallery.in_order():
+        paradigm = load_paradigm(name)
+        random = {factor: one.levels for factor, one in paradigm.factors.items() if one.mode == "random"}
+        conditions = paradigm.combinations(random)
+        trials = [[compile_trial(paradigm, levels, seed) for seed in range(max(1, 60 // len(conditions)))] for levels in conditions]
+        steps = [[sum(step.percept.model_step for step in trial.steps) for trial in alike] for alike in trials]
+        questions = [[trial.asks for trial in alike] for alike in trials]
+        rows.append((f"`{name}`", str(len(paradigm.combinations())), ", ".join(random), _range(steps), _range(questions)))
+    return table(("paradigm", "conditions", "drawn for each trial", "steps", "questions"), rows)
+
+
+def _range(found: Sequence[Sequence[int]]) -> str:
+    """Of numbers in several trials of each condition: from the least to the most."""
+    least, most = min(map(min, found)), max(map(max, found))
+    about = "about " if any(len(set(alike)) > 1 for alike in found) else ""
+    return f"{about}{least} to {most}" if least < most else str(least)
+
+
 def ours() -> str:
     """Durations that the papers leave open; variants that share one share a row."""
     from spanlab.paradigms import load_paradigm
@@ -131,6 +154,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "functions by domains": lambda: overview(1),
         "gallery": gallery.page,
         "ours": ours,
+        "composition": composition,
     }
 
 
