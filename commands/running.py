@@ -129,3 +129,13 @@ def run_session(session: Session, agent: Agent) -> None:
     except SpanLabError as error:
         raise SpanLabError(f"{error}\nThe finished trials are safe. Go on with: spanlab resume {session.folder}") from None
     print(session.folder)
+    if runner.span is not None:
+        print(_told(runner.span))
+
+
+def _told(span: Mapping[str, Any]) -> str:
+    """The end of an adaptive session in a sentence."""
+    factor, trials, turns = span["factor"].replace("_", " "), span["trials"], len(span["reversals"])
+    if span["span"] is None:
+        return f"no span can be estimated: {trials} trials had {turns} reversals"
+    return f"span: {factor} {span['span']:g} ({turns} reversals in {trials} trials; {span['formula']})"

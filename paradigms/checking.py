@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from ..errors import ParadigmError, Problem
+from ..errors import ParadigmError, Problem, SpanLabError
 from .compile import compile_trial
+from .design import plan_session
 from .identity import trial_seed
 from .limits import MAX_WORK, work_done
 from .paradigm import GENERATORS, load_paradigm
 from .problems import in_order
 from .responses import ResponseKind
+from .schema import SessionDesign
 from .triggers import unanswerable
 
 _SEEDS = 3
@@ -52,4 +54,10 @@ def check_paradigm(source: str | Path) -> str:
     wrong = unanswerable(paradigm.triggers, kinds) if paradigm.triggers is not None else None
     if wrong is not None:
         raise ParadigmError([paradigm.reader.document.problem(("triggers", "responses"), wrong)])
+    for name, design in paradigm.designs.items():
+        if isinstance(design, SessionDesign) and design.adaptive is not None:
+            try:
+                plan_session(paradigm, 0, design)
+            except SpanLabError as error:
+                raise ParadigmError([paradigm.reader.document.problem(("designs", name), str(error))]) from None
     return f"{paradigm.reader.document.name}: {paradigm.name} is fine ({len(combinations)} combinations of factor levels, {compiled} trials compiled)"

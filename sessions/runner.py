@@ -17,6 +17,7 @@ from .people import Hospitality
 from .record import finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
 from .recorder import Recorder, TrialJournal
 from .session import Session, settings_of, utc_now, write_info
+from .staircase import Staircase
 
 _BATCH = 128
 
@@ -65,6 +66,7 @@ class Runner:
         self._person = agent.kind in PEOPLE
         self._apparatus_noted = False
         self._codes = session.trigger_codes
+        self._staircase: Staircase | None = None
         self._check_agent()
 
     def _check_agent(self) -> None:
@@ -73,6 +75,11 @@ class Runner:
             raise SpanLabError(
                 f"{self.session.folder} was begun by {info['agent']} with other settings, so it cannot go on with {self.agent.name}: begin a new one"
             )
+
+    @property
+    def span(self) -> Mapping[str, Any] | None:
+        """What an adaptive session has come to (:meth:`.staircase.Staircase.summary`), once it has run; None for others."""
+        return None if self._staircase is None else self._staircase.summary()
 
     def run(self) -> None:
         """Run (or go on with) the session until every planned trial is finished, and write the response table.
