@@ -25,13 +25,13 @@ from .arguments import (
     parse_settings,
 )
 from .commands.display import display
+from .commands.exchange import export_app, import_app
+from .commands.listing import list_, print_table
 from .commands.run import DATA, run
 from .commands.running import begin_session, machine, person, plan_trials, run_session, window_again
 from .commands.study import status, withdraw
 from .commands.timing import timing
 from .errors import SpanLabError
-from .exchange_cli import export_app, import_app
-from .listing import list_, print_table
 
 if TYPE_CHECKING:
     from .paradigms import Paradigm, PlannedTrial

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import SpanLabError
-from ..listing import print_table
+from .listing import print_table
 
 if TYPE_CHECKING:
     from ..agents.participant.display_file import DisplayFile

@@ -13,7 +13,7 @@ import typer
 
 from ..arguments import DataOption, progress_bar
 from ..errors import SpanLabError
-from ..listing import print_table
+from .listing import print_table
 
 if TYPE_CHECKING:
     from ..sessions.participants import Kind
@@ -66,6 +66,9 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
     from .running import person
 
     study = load_study(file)
+    port = str(window.get("triggers") or "")
+    for one in study.paradigms:
+        _triggers(one, port)  # what is wrong with the codes of any is told before somebody sits down
     kind: Kind = "simulated" if options.simulate is not None else "pilot" if options.pilot else "person"
     wanted = _wanted(study, data, options, kind)
     agent = person(options.simulate, 1, speed, window)
@@ -75,7 +78,6 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
     print(f"spanlab: {who}, session {sitting.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
     if sitting.study is not study:
         print("spanlab: the study file has changed since this session began; it goes on as it was begun", file=sys.stderr)
-    port = str(window.get("triggers") or "")
     with _telling(sitting) as progress:
         battery = Battery(sitting, agent, options.pilot, lambda one: _triggers(one, port), progress)
         try:
@@ -132,11 +134,9 @@ def _asked(study: Study, data: Path, wanted: Wanted) -> Wanted:
 
 
 def _triggers(one: StudyParadigm, port: str) -> dict[str, Any]:
-    from .running import trigger_codes
+    from ..sessions.triggers import trigger_request
 
-    if port and one.paradigm.triggers is None:
-        raise SpanLabError(f"{one.name} declares no trigger codes, so --triggers has nothing to send there; add some to its file, or leave out --triggers")
-    return trigger_codes(one.paradigm, port, None)
+    return {"triggers": trigger_request(one.paradigm, port, one.entry.triggers)} if port else {}
 
 
 class _telling:  # noqa: N801 - a context manager, named as it reads
@@ -202,7 +202,7 @@ def withdraw(
     forget: Annotated[bool, typer.Option("--forget-id", help="the note that stays names the number instead of the identifier")] = False,
 ) -> None:
     """Remove the data of a participant who withdraws, and leave a note that it was done."""
-    from ..sessions.participants import find
+    from ..sessions.participants import find, left_over
     from ..sessions.participants import withdraw as remove
     from ..sessions.status import belongings
     from ..sessions.study import load_study
@@ -215,7 +215,7 @@ def withdraw(
     if person.name != participant:
         raise SpanLabError(f"{loaded.name} has no participant '{participant}'; there is '{person.name}'")
     owned = belongings(folder, person)
-    if person.withdrawn and not owned.files and not forget:
+    if person.withdrawn and not owned.files and not forget and not left_over(folder):
         raise SpanLabError(f"{participant} withdrew on {person.withdrawn[:10]}; nothing is left")
     print(f"To be removed, for good: {owned.files} files ({owned.size / 1e6:.1f} MB) in {folder / participant}")
     _print_lines(owned.lines)

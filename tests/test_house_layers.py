@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 #: Folders of the repository that are no part of the package.
 NOT_PACKAGES = {"tests", "benchmarks", "docs", "scripts", "build", "dist", "data", "demo", "report", "runs"}
 #: The command line, and modules that only it uses; these may import everything.
-COMMAND_LINE = {"arguments", "cli", "commands", "demo", "exchange_cli", "listing"}
+COMMAND_LINE = {"arguments", "cli", "commands", "demo"}
 #: Modules of a part that may import less than the rest of it.
 STRICTER: dict[str, set[str]] = {
     "sessions.record": {"errors", "sessions.damage", "sessions.staircase"},

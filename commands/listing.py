@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import progress_bar
-from .errors import SpanLabError
-from .paradigms.inheritance import titled
-from .paradigms.library import card
-from .paradigms.library import list_paradigms as shipped
+from ..arguments import progress_bar
+from ..errors import SpanLabError
+from ..paradigms.inheritance import titled
+from ..paradigms.library import card
+from ..paradigms.library import list_paradigms as shipped
 
 if TYPE_CHECKING:
-    from .paradigms import Paradigm
-    from .paradigms.chance import ChanceRow
+    from ..paradigms import Paradigm
+    from ..paradigms.chance import ChanceRow
 
 NamesArgument = Annotated[
     list[str] | None, typer.Argument(help="names in the library, or YAML files; all that ship when none is given", metavar="[PARADIGM...]", show_default=False)
@@ -96,7 +96,7 @@ def _written(level: Any) -> str:
 
 
 def _loaded(source: str) -> Paradigm:
-    from .paradigms import load_paradigm
+    from ..paradigms import load_paradigm
 
     return load_paradigm(source)
 
@@ -112,7 +112,7 @@ def _known(cards: Iterable[Mapping[str, Any]], key: str, wanted: Iterable[str]) 
     there = {folded: written for data in cards for folded, written in _values(data, key).items()}
     for value in wanted:
         if value.casefold() not in there:
-            from .components import nearest
+            from ..components import nearest
 
             # a misspelt name is nearest to one in its own case
             hint = (nearest(value, there.values()) or nearest(value.casefold(), there)).casefold()
@@ -134,7 +134,7 @@ def _values(data: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def _chance(sources: Sequence[str]) -> list[tuple[str, ...]]:
-    from .paradigms.chance import chance_rows
+    from ..paradigms.chance import chance_rows
 
     rows = []
     with progress_bar("guessing") as tell:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .arguments import GeneratorOption, ParadigmArgument, SetOption, parse_generator, parse_levels
-from .errors import SpanLabError
+from ..arguments import GeneratorOption, ParadigmArgument, SetOption, parse_generator, parse_levels
+from ..errors import SpanLabError
 
 if TYPE_CHECKING:
-    from .errors import Problem
-    from .sessions.published_results import ImportedResults
+    from ..errors import Problem
+    from ..sessions.published_results import ImportedResults
 
 _SETTINGS = {"no_args_is_help": True, "add_completion": False, "rich_markup_mode": None}
 
@@ -49,8 +49,8 @@ def import_worm(
     seed: Annotated[int, typer.Option("--seed", help="for what the files leave open: the order of arrows in complex span", min=0)] = 1,
 ) -> None:
     """Trials of the WorM benchmark (data_rand_trials.json of each task), for replay --trials-from: one file for each split of each data set."""
-    from .paradigms.exchange.worm_folder import import_worm as bring_in
-    from .paradigms.exchange.worm_folder import other_folders
+    from ..paradigms.exchange.worm_folder import import_worm as bring_in
+    from ..paradigms.exchange.worm_folder import other_folders
 
     for one in bring_in(folder, output, skip_malformed, seed, lambda name: print(f"reading {name} ...", file=sys.stderr, flush=True)):
         where = f"{one.data_set.folder}, {one.split}"
@@ -77,8 +77,8 @@ def export_worm(
     frames: Annotated[bool, typer.Option("--frames/--no-frames", help="draw the frames, or write the trials only")] = True,
 ) -> None:
     """A data folder as WorM's own code reads it: trials in JSON and frames in PNG files."""
-    from .paradigms import load_paradigm
-    from .paradigms.exchange import worm_writer as worm
+    from ..paradigms import load_paradigm
+    from ..paradigms.exchange import worm_writer as worm
 
     worm.data_sets_of(paradigm)
     if design is not None and (train is not None or test is not None):
@@ -101,7 +101,7 @@ def import_nback(
     skip_malformed: SkipOption = False,
 ) -> None:
     """N-back block files (two lines: items and labels) as trials files, for spanlab replay --trials-from."""
-    from .paradigms.exchange.nback_sets import import_blocks
+    from ..paradigms.exchange.nback_sets import import_blocks
 
     chosen = None if generator is None else parse_generator(generator)
     for imported in import_blocks(folder, output, as_, chosen, seed, skip_malformed):
@@ -119,7 +119,7 @@ def import_nback_results(
     skip_malformed: SkipOption = False,
 ) -> None:
     """Published N-back results as ordinary sessions, one for each file, of agents called published:MODEL."""
-    from .sessions.published_results import import_results
+    from ..sessions.published_results import import_results
 
     for imported in import_results(files, data, model, as_, skip_malformed):
         _tell_results(imported)
@@ -137,8 +137,8 @@ def export_nback(
     seed: Annotated[int, typer.Option("--seed", help="of the blocks", min=0)] = 1,
 ) -> None:
     """Blocks of an N-back paradigm as files of two lines (items, labels), in the layout of the published sets."""
-    from .paradigms import load_paradigm
-    from .paradigms.exchange.nback_sets import export_blocks
+    from ..paradigms import load_paradigm
+    from ..paradigms.exchange.nback_sets import export_blocks
 
     levels = None if n is None else [_level(text.strip()) for text in n.split(",")]
     written = export_blocks(load_paradigm(paradigm), output, blocks, levels, length, lures, parse_generator(generator), seed)
