@@ -10,7 +10,7 @@ from command_line import Run, complaint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.listing import compact, factors, print_table
+from spanlab.commands.listing import compact, factors, print_table
 from spanlab.paradigms import Paradigm, list_paradigms, load_paradigm
 from spanlab.paradigms.library import card
 
