@@ -16,6 +16,7 @@ from ..paradigms.yaml_text import Document, YamlPath, read
 from .fields import COMMON, FieldPart, missing_texts
 from .orders import Order, order_of
 from .study_schema import Breaks, Entry, StudyFile
+from .triggers import trigger_request
 
 #: seeds of first runs; the others are for those that were begun anew
 _FIRST_RUNS = (MAX_MASTER_SEED + 1) // 2
@@ -196,6 +197,11 @@ def _load(document: Document, file: Path, n: int, named: Any, languages: Sequenc
             except SpanLabError as error:
                 problems.append(document.problem((*path, "set", name), str(error)))
                 break
+    if entry.triggers:
+        try:
+            trigger_request(paradigm, "", entry.triggers)
+        except SpanLabError as error:
+            problems.append(document.problem((*path, "triggers"), str(error)))
     one = StudyParadigm(entry.as_ or paradigm.name, source, paradigm, entry)
     if len(problems) == before:
         try:

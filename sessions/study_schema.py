@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
@@ -27,6 +27,7 @@ class Entry(_Part):
     trials: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="trials instead of the design's repetitions")
     practice: bool = Field(default=True, description="whether practice comes first, where the paradigm has some")
     generator: Generator = Field(default="corrected", description="corrected or published trials")
+    triggers: dict[str, Any] = Field(default_factory=dict, description="trigger codes other than those of the paradigm's file, laid out as there")
 
 
 class Breaks(_Part):
