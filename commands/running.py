@@ -59,12 +59,12 @@ def check_patch(patch: str | None, paradigm: Paradigm, planned: list[PlannedTria
 
 
 def person(simulate: str | None, seed: int, speed: float, window: dict[str, Any]) -> Agent:
-    """Somebody at the window: a person, or the simulated participant.
+    """Somebody at the window: a person, or the simulated participant. A port for trigger codes is open from here on, so that a recorder can take it up.
 
     Raises
     ------
     SpanLabError
-        when there is no display.
+        when there is no display, or the port does not take codes.
     """
     from ..agents.participant.display import need_display
 
@@ -72,10 +72,13 @@ def person(simulate: str | None, seed: int, speed: float, window: dict[str, Any]
     if simulate is not None:
         from ..agents.specs import make_agent
 
-        return make_agent(f"simulated:{simulate}", seed, window={"speed": speed, **window})
-    from ..agents.participant.participant import Participant
+        agent = make_agent(f"simulated:{simulate}", seed, window={"speed": speed, **window})
+    else:
+        from ..agents.participant.participant import Participant
 
-    return Participant(**window)
+        agent = Participant(**window)
+    agent.ready()  # type: ignore[attr-defined]
+    return agent
 
 
 def machine(spec: str, seed: int, chat: dict[str, Any] | None) -> Agent:
