@@ -105,8 +105,8 @@ def _wanted(study: Study, data: Path, options: StudyOptions, kind: Kind) -> Want
         return _asked(study, data, wanted)
     wrong = check_wanted(study, data, wanted)
     if wrong:
-        fields = {field.name for field in study.fields}
-        lines = [f"  --field {name}=...: {why}" if name in fields or name not in _OPTIONS else f"  --{name}: {why}" for name, why in wrong.items()]
+        expected = {field.name: f" ({field.expected})" for field in study.fields if not options.fields.get(field.name)}
+        lines = [f"  --{name}: {why}" if name in _OPTIONS else f"  --field {name}=...: {why}{expected.get(name, '')}" for name, why in wrong.items()]
         how = "" if options.participant or kind == "simulated" or _display() else " (there is no display for the dialog: DISPLAY is not set)"
         raise SpanLabError("\n".join([f"{study.name} cannot begin{how}:", *lines]))
     return wanted

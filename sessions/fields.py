@@ -164,5 +164,5 @@ def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Map
         elif field.name in known and not field.each_session:
             values[field.name] = known[field.name]
         elif field.required:
-            wrong[field.name] = f"this is needed: {field.expected}"
+            wrong[field.name] = "this is needed"
     return values, wrong

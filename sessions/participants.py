@@ -124,6 +124,7 @@ def register(folder: Path, name: str, kind: Kind, number: int | None = None, now
     except OSError as error:
         raise SpanLabError(f"cannot write {folder}: {error.strerror or error}; choose another folder with --data") from None
     with only_writer(folder, _PATIENCE_S):
+        _sweep(folder)
         known = find(folder, name) if name else None
         if known is not None:
             return known
@@ -162,10 +163,19 @@ def withdraw(folder: Path, person: Person, sessions: int, forget: bool = False, 
                 sync_folder(folder)
             if forget:
                 _forget(folder, person)
-            for gone in folder.glob(f"{_GONE}*"):
-                shutil.rmtree(gone)
+            _sweep(folder)
         except OSError as error:
             raise SpanLabError(f"not everything could be removed ({error.filename}: {error.strerror or error}); see to it, and withdraw again") from None
+
+
+def left_over(folder: Path) -> list[Path]:
+    """What a withdrawal that was cut short has not removed; hidden from readers of data."""
+    return sorted(folder.glob(f"{_GONE}*"))
+
+
+def _sweep(folder: Path) -> None:
+    for gone in left_over(folder):
+        shutil.rmtree(gone)
 
 
 def _forget(folder: Path, person: Person) -> None:

@@ -306,7 +306,7 @@ def test_a_fault_in_the_last_paradigm_shows_before_the_first_one(tmp_path: Path,
 # -- the command line ----------------------------------------------------------------------------------------------------------------------------------
 
 TYPED: list[tuple[str, list[str]]] = [
-    ("run study.yaml", ["pair cannot begin (there is no display for the dialog: DISPLAY is not set):", "--participant: this is needed", "--session: expected a number from 1 to 2", "--field age=...: this is needed: a whole number from 1 to 120", "--field sex=...: this is needed: one of f, m, x, unsaid", "--field hours=...: this is needed: a number from 0 to 24"]),
+    ("run study.yaml", ["pair cannot begin (there is no display for the dialog: DISPLAY is not set):", "--participant: this is needed", "--session: expected a number from 1 to 2", "--field age=...: this is needed (a whole number from 1 to 120)", "--field sex=...: this is needed (one of f, m, x, unsaid)", "--field hours=...: this is needed (a number from 0 to 24)"]),
     ("run study.yaml --no-dialog --participant a --session 1 --field age=9 --field age=8", ["--field takes NAME=VALUE, each name once"]),
     ("run study.yaml --participant a --session 9 --field age=9 --field sx=f --number 0", ["--session: expected a number from 1 to 2; found '9'", "--field sx=...: the study does not ask 'sx'; did you mean 'sex'?", "--number: a participant's number is a whole number from 1; found 0"]),
     ("run study.yaml --participant a --session 1 --seed 3 --set list_length=3", ["leave out --set and --seed: the study file says that"]),

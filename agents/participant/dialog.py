@@ -37,6 +37,8 @@ QLabel[wrong="true"] { color: #b02a1a; font-size: 10pt; }
 QLineEdit, QComboBox { color: #222; background: white; border: 1px solid #999; border-radius: 4px; padding: 5px 7px; font-size: 11pt; min-width: 17em; }
 QLineEdit:focus, QComboBox:focus { border: 2px solid #0072b2; padding: 4px 6px; }
 QLineEdit[wrong="true"], QComboBox[wrong="true"] { border: 2px solid #b02a1a; padding: 4px 6px; }
+QComboBox::drop-down { border: none; width: 26px; }
+QComboBox::down-arrow { width: 0; height: 0; border-left: 5px solid white; border-right: 5px solid white; border-top: 7px solid #555; margin-right: 8px; }
 QComboBox QAbstractItemView { color: #222; background: white; selection-background-color: #0072b2; selection-color: white; }
 QPushButton { color: #222; background: #eee; border: 1px solid #aaa; border-radius: 4px; padding: 7px 20px; font-size: 11pt; }
 QPushButton:default { color: white; background: #0072b2; border-color: #0072b2; }
@@ -203,10 +205,12 @@ class _Dialog:
     def _fit(self) -> None:
         """As large as the questions need, and no larger than the screen."""
         room = self._dialog.screen().availableGeometry()
-        self._inside.adjustSize()
-        needed = self._inside.sizeHint()
-        self._scroll.setMinimumHeight(min(needed.height(), room.height() - 240))
-        self._scroll.setMinimumWidth(min(max(needed.width(), 560), room.width() - 120))
+        form = self._inside.layout()
+        form.activate()
+        width = min(max(form.sizeHint().width(), 600), room.width() - 120)
+        height = form.heightForWidth(width) if form.hasHeightForWidth() else form.sizeHint().height()
+        fits = height <= room.height() - 220
+        self._scroll.setFixedSize(width + (0 if fits else 20), min(height, room.height() - 220))
         self._dialog.adjustSize()
 
     def _typed(self) -> dict[str, str]:
@@ -243,8 +247,12 @@ class _Dialog:
 
     def run(self) -> dict[str, str] | None:
         """Until it closes; what was typed, or None when it was cancelled."""
+        self._dialog.show()
         self._dialog.activateWindow()
         self._dialog.raise_()
+        empty = [self._lines[question.name] for question in self._questions if not question.late and not question.value]
+        if empty:
+            empty[0].setFocus()
         self._dialog.exec()
         self._dialog.deleteLater()
         return self._answers
