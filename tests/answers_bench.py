@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -101,7 +102,7 @@ def deadlines(bench: Bench) -> Any:
         assert ask is not None
         assert ask.window_ms is not None
         window = ask.window_ms / 1000
-        for when, after in (("before", -0.06), ("after", 0.06)):
+        for when, after in (("before", -0.06), ("after", 0.06))[name == "cd" :]:
             bench.script = [[(window + after, Touch("f", hold=0.02))], [(0.3, Touch("j", hold=0.02))]]
             facts[f"{name} {when}"] = bench.trial(percepts[first : first + 3])
             if name == "cd":
@@ -127,6 +128,22 @@ def signal(bench: Bench) -> Any:
     facts = bench.trial([percepts[number]])
     bench.room.renderer.draw = draw  # type: ignore[method-assign]
     return {"steps": facts, "black": black[0], "apparatus": bench.agent.apparatus()}
+
+
+def layouts(layout: str) -> Any:
+    """The keys of N-back, of numbers and of letters that lie elsewhere, on a keyboard with other signs: pressed by sign."""
+    subprocess.run(["setxkbmap", layout], check=True)
+    bench = Bench()
+    match = Choice.model_validate({"options": ["m", "-"], "keys": ["m", "minus"]})
+    nine = Choice.model_validate({"options": 9, "layout": "3x3"})
+    letters = Choice.model_validate({"options": ["A", "Y", "Z", "W"], "keys": ["a", "y", "z", "w"]})
+    asked = [(match, "m"), (match, "minus"), (match, "num_subtract"), *((nine, str(n)) for n in range(1, 10)), (nine, "num_7")]
+    asked += [(letters, letter) for letter in "ayzw"]
+    bench.script = [[(0.1, Touch(key, hold=0.02))] for _, key in asked]
+    facts = [step["response"]["value"] for step in bench.trial([timed(BLANK, 400, Ask(kind, window_ms=400)) for kind, _ in asked])]
+    names = bench.agent.apparatus()["key_names"]
+    bench.close()
+    return {"answers": facts, "names": names}
 
 
 def taps(bench: Bench) -> Any:
@@ -172,9 +189,11 @@ def main(scene: str, arguments: list[str]) -> None:
         if scene == "answered":
             devices, conditions, most, names = arguments
             facts = answered(names.split(","), devices.split(","), int(conditions), int(most))
+        elif scene == "layouts":
+            facts = layouts(arguments[0])
         else:
             bench = Bench()
-            facts = {"deadlines": deadlines, "signal": signal, "taps": taps}[scene](bench)
+            facts = {name: {"deadlines": deadlines, "signal": signal, "taps": taps}[name](bench) for name in (scene, *arguments)}
             bench.close()
     print(json.dumps(facts, default=lambda value: value.item() if hasattr(value, "item") else str(value)))
 

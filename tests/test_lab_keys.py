@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanlab.agents.participant.answering import AnswerSheet, Press
+from spanlab.agents.participant.keymap import named
 from spanlab.agents.simulated import IdealAgent
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import AnswerKeys, Ask, ResponseKind, compile_trial, list_paradigms, load_paradigm, plan_session, session_design
@@ -56,6 +57,7 @@ def test_own_keys_take_the_place_of_others_and_are_swapped_too() -> None:
     assert "button 2 = same" in swapped.legend("participant")
     assert "Knopf 2 = same" in swapped.legend("participant", "de")
     letters = AnswerKeys(True, {"m": "j", "-": "f"}).kind_for(MATCH)
+    assert means(MATCH) == {"m": "m", "minus": "-", "num_subtract": "-"}
     assert means(letters) == {"f": "m", "j": "-"}  # once they are mere keys, they change sides
     pad = means(AnswerKeys(False, {str(n): f"button_{n}" for n in range(1, 10)}).kind_for(NINE))
     assert pad == {f"button_{n}": n - 1 for n in range(1, 10)}
@@ -117,6 +119,12 @@ def test_the_setting_is_a_word_or_has_parts() -> None:
     ):
         with pytest.raises(SpanLabError, match=told):
             key_setting(sides, pairs)
+
+
+def test_keys_are_named_by_the_signs_on_them() -> None:
+    signs = {"y": "yY", "minus": "-_", "slash": "/?", "2": "é2", "6": "-6", "": "ßẞ"}
+    assert {name: named(*map(ord, both)) for name, both in signs.items()} == {name: name for name in signs}
+    assert named(0xFF51, 0xFF51) == named(0x6C6, 0x6E6) == ""  # an arrow, a Cyrillic letter: by place
 
 
 def test_keys_for_answers_that_nobody_can_give_are_refused() -> None:

@@ -23,7 +23,8 @@ _NAMED = {
     "right": "Right",
     "up": "Up",
     "down": "Down",
-    "num_enter": "KP_Enter",
+    "tab": "Tab",
+    **{f"num_{name.lower()}": f"KP_{name}" for name in ("Enter", "Add", "Subtract", "Multiply", "Divide", "Decimal")},
 }
 
 

@@ -7,11 +7,13 @@ once, when it is first seen.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Literal
 
 from .answering import Press
+from .keymap import Keymap
 
 Backend = Literal["ptb", "event"]
 
@@ -45,6 +47,7 @@ class Keyboard:
         self.devices = 0
         self.backend: Backend = "event"
         self._device: Any = None
+        self.keymap = Keymap()
         self._seen: deque[tuple[int, float]] = deque(maxlen=500)
         self._cleared = 0.0
         if wanted == "ptb":
@@ -86,6 +89,13 @@ class Keyboard:
         """How precise the times of presses are: about a millisecond, or None where it is a frame."""
         return 1.0 if self.backend == "ptb" else None
 
+    @property
+    def key_names(self) -> str:
+        """How keys are named, for the record."""
+        if self.backend == "event" or self.keymap.known:
+            return f"by sign ({self.keymap.layout})" if self.keymap.layout else "by sign"
+        return "by place on a US keyboard" if sys.platform != "win32" else "as Windows tells Psychtoolbox"
+
     def poll(self) -> list[Press]:
         """Every press since the last poll, however short, in the order of their times."""
         if self.backend == "event":
@@ -102,7 +112,7 @@ class Keyboard:
                 continue
             self._seen.append(mark)
             if response.tDown + zero >= self._cleared:
-                presses.append(Press("key", response.tDown + zero, key=response.name))
+                presses.append(Press("key", response.tDown + zero, key=self.keymap.name(response.code, response.name)))
         return sorted(presses, key=lambda press: press.time)
 
     def _poll_event(self) -> list[Press]:

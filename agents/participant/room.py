@@ -244,7 +244,7 @@ class Room:
             "canvas_px": self.canvas_px,
             "keyboard": self.keyboard.backend,
             "keyboard_precision_ms": self.keyboard.precision_ms,
-            "key_names": "by place on a US keyboard" if self.keyboard.backend == "ptb" else "by symbol",
+            "key_names": self.keyboard.key_names,
             "tones": self.renderer.tones,
             **({} if self.patch is None else {"patch": self.patch.facts()}),
         }

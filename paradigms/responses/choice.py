@@ -15,6 +15,8 @@ from .keys import AnswerKeys, key_label
 from .regions import WHOLE_CANVAS, Area, Region, row_regions
 
 _LAYOUT = re.compile(r"(\d{1,2})x(\d{1,2})|\d{1,2}(?:\+\d{1,2})+")
+#: the same sign on a number pad
+_ALSO = {"minus": "num_subtract", "plus": "num_add"}
 #: main-row digit keys name options in reading order; keypad keys name them by where they lie
 _KEYPAD_3X3 = ("num_7", "num_8", "num_9", "num_4", "num_5", "num_6", "num_1", "num_2", "num_3")
 
@@ -182,6 +184,7 @@ class Choice(ResponseKind):
         if self.keys is None and len(set(self._rows)) <= 1 and (isinstance(self.options, int) or (self._seen and len(self.options) <= 9)):
             keypad = _KEYPAD_3X3 if self.layout == "3x3" else tuple(f"num_{n + 1}" for n in range(min(len(self._places), 9)))
             keys += [(key, value) for key, value in zip(keypad, self._places, strict=False) if value is not None]
+        keys += [(alias, value) for key, value in keys if (alias := _ALSO.get(key)) is not None and alias not in dict(keys)]
         return Surface(keys=tuple(keys), regions=self._regions())
 
     def _regions(self) -> tuple[Region, ...]:

@@ -1,0 +1,70 @@
+"""What is printed on the keys: Psychtoolbox names a key by its place on a US keyboard, but people look for the sign that they were told to press."""
+
+from __future__ import annotations
+
+import os
+import sys
+from string import ascii_lowercase, digits
+from typing import Any
+
+#: Signs by their code in X (Latin 1), as PsychoPy calls them.
+_SIGNS = {
+    **{ord(sign): sign for sign in ascii_lowercase + digits},
+    **{ord(sign): name for sign, name in (("-", "minus"), ("+", "plus"), ("=", "equal"), (",", "comma"), (".", "period"), ("/", "slash"))},
+    **{ord(sign): name for sign, name in ((";", "semicolon"), ("'", "apostrophe"), ("[", "bracketleft"), ("]", "bracketright"), ("\\", "backslash"))},
+}
+#: What Psychtoolbox's codes are above those of X.
+_ABOVE_X = 1
+
+
+class Keymap:
+    """The signs on the keys of this computer's keyboard, as far as they can be known: under X on Linux.
+
+    A key that has a digit with the shift key counts as that digit where it has none without (French keyboards). Keys whose signs have no name here (those of
+    other alphabets, the keypad, arrows) keep the name that Psychtoolbox gives them.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        #: as X tells it, such as ``de`` or ``us``; empty where nothing is known
+        self.layout = ""
+        if sys.platform.startswith("linux") and os.environ.get("DISPLAY"):
+            try:
+                from Xlib import display
+            except ImportError:
+                return
+            try:
+                server = display.Display()
+            except Exception:  # Xlib raises its own kinds; names by place are used then, and the record says so
+                return
+            try:
+                self._read(server)
+            finally:
+                server.close()
+
+    def _read(self, server: Any) -> None:
+        first, last = server.display.info.min_keycode, server.display.info.max_keycode
+        mapping = server.get_keyboard_mapping(first, last - first + 1)
+        for keycode, keysyms in enumerate(mapping, start=first):
+            name = named(keysyms[0], keysyms[1])
+            if name:
+                self._names[keycode + _ABOVE_X] = name
+        rules = server.screen().root.get_full_property(server.intern_atom("_XKB_RULES_NAMES"), 0)
+        parts = [] if rules is None else bytes(rules.value).decode("latin-1").split("\0")
+        self.layout = parts[2] if len(parts) > 2 else ""
+
+    @property
+    def known(self) -> bool:
+        """Whether keys are named by their signs, and not by their places on a US keyboard."""
+        return bool(self._names)
+
+    def name(self, code: int, place: str) -> str:
+        """The name of a key from Psychtoolbox's code; ``place`` is what Psychtoolbox calls it."""
+        return self._names.get(code, place)
+
+
+def named(plain: int, shifted: int) -> str:
+    """The name of a key from the signs on it (as X numbers them), without and with the shift key; empty when there is none."""
+    if chr(shifted) in digits and chr(plain) not in digits:
+        return chr(shifted)
+    return _SIGNS.get(plain, "")
