@@ -192,6 +192,11 @@ class LabWindow:
         x, y = self.win.winHandle.get_location()
         return int(x), int(y)
 
+    @property
+    def connection(self) -> Any:
+        """The window's connection to the X server; None where windows are not X11's."""
+        return getattr(self.win.winHandle, "_x_display", None)
+
     def wait(self, guard: float, poll: Callable[[], object] | None) -> None:
         """Wait until ``guard`` seconds before the next refresh is due, calling ``poll`` about once a millisecond."""
         while True:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +109,8 @@ class Hands:
             self._due.clear()
             self._change.notify()
         self._thread.join(5)
-        self._display.close()
+        with suppress(Exception):  # the display may be gone; Xlib raises its own kinds
+            self._display.close()
 
     def _check(self) -> None:
         if self._error is not None:

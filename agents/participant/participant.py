@@ -148,6 +148,10 @@ class Participant:
         if found:
             self.page("For the assistant", "\n\n".join([*found, "Leave with Escape to mend this, or go on: the record of the session says it."]))
 
+    def trouble(self) -> str:
+        """What has happened to the display or to a keyboard, in a sentence; empty while all is well."""
+        return "" if self._room is None else self._room.lookout.trouble
+
     def _tell(self, sentence: str) -> None:
         self.said.append(sentence)
         self._say(sentence)

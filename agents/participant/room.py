@@ -16,6 +16,7 @@ from .answering import Press
 from .display import LabWindow, Screen
 from .keyboard import Backend, Keyboard
 from .lettering import Pictures
+from .lookout import Lookout
 from .mouse import Mouse
 from .patch import Patch, PatchView
 from .surface import SurfaceView
@@ -98,6 +99,8 @@ class Room:
         self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px)
         self.keyboard = Keyboard(keyboard, say)
         self.mouse = Mouse(self.window.win, self.surface.to_canvas)
+        left, top = self.window.corner()
+        self.lookout = Lookout((left + self.window.size[0] // 2, top + self.window.size[1] // 2), self.window.connection)
         self.attendant: Attendant | None = None
         self.on: OnScreen | None = None
         self.queue: list[Press] = []
@@ -158,7 +161,13 @@ class Room:
         if self.patch is not None:
             self.patch.draw(marked)
         self._drawn = _NOTHING
-        return self.window.flip()
+        return self._flip()
+
+    def _flip(self) -> tuple[float, int]:
+        try:
+            return self.window.flip()
+        finally:
+            self.lookout.check()  # whatever OpenGL says when the display is gone
 
     def guard(self, seconds: float, attend: Callable[[], object] | None = None) -> None:
         """Wait until shortly before the next refresh, looking after keyboard and mouse all the while; ``attend`` is called when something was pressed."""
@@ -197,7 +206,7 @@ class Room:
         if self._ahead is _NOTHING:
             passed = self.window.skip()
         else:
-            _, passed = self.window.flip()
+            _, passed = self._flip()
             self._drawn, self._ahead = self._ahead, _NOTHING
         if self.on is not None:
             self.on.refreshes += passed
@@ -206,7 +215,14 @@ class Room:
     # -- input -----------------------------------------------------------------------------------------------------------------------------------
 
     def collect(self) -> None:
-        """Read keyboard and mouse into :attr:`queue`, ordered by time."""
+        """Read keyboard and mouse into :attr:`queue`, ordered by time.
+
+        Raises
+        ------
+        SpanLabError
+            when the display or a keyboard has gone away.
+        """
+        self.lookout.check()
         fresh = self.keyboard.poll() + self.mouse.poll(self.surface.on_done)
         if fresh:
             self.queue = sorted(self.queue + fresh, key=lambda press: press.time)
@@ -251,8 +267,11 @@ class Room:
 
     def close(self) -> None:
         """Close keyboard and window."""
-        self.keyboard.close()
-        self.window.close()
+        self.lookout.close()
+        if not self.lookout.trouble:  # Psychtoolbox would wait for ever for a keyboard that is gone
+            self.keyboard.close()
+        if not self.lookout.gone:
+            self.window.close()
 
 
 def rounded_down(value: float) -> str:
