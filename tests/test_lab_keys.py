@@ -124,7 +124,7 @@ def test_the_setting_is_a_word_or_has_parts() -> None:
 def test_keys_are_named_by_the_signs_on_them() -> None:
     signs = {"y": "yY", "minus": "-_", "slash": "/?", "2": "é2", "6": "-6", "": "ßẞ"}
     assert {name: named(*map(ord, both)) for name, both in signs.items()} == {name: name for name in signs}
-    assert named(0xFF51, 0xFF51) == named(0x6C6, 0x6E6) == ""  # an arrow, a Cyrillic letter: by place
+    assert named(0xFF51, 0) == named(0x6C6, 0x6E6) == named(0x1008FF13, 0x1008FF13) == ""  # an arrow, a Cyrillic letter, a louder one: by place
 
 
 def test_keys_for_answers_that_nobody_can_give_are_refused() -> None:

@@ -13,6 +13,7 @@ _SIGNS = {
     **{ord(sign): name for sign, name in (("-", "minus"), ("+", "plus"), ("=", "equal"), (",", "comma"), (".", "period"), ("/", "slash"))},
     **{ord(sign): name for sign, name in ((";", "semicolon"), ("'", "apostrophe"), ("[", "bracketleft"), ("]", "bracketright"), ("\\", "backslash"))},
 }
+_DIGITS = frozenset(digits)
 #: What Psychtoolbox's codes are above those of X.
 _ABOVE_X = 1
 
@@ -65,6 +66,5 @@ class Keymap:
 
 def named(plain: int, shifted: int) -> str:
     """The name of a key from the signs on it (as X numbers them), without and with the shift key; empty when there is none."""
-    if chr(shifted) in digits and chr(plain) not in digits:
-        return chr(shifted)
-    return _SIGNS.get(plain, "")
+    without, with_shift = _SIGNS.get(plain, ""), _SIGNS.get(shifted, "")
+    return with_shift if with_shift in _DIGITS and without not in _DIGITS else without
