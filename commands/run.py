@@ -38,6 +38,10 @@ def run(
         str | None,
         typer.Option("--patch", help="a square for a photodiode, white on the first frame of displays: upper-left:2 (cm), upper-left:2:probe", metavar="PATCH"),
     ] = None,
+    theme: Annotated[str, typer.Option("--theme", help="colours around the canvas: standard, dark or light")] = "standard",
+    palette: Annotated[
+        str, typer.Option("--palette", help="colours of the stimuli for people: published, or safe where red and green cannot be told apart")
+    ] = "published",
     triggers: TriggersOption = None,
     trigger_code: Annotated[
         list[str] | None,
@@ -49,6 +53,7 @@ def run(
     key: Annotated[
         list[str] | None, typer.Option("--key", help="a key of one's own for an answer, such as same=s; may be repeated", metavar="ANSWER=KEY")
     ] = None,
+    buttons: Annotated[str, typer.Option("--buttons", help="a button box: keys:1+2 (one that types), serial:PORT[@BAUD] or psychopy:CLASS", metavar="BOX")] = "",
     simulate: Annotated[str | None, typer.Option("--simulate", help="a simulated participant takes it: ideal, capacity or chance")] = None,
     speed: Annotated[float, typer.Option("--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100)] = 1.0,
     session: SessionOption = "",
@@ -62,7 +67,7 @@ def run(
     from ..sessions.keys import key_request, key_setting
     from ..sessions.study import is_study
 
-    window = {**window_options(windowed, width_cm, distance_cm, display, patch), "triggers": triggers or ""}
+    window = {**window_options(windowed, width_cm, distance_cm, display, patch), "theme": theme, "palette": palette, "triggers": triggers or "", "buttons": buttons}
     if is_study(paradigm):
         _refuse(context, _OF_PARADIGMS, "the study file says that")
         options = StudyOptions(participant, session, number, parse_fields(field), existing, dialog, language, pilot, simulate)
@@ -89,7 +94,7 @@ def run(
     run_session(begin_session(data, loaded, agent, plan, request), agent)
 
 
-_OF_PARADIGMS = ("set_", "seed", "trials", "design", "generator", "practice", "trigger_code")
+_OF_PARADIGMS = ("set_", "seed", "trials", "design", "generator", "practice", "trigger_code", "keys", "key")
 _OF_STUDIES = ("session", "number", "field", "existing", "dialog")
 
 

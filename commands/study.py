@@ -71,7 +71,7 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
         _triggers(one, port)  # what is wrong with the codes of any is told before somebody sits down
     kind: Kind = "simulated" if options.simulate is not None else "pilot" if options.pilot else "person"
     wanted = _wanted(study, data, options, kind)
-    agent = person(options.simulate, 1, speed, window)
+    agent = person(options.simulate, 1, speed, _window(study, window))
     sitting, goes_on = sit_down(study, data, wanted)
     who = f"{sitting.person.name} (number {sitting.person.number})"
     order = " ".join(one.name for one in sitting.order)
@@ -86,6 +86,22 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
             what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
             raise SpanLabError(f"{what}\nThe finished trials are safe. Go on with: {_again(file, data, sitting, options)}") from None
     print(sitting.folder)
+
+
+def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
+    """How somebody sits at the window: as the options say, or else as the study's display file does."""
+    from ..agents.participant.display_file import read_display
+    from ..agents.participant.patch import read_patch
+
+    if window.get("patch"):
+        trials = [planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1)]
+        read_patch(window["patch"]).check({step.percept.phase for trial in trials for step in trial.steps})
+    if study.display is None or "display" in window:
+        return window
+    if window.get("width_cm") is not None or "distance_cm" in window:
+        print(f"spanlab: the options say how wide and how far the screen is, so {study.display} is not used", file=sys.stderr)
+        return window
+    return {**{name: value for name, value in window.items() if name != "width_cm"}, "display": read_display(study.display)}
 
 
 def _wanted(study: Study, data: Path, options: StudyOptions, kind: Kind) -> Wanted:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..agents.protocol import Agent
+from ..paradigms import AnswerKeys, ResponseKind
 from .disk import append_line, only_writer, read_lines
+from .keys import check_keys
 from .runner import Progress, Runner
-from .session import Request, Session, begin, complete, reopen, utc_now
+from .session import Request, Session, begin, complete, reopen, try_out, utc_now
 from .sitting import JOURNAL, Sitting, states
 from .study import StudyParadigm
 
@@ -92,11 +94,14 @@ class Battery:
 
     def _try_out(self) -> None:
         """Compile every trial that is left before anybody sits down: a fault in the last paradigm must not show when the others have been taken."""
-        begun = states(self.sitting.folder)
-        for one in self.sitting.order:
-            self._extra(one)
-            for planned in one.plan(self._seed(one)) if one.name not in begun else ():
-                planned.compile(one.paradigm, one.entry.generator)
+        begun, study, order = states(self.sitting.folder), self.sitting.study, [one.name for one in self.sitting.order]
+        kinds: list[ResponseKind] = []
+        for one in study.paradigms:
+            # Those of other sessions tell which answers the study has, where it gives keys to some of them.
+            if study.keys.own or (one.name in order and one.name not in begun):
+                kinds += try_out(one.paradigm, self.agent, one.plan(self._seed(one)), self._request(one))
+        if study.keys.own:
+            check_keys(AnswerKeys(own=dict(study.keys.own)), kinds)
 
     def _run(self) -> None:
         sitting = self.sitting
@@ -115,7 +120,7 @@ class Battery:
                 continue
             if before:
                 self._break(position - 1)
-            session = self._begin(one, position) if state is None else reopen(state.folder)
+            session = self._begin(one) if state is None else reopen(state.folder)
             staying: Any = _Stays(self.agent)
             Runner(session, staying, self._progress(session) if self._progress else None, self.now).run()
             before = True
@@ -127,31 +132,34 @@ class Battery:
     def _seed(self, one: StudyParadigm) -> int:
         return self.sitting.study.seed_for(self.sitting.person.number, self.sitting.session, one.name, self.sitting.run)
 
-    def _begin(self, one: StudyParadigm, position: int) -> Session:
-        sitting, seed = self.sitting, self._seed(one)
+    def _begin(self, one: StudyParadigm) -> Session:
+        return begin(self.sitting.folder, one.paradigm, self.agent, one.plan(self._seed(one)), self._request(one), self.now)
+
+    def _request(self, one: StudyParadigm) -> Request:
+        sitting, order = self.sitting, [other.name for other in self.sitting.order]
+        person = sitting.person.name or ""
         study = {
             "study": sitting.study.name,
             "study_hash": sitting.study.hash,
             "session": sitting.session,
             "run": sitting.run,
             "paradigm": one.name,
-            "order": [other.name for other in sitting.order],
-            "position": position,
+            "order": order,
+            "position": order.index(one.name) + 1 if one.name in order else None,
             "participant_number": sitting.person.number,
             "fields": dict(sitting.fields),
         }
-        request = Request(
-            seed=seed,
+        return Request(
+            seed=self._seed(one),
             generator=one.entry.generator,
-            participant=sitting.person.name or "",
+            participant=person,
             design=one.entry.design or "human",
             language=sitting.language,
             pilot=self.pilot,
             practice=one.entry.practice,
             source=one.source,
-            extra={"study": study, **self._extra(one)},
+            extra={"study": study, "keys": sitting.study.keys_for(person, sitting.person.number), **self._extra(one)},
         )
-        return begin(sitting.folder, one.paradigm, self.agent, one.plan(seed), request, self.now)
 
     def _break(self, done: int) -> None:
         breaks = self.sitting.study.breaks

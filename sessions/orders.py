@@ -18,8 +18,13 @@ def williams(parts: int) -> list[list[int]]:
     zigzag = [0]
     for step in range(1, parts):
         zigzag.append((step + 1) // 2 if step % 2 else parts - step // 2)
-    rows = [[(part + shift) % parts for part in zigzag] for shift in range(parts)]
-    return rows if parts % 2 == 0 or parts == 1 else rows + [row[::-1] for row in rows]
+    square = [[(part + shift) % parts for part in zigzag] for shift in range(parts)]
+    return square if rows(parts) == parts else square + [row[::-1] for row in square]
+
+
+def rows(parts: int) -> int:
+    """How many rows Williams' design has."""
+    return parts if parts % 2 == 0 or parts == 1 else 2 * parts
 
 
 def order_of(order: Order, parts: int, study: str, number: int, session: int, seed: int) -> list[int]:
@@ -32,8 +37,7 @@ def order_of(order: Order, parts: int, study: str, number: int, session: int, se
     study, number, session, seed : name of the study, number of the participant, number of the session, seed of the study
     """
     if order == "latin_square":
-        rows = williams(parts)
-        return rows[(number - 1) % len(rows)]
+        return williams(parts)[(number - 1) % rows(parts)]
     if order == "shuffled":
         return [int(part) for part in stream(study, seed, f"order:{number}:{session}").permutation(parts)]
     return list(range(parts))

@@ -20,7 +20,7 @@ from ..paradigms.responses import ResponseKind
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from .damage import OF_SOME_TRIALS
 from .disk import only_writer, sync_folder, write_json
-from .keys import answer_keys, check_keys
+from .keys import answer_keys, check_buttons, check_keys
 from .record import FORMAT_VERSION, read_events, read_session, trial_key, trials_left, trials_taken, write_responses
 
 _PACKAGES = ("numpy", "pillow", "psychopy", "torch", "openai")
@@ -127,7 +127,7 @@ def begin(
         raise SpanLabError(f"{paradigm.name} has no instructions in '{request.language}'; there are {', '.join(paradigm.instructions)}")
     if not plan:
         raise SpanLabError("no trials to run")
-    _try_out(paradigm, agent, plan, request)
+    try_out(paradigm, agent, plan, request)
     if hasattr(agent, "ready"):
         agent.ready()  # type: ignore[attr-defined]
     folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
@@ -177,9 +177,14 @@ def _stairs(first: PlannedTrial, rule: Mapping[str, Any] | None) -> list[Planned
     return [] if rule is None else [replace(first, levels={**first.levels, rule["factor"]: level}) for level in rule["stairs"]]
 
 
-def _try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> None:
+def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> Collection[ResponseKind]:
     """Compile before anybody sits down, so that a fault in the file does not show up in the session: every trial for people and every trial whose draws are
-    given, one of each kind for machines."""
+    given, one of each kind for machines.
+
+    Returns
+    -------
+    the kinds of questions that came
+    """
     seen: list[Mapping[str, Any]] = []
     kinds: dict[ResponseKind, None] = {}
     for planned in (*_stairs(plan[0], staircase_rule(paradigm, request.design, plan)), *plan):
@@ -189,11 +194,14 @@ def _try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], req
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     if "keys" in request.extra:
         check_keys(answer_keys(request.extra["keys"]), kinds, others="study" in request.extra)
+        if agent.kind in PEOPLE:
+            check_buttons(answer_keys(request.extra["keys"]), getattr(agent, "buttons", ""))
     if "triggers" in request.extra:
         codes = read_triggers(request.extra["triggers"]["codes"], paradigm.timeline, "trigger codes")
         # Those of the file may be for answers to trials that this session does not have; others were meant for this session.
         if (wrong := unanswerable(codes, kinds, paradigm.triggers)) is not None:
             raise SpanLabError(f"trigger codes responses: {wrong}")
+    return kinds.keys()
 
 
 def complete(folder: str | Path) -> bool:

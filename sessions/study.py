@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,8 @@ from ..paradigms.identity import MAX_MASTER_SEED, digest
 from ..paradigms.problems import in_order, listed, show, validated
 from ..paradigms.yaml_text import Document, YamlPath, read
 from .fields import COMMON, FieldPart, missing_texts
-from .orders import Order, order_of
+from .keys import KeySetting, key_request
+from .orders import Order, order_of, rows
 from .study_schema import Breaks, Entry, StudyFile
 from .triggers import trigger_request
 
@@ -54,6 +56,8 @@ class Study:
     paradigms: tuple[StudyParadigm, ...]
     order: Order
     seed: int
+    keys: KeySetting
+    display: Path | None
     sessions: tuple[tuple[int, ...], ...]
     breaks: Breaks | None
     consent: Mapping[str, str] | None
@@ -64,6 +68,11 @@ class Study:
         """The paradigms of a session in the order of a participant (by number)."""
         taken = self.sessions[session - 1]
         return [self.paradigms[taken[part]] for part in order_of(self.order, len(taken), self.name, number, session, self.seed)]
+
+    def keys_for(self, person: str, number: int) -> dict[str, Any]:
+        """With which keys a participant answers, in all sessions: for ``Request.extra["keys"]``. Sides change once every order has come."""
+        orders = math.lcm(*(rows(len(taken)) for taken in self.sessions)) if self.order == "latin_square" else 1
+        return key_request(self.keys, person, number, orders)
 
     def seed_for(self, number: int, session: int, name: str, run: int) -> int:
         """The seed of one paradigm in one session of one participant: different wherever one of these differs.
@@ -159,6 +168,8 @@ def build_study(document: Document, file: Path) -> Study:
         paradigms=tuple(loaded),
         order=checked.order,
         seed=checked.seed,
+        keys=checked.keys,
+        display=None if checked.display is None else file.parent / checked.display,
         sessions=(every,) * checked.sessions
         if isinstance(checked.sessions, int)
         else tuple(tuple(names.index(name) for name in session) for session in checked.sessions),

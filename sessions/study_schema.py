@@ -10,6 +10,7 @@ from ..paradigms import Generator
 from ..paradigms.identity import MAX_MASTER_SEED
 from ..paradigms.schema import Levels, Scalar
 from .fields import COMMON, FieldPart, Name, Texts
+from .keys import Keys, KeySetting
 from .orders import Order
 
 
@@ -49,6 +50,8 @@ class StudyFile(_Part):
     sessions: Annotated[StrictInt, Field(ge=1, le=99)] | Annotated[list[list[str]], Field(min_length=1, max_length=99)] = Field(
         default=1, description="how many sessions, each with all paradigms; or for each one the list of its paradigms"
     )
+    keys: Keys = Field(default_factory=KeySetting, description="standard, swapped or counterbalanced; or sides and keys of one's own, by answer")
+    display: str | None = Field(default=None, description="display file (seen from the study file) that sessions cite; options say otherwise")
     breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
     consent: Texts | None = Field(default=None, description="page before the first paradigm of every session, by language; who does not agree leaves")
     debrief: Texts | None = Field(default=None, description="page after the last paradigm of the last session, by language")

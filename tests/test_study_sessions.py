@@ -324,3 +324,34 @@ def test_a_mistake_is_told(run: Run, study: Study, typed: str, said: list[str]) 
     for sentence in said:
         assert sentence in told
     assert not Path("data").exists(), "nothing has begun"
+
+
+# -- keys and displays ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_sides_change_once_every_order_has_come(tmp_path: Path, data: Path) -> None:
+    study = study_in(tmp_path, STUDY.replace("order:", "keys: counterbalanced\norder:"))
+    assert [study.keys_for(f"p{n}", n)["swapped"] for n in range(1, 25)] == 2 * (6 * [False] + 6 * [True])
+    sitting = take(study, data, "p7", number="7")
+    assert {read_session(state.folder)["keys"]["swapped"] for state in states(sitting.folder).values()} == {True}
+    fixed = study_in(tmp_path, STUDY.replace("order: latin_square", "keys: {sides: counterbalanced}\norder: fixed"))
+    assert [fixed.keys_for(f"p{n}", n)["swapped"] for n in range(1, 5)] == [False, True, False, True]
+
+
+def test_keys_of_ones_own_need_an_answer_somewhere_in_the_study(tmp_path: Path, data: Path) -> None:
+    text = "study: s\ntitle: S\nparadigms: [{paradigm: cd, trials: 2, practice: false, set: {feature: size, set_size: 2}}, {paradigm: sfr, trials: 1, practice: false}]\nsessions: [[cd], [sfr]]\n"
+    good = study_in(tmp_path, text + "keys: {own: {same: s}}\n")
+    sitting = take(good, data, session=2, fields={})
+    assert read_session(states(sitting.folder)["sfr"].folder)["keys"]["own"] == {"same": "s"}
+    bad = study_in(tmp_path, text + "keys: {own: {smae: s}}\n")
+    guest = Guest()
+    with pytest.raises(SpanLabError, match="'smae', which is no answer to any question of these trials; did you mean 'same'"):
+        take(bad, data, "p02", session=2, fields={}, guest=guest)
+    assert not guest.happened
+
+
+def test_a_display_file_that_is_not_there_is_told_before_anything_begins(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "s.yaml").write_text("study: s\ntitle: S\nparadigms: [sfr]\ndisplay: lab/room1.yaml\n", encoding="utf-8")
+    monkeypatch.setenv("DISPLAY", ":4711")
+    assert "there is no display file at lab/room1.yaml" in complaint(*run("run", "s.yaml", "--participant", "a"))
+    assert not Path("data").exists()
