@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SpanLabError
 from ..sessions.record import find_sessions, read_events, read_responses, read_session
+from .displays import read_displays
 from .table import plural
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Timing:
 
     Parameters
     ----------
-    displays : displays with a planned duration
+    displays : displays with a planned duration, those left out that an answer or a pause cut off
     planned_ms, shown_ms : mean durations
     worst_ms : largest deviation of one display from its plan, with its sign
     off_by_a_frame : displays that were shown for another number of frames than planned
@@ -176,18 +177,16 @@ def _facts(folder: Path, name: str, session: Mapping[str, Any], table: pd.DataFr
 
 
 def _timing(events: Iterable[Mapping[str, Any]]) -> Timing | None:
-    shown = [one for event in events if event.get("event") == "step" for one in event.get("shown") or ()]
-    frames, dropped = (sum(int(one.get(name) or 0) for one in shown) for name in ("shown_frames", "dropped_frames"))
-    timed = [one for one in shown if one.get("planned_ms") is not None and one.get("shown_ms") is not None and one.get("shown_frames")]
+    displays = read_displays(events)
+    timed = displays.timed
     if not timed:
         return None
-    count = len(timed)
     return Timing(
-        displays=count,
-        planned_ms=sum(one["planned_ms"] for one in timed) / count,
-        shown_ms=sum(one["shown_ms"] for one in timed) / count,
-        worst_ms=max((one["shown_ms"] - one["planned_ms"] for one in timed), key=abs),
-        off_by_a_frame=sum(one.get("planned_frames") is not None and one["shown_frames"] != one["planned_frames"] for one in timed),
-        frames=frames,
-        dropped=dropped,
+        displays=len(timed),
+        planned_ms=sum(one.planned_ms for one in timed) / len(timed),
+        shown_ms=sum(one.shown_ms for one in timed) / len(timed),
+        worst_ms=max((one.shown_ms - one.planned_ms for one in timed), key=abs),
+        off_by_a_frame=sum(one.off != 0 for one in timed),
+        frames=displays.frames,
+        dropped=displays.dropped,
     )

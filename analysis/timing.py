@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,6 @@ from .displays import Displays, TimedDisplay, read_displays, refresh_ms
 ON_PLAN = 0.995
 #: The rate found over a session may differ by this share from the one measured when its window opened.
 SAME_RATE = 0.01
-#: The clock of onsets and presses may part from the computer's own by so many ms within one step.
-CLOCK_JUMP_MS = 5.0
 #: Reaction times are checked for clumping at refreshes from so many on, and called clumped below this probability.
 _ENOUGH_RTS, _BY_CHANCE = 40, 0.001
 
@@ -48,7 +46,8 @@ class SessionTiming:
     presses : reaction times
     clock : (s from the first step, ms by which the clock of onsets has moved against the computer's own) of each step
     jumps_ms : jumps of the clock that were noticed while the session ran
-    cited : whether the session cites a display file, and what was said about the display
+    differences : in which ways the display was not the one of the display file that the session cites
+    notes : what else happened in each step
     """
 
     name: str
@@ -60,7 +59,8 @@ class SessionTiming:
     presses: tuple[Press, ...]
     clock: tuple[tuple[float, float], ...]
     jumps_ms: tuple[float, ...]
-    cited: bool
+    differences: tuple[str, ...]
+    notes: tuple[Mapping[str, Any], ...]
 
     @property
     def frame_ms(self) -> float:
@@ -72,15 +72,17 @@ class SessionTiming:
         return [(display, display.shown_ms - (display.planned_frames + display.waited) * self.frame_ms) for display in self.displays.timed]
 
     def onset_errors(self) -> list[tuple[float, float, float]]:
-        """For each display that follows a timed one: s since the first onset of its run, ms by which its onset is off the plan, and ms that no recorded frame
-        explains."""
+        """For each onset of a run: s since the first one, ms by which it is off the plan, and ms by which it is off the refreshes that were counted. Runs lie
+        on their refreshes as a whole (their median), so that no single onset, the first least of all, is taken as the measure of the others."""
         found = []
         for run in self.displays.runs:
-            planned = shown = 0
-            for display in run:
-                planned, shown = planned + display.planned_frames + display.waited, shown + display.shown_frames
-                since = display.onset_ms + display.shown_ms - run[0].onset_ms
-                found.append((since / 1000.0, since - planned * self.frame_ms, since - shown * self.frame_ms))
+            ends = [display.onset_ms + display.shown_ms - run[0].onset_ms for display in run]
+            shown = [0, *accumulate(display.shown_frames for display in run)]
+            planned = [0, *accumulate(display.planned_frames + display.waited for display in run)]
+            stray = [since - count * self.frame_ms for since, count in zip([0.0, *ends], shown, strict=True)]
+            middle = statistics.median(stray)
+            for since, off, count, plan in zip([0.0, *ends], stray, shown, planned, strict=True):
+                found.append((since / 1000.0, off - middle + (count - plan) * self.frame_ms, off - middle))
         return found
 
     def clumping(self) -> float | None:
@@ -131,8 +133,9 @@ def session_timing(folder: Path) -> SessionTiming | None:
         keyboard=str(apparatus.get("keyboard") or ""),
         presses=tuple(_presses(steps, start)),
         clock=tuple(_clock(steps)),
-        jumps_ms=tuple(float(_noted(step)["clock_jump_ms"]) for step in steps if "clock_jump_ms" in _noted(step)),
-        cited=bool(apparatus.get("display")),
+        jumps_ms=tuple(float(step["clock_jump_ms"]) for step in map(_noted, steps) if "clock_jump_ms" in step),
+        differences=tuple((apparatus.get("display") or {}).get("differences", ())),
+        notes=tuple(map(_noted, steps)),
     )
 
 
@@ -156,8 +159,9 @@ def _clock(steps: Sequence[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:
         return
     first = both[0]
     parted = [(onset - first[0], ((onset - first[0]) - (own - first[1])) * 1000.0) for onset, own in both]
-    for group in (parted[n : n + 10] for n in range(0, len(parted), 10)):
-        yield max(group, key=lambda point: point[1])
+    soonest = [max(parted[n : n + 10], key=lambda point: point[1]) for n in range(0, len(parted), 10)]
+    for at, ms in soonest:
+        yield at, ms - soonest[0][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,16 +184,19 @@ def verdict(session: SessionTiming) -> Verdict:
         look.append(f"{len(off)} of {len(timed)} timed displays ({len(off) / len(timed):.1%}) did not last for their planned refreshes")
     if silent:
         look.append(f"{_plural(len(silent), 'display')} off plan without a recorded late frame")
-    if stray > session.frame_ms / 2:
+    if stray > session.frame_ms:  # a refresh was counted that did not come, or came and was not counted
         look.append(f"onsets are up to {stray:.1f} ms away from the refreshes that were counted")
     if session.measured_ms is not None and abs(session.measured_ms * session.hz / 1000.0 - 1) > SAME_RATE:
         look.append(f"refreshes came at {1000 / session.measured_ms:.2f} Hz, and durations were planned for {session.hz:.2f} Hz")
     if not session.by_screen:
         look.append("flips did not wait for the screen: this says what the program did, not what the screen showed")
+    if lost := sum("passed_on_too_late" in note for note in session.notes):
+        look.append(f"in {_plural(lost, 'step')}, a press within the window reached the program too late to count")
     if session.keyboard == "event":
         look.append("keys were read once a refresh: reaction times are precise to a refresh only")
     elif (clumping := session.clumping()) is not None and clumping < _BY_CHANCE:
         look.append("reaction times clump at refreshes")
+    look += session.differences
     if worst := max(session.jumps_ms, key=abs, default=0.0):
         look.append(f"the computer's clock jumped ({_plural(len(session.jumps_ms), 'time')}, by {worst:+.0f} ms at most)")
     numbers = (
@@ -221,8 +228,3 @@ def read_timings(paths: Sequence[str | Path]) -> tuple[list[SessionTiming], list
     if not timings:
         raise SpanLabError("no display was shown for a given time in " + ", ".join(others) + ": only sessions at a window have timing")
     return timings, others
-
-
-def off_counts(timings: Sequence[SessionTiming]) -> Counter[int]:
-    """How many displays were off by how many refreshes."""
-    return Counter(display.off for session in timings for display in session.displays.timed)

@@ -25,7 +25,11 @@ def timing_chart(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict])
     alt.data_transformers.disable_max_rows()
     rows = [[_planned_and_shown(sessions), _errors(sessions)], [_onsets(sessions), _reaction_times(sessions)], [_clocks(sessions), _drops(sessions)]]
     title = alt.TitleParams(text=_title(sessions, verdicts), subtitle=_subtitle(sessions, verdicts), anchor="start", offset=18)
-    chart = alt.vconcat(*(alt.hconcat(*row, spacing=44) for row in rows), spacing=30).resolve_scale(color="independent").properties(title=title)
+    chart = (
+        alt.vconcat(*(alt.hconcat(*row, spacing=74, bounds="flush") for row in rows), spacing=86, bounds="flush")
+        .resolve_scale(color="independent")
+        .properties(title=title)
+    )
     with alt.theme.enable("none"):
         spec = chart.to_dict()
     spec.pop("config", None)
@@ -42,8 +46,8 @@ def _subtitle(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict]) ->
     timed = [display for session in sessions for display in session.displays.timed]
     on = sum(not display.off for display in timed)
     lines = [f"{on:,} of {len(timed):,} timed displays on plan; {sum(session.displays.dropped for session in sessions):,} frames late"]
-    told = dict.fromkeys(look for one in verdicts for look in one.look)
-    return lines + [line if len(line) <= 120 else line[:117] + "..." for line in list(told)[:4]]
+    told = verdicts[0].look if len(verdicts) == 1 else ()  # of several sessions, each verdict is a line on the terminal
+    return lines + [line if len(line) <= 120 else line[:117] + "..." for line in told[:5]]
 
 
 def _chart(values: Iterable[dict[str, Any]], title: str) -> Any:

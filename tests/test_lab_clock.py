@@ -1,0 +1,164 @@
+"""Time at the window, on a virtual clock: every display lasts for its frames, a press in the window counts, and what came late is owned up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conditions import some_conditions
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import RandomState
+from virtual_lab import Person, VirtualRoom, VirtualWindow, play
+
+from spanlab.agents.participant.player import DELIVERY
+from spanlab.agents.protocol import Shown
+from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms.responses import Choice
+from spanlab.stimuli.kinds.plain import Blank, Fixation
+
+NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
+BLANK, CROSS = Blank.model_validate({}), Fixation.model_validate({})
+
+
+def somebody(seed: int) -> Person:
+    """A person who answers anything, and lets three in ten windows pass."""
+    random = RandomState(seed)
+
+    def person(ask: Ask) -> tuple[Any, float] | None:
+        if ask.window_ms is None:
+            return ask.kind.guess(random), float(random.uniform(0.3, 1))
+        return None if random.rand() < 0.3 else (ask.kind.guess(random), float(random.uniform(0.1, ask.window_ms / 1000)))
+
+    return person
+
+
+def timed(told: list[Any]) -> Iterator[tuple[Shown, int]]:
+    """Displays that had a time to last and were not ended by an answer, and the refreshes that were waited for an answer that decides what comes."""
+    for percept, response, shown, notes in told:
+        for number, one in enumerate(shown):
+            last = number == len(shown) - 1
+            cut = last and percept.ask is not None and percept.ask.ends == "on_answer" and response.outcome == "answered"
+            if one.planned_frames is not None and not cut:
+                yield one, notes.get("waited_frames", 0) if last else 0
+
+
+def off_plan(hz: float, vsync: bool, conditions: int) -> tuple[int, list[Any]]:
+    """How many timed displays all paradigms of the library have in some conditions, and those that did not last for their frames."""
+    room, count, off = VirtualRoom(VirtualWindow(hz, vsync, jitter=0.001)), 0, []
+    for name in list_paradigms():
+        paradigm = load_paradigm(name)
+        for levels in some_conditions(paradigm, conditions):
+            for one, waited in timed(play(room, compile_trial(paradigm, levels, 1), somebody(count))):
+                count += 1
+                assert one.dropped_frames == 0
+                if one.shown_frames - waited != one.planned_frames or abs(one.shown_ms - one.shown_frames * 1000 / hz) > 2:
+                    off.append((name, one))
+    return count, off
+
+
+def test_every_display_of_every_paradigm_lasts_for_its_frames() -> None:
+    count, off = off_plan(60, vsync=True, conditions=1)
+    assert count > 1000
+    assert not off
+
+
+@pytest.mark.slow
+def test_ten_thousand_displays_of_all_paradigms_last_for_their_frames() -> None:
+    found = [off_plan(hz, vsync, 1) for hz in (60, 75, 120, 144) for vsync in (True, False)]
+    assert sum(count for count, _ in found) > 10_000
+    assert not [off for _, some in found for off in some]
+
+
+def trial(*percepts: Percept) -> Trial:
+    return Trial("test", 1, "corrected", {}, 1, "test", 1, 1, tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)))
+
+
+def feedback(*percepts: Percept) -> Trial:
+    """The last of the percepts depends on the answer, so it is not announced."""
+    made = trial(*percepts)
+    *first, last = made.steps
+    given = Step(last.index, last.percept, last.truth, feedback=dict.fromkeys(("right", "wrong", "missed"), last.percept))
+    return Trial("test", 1, "corrected", {}, 1, "test", 1, 1, (*first, given))
+
+
+@settings(max_examples=250)
+@given(
+    hz=st.sampled_from([60.0, 59.94, 75.0, 120.0, 144.0]),
+    vsync=st.booleans(),
+    window=st.sampled_from([100.0, 105.0, 203.0, 300.0]),
+    offset=st.floats(-12, 12),
+    where=st.sampled_from(["announced", "last", "feedback"]),
+    ends=st.sampled_from(["on_answer", "on_time"]),
+    jitter=st.sampled_from([0.0, 0.001, 0.004]),
+    seed=st.integers(0, 1000),
+)
+def test_a_press_in_the_window_counts_and_one_after_it_does_not(
+    hz: float, vsync: bool, window: float, offset: float, where: str, ends: Any, jitter: float, seed: int
+) -> None:
+    """Around the very moment at which the window closes, whatever the frames do meanwhile."""
+    asked = Percept("probe", (Display(BLANK, window),), Ask(NINE, ends=ends, window_ms=window))
+    following = Percept("next", (Display(CROSS, 400.0),), None)
+    made = {"announced": trial(asked, following), "last": trial(following, asked), "feedback": feedback(asked, following)}[where]
+    room = VirtualRoom(VirtualWindow(hz, vsync, jitter=jitter, seed=seed))
+    told = play(room, made, lambda ask: (4, (window + offset) / 1000))
+    (response, notes), *others = [(response, notes) for percept, response, _, notes in told if percept.ask is not None]
+    assert not others
+    assert response is not None
+    if offset <= 0:
+        assert response.outcome == "answered"
+        assert response.value == 4
+        assert response.rt_ms == pytest.approx(window + offset, abs=0.01)
+        assert "late" not in notes
+    elif offset > 0.01:
+        assert response.outcome == "omitted"
+    assert "passed_on_too_late" not in notes
+
+
+def test_a_press_that_is_passed_on_too_late_is_told_as_such() -> None:
+    asked = Percept("probe", (Display(BLANK, 100.0),), Ask(NINE, window_ms=100.0))
+    room = VirtualRoom(VirtualWindow(60))
+    room.fingers._delay = DELIVERY + 0.02
+    told = play(room, trial(asked, Percept("next", (Display(CROSS, 400.0),))), lambda ask: (4, 0.099))
+    _, response, _, notes = told[0]
+    assert response is not None
+    assert response.outcome == "omitted"
+    assert notes["passed_on_too_late"][0]["rt_ms"] == pytest.approx(99, abs=0.01)
+    assert "late" not in notes
+
+
+@pytest.mark.parametrize("where", ["announced", "last", "feedback"])
+@pytest.mark.parametrize("answers", [True, False])
+def test_questions_last_for_their_frames_and_wait_a_refresh_only_for_feedback(where: str, answers: bool) -> None:
+    asked = Percept("probe", (Display(CROSS, 100.0), Display(BLANK, 400.0)), Ask(NINE, ends="on_time", window_ms=500.0))
+    following = Percept("next", (Display(CROSS, 400.0),), None)
+    made = {"announced": trial(asked, following), "last": trial(following, asked), "feedback": feedback(asked, following)}[where]
+    told = play(VirtualRoom(VirtualWindow(60)), made, lambda ask: (4, 0.25) if answers else None)
+    shown, notes = next((shown, notes) for percept, _, shown, notes in told if percept.ask is not None)
+    waited = int(where == "feedback" and not answers)
+    assert [one.shown_frames for one in shown] == [6, 24 + waited]
+    assert notes.get("waited_frames", 0) == waited
+
+
+def test_a_window_that_is_longer_than_the_displays_is_the_plan_of_the_last_one() -> None:
+    asked = Percept("probe", (Display(CROSS, 100.0), Display(BLANK, 100.0)), Ask(NINE, window_ms=500.0))
+    (told,) = play(VirtualRoom(VirtualWindow(60)), trial(asked), lambda ask: None)
+    assert [(one.planned_ms, one.planned_frames, one.shown_frames) for one in told[2]] == [(100.0, 6, 6), (400.0, 24, 24)]
+
+
+@pytest.mark.parametrize("vsync", [True, False])
+def test_late_frames_are_owned_up_to_and_nothing_adds_up(vsync: bool) -> None:
+    """Every 37th flip comes late by one to three refreshes."""
+    window = VirtualWindow(60, vsync, jitter=0.002, late=lambda flip: 1 + flip % 3 if flip % 37 == 0 else 0)
+    room = VirtualRoom(window)
+    displays = [Percept("test", (Display(CROSS if number % 2 else BLANK, 50.0 + 17 * (number % 9)),)) for number in range(400)]
+    shown = [one for _, _, some, _ in play(room, trial(*displays), lambda ask: None) for one in some]
+    assert sum(one.dropped_frames for one in shown) > 50
+    refreshes = 0
+    for one in shown:
+        assert 0 <= one.shown_frames - (one.planned_frames or 0) <= one.dropped_frames
+        assert abs(one.onset_ms - shown[0].onset_ms - refreshes * 1000 / 60) < 5  # as many refreshes as were counted, to the last
+        refreshes += one.shown_frames
+    # a late frame inside a display is caught up with; only one at its end lengthens it
+    assert sum(one.shown_frames != one.planned_frames for one in shown) < sum(one.dropped_frames > 0 for one in shown)
