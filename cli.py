@@ -282,7 +282,7 @@ def resume(
         port = triggers or opened.info.get("triggers", {}).get("port", "")
         window = {**window_again(settings), "triggers": port}
         observer = opened.info["agent"].partition(":")[2] if kind == "simulated" else None
-        agent = person(observer, opened.seed, settings.get("speed", 1.0), window)
+        agent = person(observer, settings.get("seed", opened.seed), settings.get("speed", 1.0), window)
     else:
         chat = {name: value for name, value in settings.items() if name not in ("model", "endpoint")} if kind == "chat" else None
         agent = machine(opened.info["agent"], opened.seed, chat)
