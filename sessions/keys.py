@@ -12,7 +12,7 @@ from ..errors import SpanLabError
 from ..paradigms import AnswerKeys, ResponseKind
 from ..paradigms.identity import digest
 from ..paradigms.problems import listed
-from ..paradigms.responses.keys import KEY_NAMES, is_key
+from ..paradigms.responses.keys import KEY_NAMES, is_button, is_key
 
 Sides = Literal["standard", "swapped", "counterbalanced"]
 
@@ -116,3 +116,19 @@ def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = F
             keys.kind_for(kind)
         except ValueError as error:
             raise SpanLabError(str(error)) from None
+
+
+def check_buttons(keys: AnswerKeys, box: str) -> None:
+    """See to it that buttons are given to answers where there is a button box, and only there.
+
+    Raises
+    ------
+    SpanLabError
+        when either is missing.
+    """
+    buttons = {answer: key for answer, key in keys.own.items() if is_button(key)}
+    if buttons and not box:
+        answer, key = next(iter(buttons.items()))
+        raise SpanLabError(f"'{answer}' is to be answered with {key}, but there is no button box; name it, such as --buttons serial:COM3 or --buttons keys:1+2")
+    if box and not buttons:
+        raise SpanLabError("there is a button box, but no answer is given a button; say which, such as --key same=button_1 --key different=button_2")

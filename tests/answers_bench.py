@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -146,6 +147,54 @@ def layouts(layout: str) -> Any:
     return {"answers": facts, "names": names}
 
 
+def boxes() -> Any:
+    """Answers by button boxes: one that types, one on a serial line (a pseudo-terminal), one of PsychoPy's device layer (a stand-in, below)."""
+    import pty
+
+    keys = AnswerKeys(False, {"same": "button_1", "different": "button_3"})
+    kind = Choice.model_validate({"options": ["same", "different"], "keys": ["f", "j"]})
+    ends, device = pty.openpty()
+    facts: dict[str, Any] = {}
+
+    def typed(bench: Bench, button: int, at: float) -> None:
+        bench.hands.at(at, Touch(str(button), hold=0.02))
+
+    def sent(bench: Bench, button: int, at: float) -> None:
+        threading.Timer(at - bench.room.window.now(), os.write, (ends, bytes([button, 0x80 + button]))).start()
+
+    def told(bench: Bench, button: int, at: float) -> None:
+        from standing_box import StandingBox
+
+        threading.Timer(at - bench.room.window.now(), StandingBox.pressed.append, (button,)).start()
+
+    named = {
+        "keys": ("keys:1+2+3", typed),
+        "serial": (f"serial:{os.ttyname(device)}@115200,presses=0x01+0x02+0x03", sent),
+        "psychopy": ("standing_box.StandingBox,channels=3", told),
+    }
+    for name, (address, press) in named.items():
+        bench = Bench(buttons=address if name != "psychopy" else f"psychopy:{address}")
+        bench.agent.ready()
+        facts[name] = []
+        for button in (1, 3, 2):
+
+            def waits(for_what: str, onset: float, button: int = button, bench: Bench = bench, press: Any = press) -> None:
+                if for_what == "answer":
+                    press(bench, button, onset + 0.2)
+                else:
+                    bench.hands.at(onset + 0.5, Touch("space"))
+
+            bench.waits = waits  # type: ignore[method-assign]
+            percept = timed(BLANK, 500, Ask(kind, window_ms=500))
+            mind = bench.agent.start(Briefing("box", "Box", "en", "", (kind,), keys=keys))
+            response = asyncio.run(mind.step(percept))
+            mind.finish()
+            facts[name].append(asdict(response))  # type: ignore[call-overload]
+        facts[f"{name} facts"] = bench.agent.apparatus()["buttons"]
+        bench.close()
+    return facts
+
+
 def taps(bench: Bench) -> Any:
     """A finger: the pointer is somewhere else, and goes down at once where it means to, without having been there before."""
     from Xlib import X, display
@@ -189,6 +238,8 @@ def main(scene: str, arguments: list[str]) -> None:
         if scene == "answered":
             devices, conditions, most, names = arguments
             facts = answered(names.split(","), devices.split(","), int(conditions), int(most))
+        elif scene == "boxes":
+            facts = boxes()
         elif scene == "layouts":
             facts = layouts(arguments[0])
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from conditions import some_conditions
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanlab.agents.participant import Participant
 from spanlab.agents.participant.answering import AnswerSheet, Press
+from spanlab.agents.participant.buttons import BoxAddress, open_box, read_box
 from spanlab.agents.participant.keymap import named
 from spanlab.agents.simulated import IdealAgent
 from spanlab.errors import SpanLabError
@@ -18,7 +21,7 @@ from spanlab.paradigms import AnswerKeys, Ask, ResponseKind, compile_trial, list
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.paradigms.responses.keys import KEY_NAMES, is_key, key_label
 from spanlab.sessions import Request, begin
-from spanlab.sessions.keys import KeySetting, answer_keys, check_keys, key_request, key_setting
+from spanlab.sessions.keys import KeySetting, answer_keys, check_buttons, check_keys, key_request, key_setting
 from spanlab.sessions.record import read_responses, read_session
 
 SAME = Choice.model_validate({"options": ["same", "different"], "keys": ["f", "j"]})
@@ -44,7 +47,7 @@ def test_two_words_change_sides_and_the_legend_says_so() -> None:
     assert one.presses[0] | {"key": "f", "value": "different"} == one.presses[0]  # each press says which key meant what
 
 
-@pytest.mark.parametrize("kind", [MATCH, SIDES, NINE, SEEN, Cells(grid=4, take=2)])
+@pytest.mark.parametrize("kind", [MATCH, SIDES, NINE, SEEN, Cells.model_validate({"grid": 4, "take": 2})])
 def test_letters_that_are_words_sides_and_places_are_never_swapped(kind: ResponseKind) -> None:
     assert AnswerKeys(swapped=True).kind_for(kind) is kind
 
@@ -156,3 +159,62 @@ def test_the_record_keeps_the_keys(tmp_path: Path) -> None:
     (session.folder / "session.json").write_text(json.dumps(info))
     with pytest.raises(SpanLabError, match="missing"):
         read_session(session.folder)
+
+
+def test_button_boxes_are_named_and_what_is_wrong_is_said() -> None:
+    assert read_box("keys:1+2") == BoxAddress("keys", "1+2")
+    assert read_box("serial:COM3@9600,presses=ab") == BoxAddress("serial", "COM3", 9600, b"ab")
+    assert read_box("serial:/dev/ttyUSB0,presses=0x01+0xff").presses == b"\x01\xff"
+    assert read_box("psychopy:some.Box,port=3,name=x").settings == (("port", 3), ("name", "x"))
+    for text, told in (
+        ("cedrus", "unknown button box"),
+        ("serail:COM3", "did you mean 'serial'"),
+        ("keys:1+1", "each once"),
+        ("keys:1+ä", "each once"),
+        ("serial:COM3@fast", "number of baud"),
+        ("serial:COM3,presses=aa", "each another one"),
+        ("serial:COM3,pulse=2", "no setting 'pulse'"),
+    ):
+        with pytest.raises(SpanLabError, match=told):
+            read_box(text)
+
+
+def test_a_box_that_is_not_there_stops_before_the_session(tmp_path: Path) -> None:
+    agent = Participant(buttons=f"serial:{tmp_path / 'none'}")
+    with pytest.raises(SpanLabError, match="cannot be opened"):
+        agent.ready()
+    assert agent.settings()["buttons"].startswith("serial:")
+
+
+def test_buttons_and_the_box_belong_together() -> None:
+    with pytest.raises(SpanLabError, match="there is no button box"):
+        check_buttons(AnswerKeys(False, {"same": "button_1"}), "")
+    with pytest.raises(SpanLabError, match="no answer is given a button"):
+        check_buttons(AnswerKeys(), "keys:1+2")
+    check_buttons(AnswerKeys(False, {"same": "button_1"}), "keys:1+2")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
+def test_bytes_of_a_serial_box_are_dated_when_they_arrive() -> None:
+    import os
+    import pty
+    import time
+
+    far, near = pty.openpty()
+    box = open_box(read_box(f"serial:{os.ttyname(near)}"), time.monotonic)
+    sent = []
+    for byte in b"12x9":
+        sent.append(time.monotonic())
+        os.write(far, bytes([byte]))
+        time.sleep(0.03)
+    other = Press("key", 0.0, key="f")
+    found = box.with_buttons([other])
+    assert [press.key for press in found] == ["f", "button_1", "button_2", "button_9"]
+    assert all(-0.001 < press.time - at < 0.5 for press, at in zip(found[1:], [sent[0], sent[1], sent[3]], strict=True))
+    box.check()
+    os.close(far)
+    os.close(near)
+    time.sleep(0.5)
+    with pytest.raises(SpanLabError, match="has gone"):
+        box.check()
+    box.close()

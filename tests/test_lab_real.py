@@ -82,6 +82,16 @@ def test_a_finger_counts_where_it_comes_down(scenes: dict[str, Any]) -> None:
     assert [fact["response"]["value"] for fact in facts] == [*range(9), [37, 92]]
 
 
+def test_button_boxes_answer_like_keys() -> None:
+    """One that types, one on a (pseudo) serial line, one of PsychoPy's device layer (a stand-in)."""
+    found = bench("boxes")
+    for box in ("keys", "serial", "psychopy"):
+        assert [one["value"] for one in found[box]] == ["same", "different", None]
+        assert found[box][2]["raw"]["presses"][0]["key"] == "button_2"  # stands for nothing, and is on record
+        assert all(195 < one["rt_ms"] < 300 for one in found[box][:2])
+        assert found[f"{box} facts"]["timed_by"]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("setxkbmap") is None, reason="needs setxkbmap")
 @pytest.mark.parametrize("layout", ["us", "de", "fr"])

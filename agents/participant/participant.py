@@ -14,6 +14,7 @@ from ...paradigms.triggers import Triggers
 from ..protocol import Briefing, Response, Shown
 from . import pages
 from .display import Screen
+from .buttons import Box, open_box, read_box
 from .display_file import DisplayFile
 from .keyboard import Backend
 from .pages import Page
@@ -29,6 +30,12 @@ from .triggers.marker import Marker
 
 def _to_stderr(sentence: str) -> None:
     print(f"spanlab: {sentence}", file=sys.stderr)
+def _psychopy_now() -> float:
+    from psychopy import clock
+
+    return float(clock.getTime())
+
+
 
 
 class Participant:
@@ -54,6 +61,7 @@ class Participant:
     say : told, in a sentence, what is not as a lab would want it; printed to stderr when not given
     """
 
+    buttons : a button box, such as ``keys:1+2`` or ``serial:COM3@115200`` (:mod:`.buttons`); none when empty
     kind: ClassVar[str] = "participant"
     oracle: ClassVar[bool] = False
 
@@ -78,6 +86,7 @@ class Participant:
         if size_deg <= 0 or distance_cm <= 0 or paced_hz <= 0 or (width_cm is not None and width_cm <= 0):
             raise SpanLabError("the size of the canvas, the width of the screen, the distance and the rate must be above 0")
         if keyboard not in get_args(Backend):
+        buttons: str = "",
             raise SpanLabError(f"the keyboard is read by 'ptb' (precise) or 'event'; found '{keyboard}'")
         self.name = name
         if display is not None:
@@ -100,6 +109,10 @@ class Participant:
 
     # -- the room --------------------------------------------------------------------------------------------------------------------------------
 
+        #: the button box as it was named
+        self.buttons = buttons
+        self._box_address = read_box(buttons) if buttons else None
+        self._box: Box | None = None
     def open(self) -> Room:
         """Open the window, when it is not open yet.
 
@@ -109,18 +122,19 @@ class Participant:
             when there is no display, PsychoPy is not installed, or the canvas does not fit.
         """
         if self._room is None:
-            self._room = Room(self._screen, self._size_deg, self._keyboard, self._tell, self._patch)
+            self._room = Room(self._screen, self._size_deg, self._keyboard, self._tell, self._patch, self._looks)
+            self._room.box = self._box
             if self._display is not None:
                 self._differences = self._display.differences(self._room.apparatus())
         return self._room
 
     def ready(self) -> None:
-        """Open the port for trigger codes, when it is not open yet, and see that it is still there.
+        """Open the port for trigger codes and the button box, when they are not open yet, and see that they are still there.
 
         Raises
         ------
         SpanLabError
-            when it does not take codes (and is needed).
+            when the port does not take codes (and is needed), or there is no such box.
         """
         if self._port is not None:
             self._line = self._line or Line(self._port, self._tell)
@@ -131,6 +145,12 @@ class Participant:
 
         Parameters
         ----------
+        if self._box_address is not None:
+            if self._box is None:
+                self._box = open_box(self._box_address, _psychopy_now)
+                if self._room is not None:
+                    self._room.box = self._box
+            self._box.check()
         percepts : what is going to be shown
 
         Raises
@@ -174,6 +194,9 @@ class Participant:
     def _player(self, briefing: Briefing) -> Player:
         """Everything that a trial needs is there."""
         self.ready()
+        if self._box is not None:
+            self._box.close()
+            self._box = None
         self._language = briefing.language
         return Player(self.open(), briefing.language, tuple(map(briefing.keys.kind_for, briefing.asks)), self._guard_ms)
 
@@ -200,6 +223,7 @@ class Participant:
     def apparatus(self) -> dict[str, Any]:
         """What was found and measured: screen, refresh rate and how frames are timed, keyboard back end, versions, and every warning. Empty before the window
         is open."""
+            **({"buttons": self.buttons} if self.buttons else {}),
         if self._room is None:
             return self._apparatus
         triggers = {} if self._line is None else {"triggers": self._line.facts()}
@@ -214,6 +238,7 @@ class Participant:
 
     def page(
         self,
+        triggers |= {} if self._box is None else {"buttons": self._box.facts()}
         title: str,
         text: str,
         footer: str = "",

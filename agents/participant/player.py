@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...paradigms import Display, Percept, ResponseKind, Verdict
+from ...paradigms.responses.keys import is_button
 from ...stimuli.kinds.plain import Tone
 from ..protocol import Response, Shown
 from .answering import AnswerSheet, Press
@@ -334,7 +335,7 @@ class Player:
 
     def _go_on(self, step: _Step, press: Press) -> str:
         on = self.room.on
-        if on is None or on.display.ms is not None or not (press.device == "click" or press.key == "space"):
+        if on is None or on.display.ms is not None or not (press.device == "click" or press.key == "space" or is_button(press.key)):
             return "nothing"
         if press.time - on.onset < TOO_SOON:
             return "too soon"

@@ -17,6 +17,7 @@ from .display import LabWindow, Screen
 from .keyboard import Backend, Keyboard
 from .lettering import Pictures
 from .lookout import Lookout
+from .buttons import Box
 from .mouse import Mouse
 from .patch import Patch, PatchView
 from .surface import SurfaceView
@@ -126,6 +127,7 @@ class Room:
                 f"choose at most {rounded_down(fits)} degrees, a larger window, or check the given width of the screen and the distance"
             )
         return canvas
+        self.box: Box | None = None
 
     # -- the session's clock -------------------------------------------------------------------------------------------------------------------
 
@@ -223,7 +225,10 @@ class Room:
             when the display or a keyboard has gone away.
         """
         self.lookout.check()
-        fresh = self.keyboard.poll() + self.mouse.poll(self.surface.on_done)
+        keys = self.keyboard.poll()
+        if self.box is not None:
+            keys = self.box.with_buttons(keys)
+        fresh = keys + self.mouse.poll(self.surface.on_done)
         if fresh:
             self.queue = sorted(self.queue + fresh, key=lambda press: press.time)
 
@@ -267,6 +272,8 @@ class Room:
 
     def close(self) -> None:
         """Close keyboard and window."""
+        if self.box is not None:
+            self.box.with_buttons(())
         self.lookout.close()
         if not self.lookout.trouble:  # Psychtoolbox would wait for ever for a keyboard that is gone
             self.keyboard.close()

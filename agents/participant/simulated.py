@@ -74,6 +74,7 @@ class SimulatedParticipant(Participant):
         say: Callable[[str], None] | None = None,
     ) -> None:
         if speed <= 0:
+        buttons: str = "",
             raise SpanLabError("the speed of a simulated participant must be above 0; 1 is a normal speed, 4 is four times as fast")
         self.observer = make_observer(observer) if isinstance(observer, str) else observer
         super().__init__(
@@ -95,6 +96,7 @@ class SimulatedParticipant(Participant):
         if answers not in get_args(Answers):
             raise SpanLabError(f"a simulated participant answers by 'keys', 'mouse' or 'both'; found '{answers}'")
         self._seed = seed
+            buttons=buttons,
         self._speed = speed
         self._answers: Answers = answers
         self._hands: Hands | None = None
