@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .kinds.plain import Tone
+from .palette import PALETTES, PaletteName, recoloured
 from .pixels import picture
 from .scene import CANVAS, COLOURS, Ellipse, Scene
 from .stimulus import Stimulus
@@ -38,9 +39,11 @@ class WindowRenderer:
     size_px : width and height of the canvas in pixels of the screen
     say : told, in a sentence, when a tone cannot be played (a ring is then drawn in its place)
     room : bytes of pictures to keep
+    palette : colours for people (:data:`.palette.PALETTES`)
     """
 
-    def __init__(self, win: Any, size_px: int, say: Callable[[str], None], room: int = 512 * 2**20) -> None:
+    def __init__(self, win: Any, size_px: int, say: Callable[[str], None], room: int = 512 * 2**20, palette: PaletteName = "published") -> None:
+        self._palette = PALETTES[palette]
         self.win = win
         self.size_px = size_px
         self._say = say
@@ -62,6 +65,10 @@ class WindowRenderer:
                 self._kept[stimulus] = self._upload(stimulus)
         self._make_room(len(wanted))
         return self.uploads - before
+
+    def look(self, scene: Scene) -> Scene:
+        """A scene in the colours of this window."""
+        return recoloured(scene, self._palette)
 
     def draw(self, stimulus: Stimulus) -> None:
         """Draw a stimulus to the frame that is shown next. One that was not prepared is uploaded now, which may cost a frame."""
@@ -91,7 +98,7 @@ class WindowRenderer:
         from psychopy import visual
 
         sound = self._sound(stimulus) if isinstance(stimulus, Tone) else None
-        drawn = ring(self.size_px) if isinstance(stimulus, Tone) and sound is None else picture(stimulus.scene(), self.size_px)
+        drawn = ring(self.size_px) if isinstance(stimulus, Tone) and sound is None else picture(self.look(stimulus.scene()), self.size_px)
         image = visual.ImageStim(self.win, image=drawn, units="pix", size=(self.size_px, self.size_px), interpolate=False, autoLog=False)
         # Graphics drivers may put an upload off until the first use: use it now, on a frame that is never shown.
         image.draw()

@@ -10,7 +10,7 @@ import pytest
 from spanlab.agents.participant.answering import AnswerSheet, Press, hit
 from spanlab.agents.participant.frames import FrameGrid
 from spanlab.agents.participant.lettering import Block, balanced, set_text
-from spanlab.agents.participant.pages import Page, blocks, paginate
+from spanlab.agents.participant.sheets import Page, blocks, paginate
 from spanlab.agents.participant.words import _WORDS, LANGUAGES
 from spanlab.paradigms import Ask
 from spanlab.paradigms.responses import Cells, Choice

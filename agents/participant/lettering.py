@@ -9,15 +9,8 @@ from typing import Any, Literal
 from PIL import Image, ImageDraw
 
 from ...stimuli.fonts import Weight, font, wrap
-from ...stimuli.scene import BACKGROUND, Colour
-
-#: Colours of everything around the canvas; none is a colour of the stimuli.
-TEXT: Colour = (38, 42, 48)
-MUTED: Colour = (92, 97, 104)
-ACCENT: Colour = (38, 99, 176)
-ACCENT_STRONG: Colour = (24, 74, 140)
-PALE: Colour = (196, 199, 203)
-FAINT: Colour = (150, 154, 160)
+from ...stimuli.scene import Colour
+from .theme import STANDARD, Theme
 
 Align = Literal["left", "centre"]
 
@@ -29,12 +22,13 @@ class Block:
     Parameters
     ----------
     size : height of the font in pixels
+    colour : that of the theme's text when not given
     after : space below, in pixels
     """
 
     text: str
     size: int
-    colour: Colour = TEXT
+    colour: Colour | None = None
     weight: Weight = "regular"
     after: int = 0
 
@@ -57,30 +51,31 @@ def balanced(text: str, size: float, room: float, weight: Weight = "regular") ->
     return lines
 
 
-def set_text(blocks: tuple[Block, ...], room: int, align: Align = "centre", background: Colour = BACKGROUND) -> Image.Image:
-    """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even width and height."""
+def set_text(blocks: tuple[Block, ...], room: int, align: Align = "centre", theme: Theme = STANDARD) -> Image.Image:
+    """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even width and height. The space below the last one is no part of
+    it."""
     broken = wrap if align == "left" else balanced
     lines = [(line, block) for block in blocks for line in broken(block.text, block.size, room, block.weight)]
     widths = [font(block.size, block.weight).getlength(line) for line, block in lines]
-    last_of = {id(block): number for number, (_, block) in enumerate(lines)}
-    height = sum(line_height(block.size) + (block.after if last_of[id(block)] == number else 0) for number, (_, block) in enumerate(lines))
+    last_of = {id(block): number for number, (_, block) in enumerate(lines) if block is not blocks[-1]}
+    height = sum(line_height(block.size) + (block.after if last_of.get(id(block)) == number else 0) for number, (_, block) in enumerate(lines))
     width = max([*widths, 1])
-    image = Image.new("RGB", (_even(width + 2), _even(height)), background)
+    image = Image.new("RGB", (_even(width + 2), _even(height)), theme.background)
     draw = ImageDraw.Draw(image)
     top = 0
     for number, ((line, block), wide) in enumerate(zip(lines, widths, strict=True)):
         left = 0 if align == "left" else (image.width - wide) / 2
-        draw.text((round(left), top + line_height(block.size) / 2), line, block.colour, font(block.size, block.weight), anchor="lm")
-        top += line_height(block.size) + (block.after if last_of[id(block)] == number else 0)
+        draw.text((round(left), top + line_height(block.size) / 2), line, block.colour or theme.text, font(block.size, block.weight), anchor="lm")
+        top += line_height(block.size) + (block.after if last_of.get(id(block)) == number else 0)
     return image
 
 
 @lru_cache(maxsize=64)
-def pill(text: str, size: int, fill: Colour, ink: Colour, edge: Colour) -> Image.Image:
-    """A button: text on a box with round ends, smooth, on the background of the window."""
+def pill(text: str, size: int, fill: Colour, ink: Colour, edge: Colour, ground: Colour) -> Image.Image:
+    """A button: text on a box with round ends, smooth, on the background of the window (``ground``)."""
     width, height = _even(font(size, "semibold").getlength(text) + 2.4 * size), _even(2.1 * size)
     fine = 4
-    large = Image.new("RGB", (width * fine, height * fine), BACKGROUND)
+    large = Image.new("RGB", (width * fine, height * fine), ground)
     ImageDraw.Draw(large).rounded_rectangle((0, 0, width * fine - 1, height * fine - 1), height * fine / 2.6, fill, edge, round(fine * max(1.0, size / 14)))
     image = large.reduce(fine)
     ImageDraw.Draw(image).text((width / 2, height / 2), text, ink, font(size, "semibold"), anchor="mm")

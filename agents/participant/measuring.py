@@ -14,7 +14,8 @@ from typing import Any
 from .display import LabWindow, Screen
 from .display_file import DisplayFile
 from .keyboard import Backend, Keyboard
-from .lettering import MUTED, Block, Pictures, set_text
+from .lettering import Block, Pictures, set_text
+from .theme import STANDARD
 
 #: Seconds before each refresh at which waiting ends, as in sessions.
 _GUARD = 0.003
@@ -100,7 +101,7 @@ def measure_display(
     try:
         keys = Keyboard(keyboard, say)
         handle = window.win.winHandle
-        notice = Pictures(window.win).once(set_text((Block("The display is being measured.", 24, MUTED),), window.size[0]))
+        notice = Pictures(window.win).once(set_text((Block("The display is being measured.", 24, STANDARD.muted),), window.size[0]))
 
         def draw() -> None:
             notice.draw()

@@ -12,6 +12,8 @@ from ...paradigms import AnswerKeys, Display, Percept, Verdict
 from ...paradigms.example import ExampleDisplay
 from ...paradigms.triggers import Triggers
 from ..protocol import Briefing, Response, Shown
+from ...stimuli.palette import PALETTES, PaletteName
+from .theme import THEMES, ThemeName
 from . import pages
 from .display import Screen
 from .buttons import Box, open_box, read_box
@@ -20,7 +22,7 @@ from .keyboard import Backend
 from .pages import Page
 from .patch import read_patch
 from .player import TOO_SOON, Player, time_of
-from .room import Room
+from .room import Looks, Room
 from .rounding import complaints
 from .surface import ACKNOWLEDGE
 from .triggers.address import read_address
@@ -56,6 +58,8 @@ class Participant:
     guard_ms : how long before a refresh the next frame is drawn
     display : the display that was measured (:func:`.display_file.read_display`): its width, distance and screen hold, and it is told when another one is found
     patch : a square for a photodiode, such as ``upper-left:2`` (:func:`.patch.read_patch`); none when empty
+    theme : colours around the canvas: ``standard``, ``dark`` or ``light``; what is on the canvas stays as it is
+    palette : colours of the stimuli: ``published``, or ``safe`` for people who cannot tell red from green (recorded: it changes what is seen)
     triggers : port for trigger codes, such as ``serial:/dev/ttyUSB0@115200``; none when empty. Which codes are sent is a matter of the session
     name : how the agent is called in the record
     say : told, in a sentence, what is not as a lab would want it; printed to stderr when not given
@@ -79,6 +83,8 @@ class Participant:
         guard_ms: float = 3.0,
         display: DisplayFile | None = None,
         patch: str = "",
+        theme: ThemeName = "standard",
+        palette: PaletteName = "published",
         triggers: str = "",
         name: str = "participant",
         say: Callable[[str], None] | None = None,
@@ -88,7 +94,10 @@ class Participant:
         if keyboard not in get_args(Backend):
         buttons: str = "",
             raise SpanLabError(f"the keyboard is read by 'ptb' (precise) or 'event'; found '{keyboard}'")
+        if theme not in THEMES or palette not in PALETTES:
+            raise SpanLabError(f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{theme}' and '{palette}'")
         self.name = name
+        self._looks = Looks(theme, palette)
         if display is not None:
             screen, width_cm, distance_cm = display.screen.number, display.screen.width_cm, display.screen.distance_cm
         self._screen = Screen(fullscreen, screen, size_px, width_cm, distance_cm, paced_hz)
@@ -216,6 +225,8 @@ class Participant:
             "guard_ms": self._guard_ms,
             "acknowledge_ms": ACKNOWLEDGE * 1000,
             "go_on_not_before_ms": TOO_SOON * 1000,
+            "theme": self._looks.theme,
+            "palette": self._looks.palette,
             **({} if self._display is None else {"display": self._display.cited()}),
             **({} if self._patch is None else {"patch": self._patch.settings()}),
         }

@@ -252,7 +252,7 @@ class Player:
             at = self._bring_on(percept, self._place + 1, self._begun, lambda: self._draw_display(display))
             self._settle(step, at)
         elif self._last:
-            self._cleared = self.room.replace(None, lambda: None)
+            self._cleared = self.room.replace(None, self.room.backdrop)
             self._settle(step, self._cleared)
         else:
             self._wait_for_window(step, on.display)
@@ -293,7 +293,7 @@ class Player:
         self.room.collect()
         at, self._cleared = self._cleared, None
         if at is None:
-            at = self.room.replace(None, lambda: None)
+            at = self.room.replace(None, self.room.backdrop)
         if self._step is not None:
             self.room.collect()
             self._earlier = self._step

@@ -8,8 +8,12 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from PIL import Image
+
 from ...errors import SpanLabError
 from ...paradigms import Display
+from ...stimuli.palette import PaletteName
+from ...stimuli.scene import BACKGROUND
 from ...stimuli.window import WindowRenderer
 from ..protocol import Shown
 from .answering import Press
@@ -21,10 +25,19 @@ from .buttons import Box
 from .mouse import Mouse
 from .patch import Patch, PatchView
 from .surface import SurfaceView
+from .theme import THEMES, ThemeName
 
 _NOTHING = object()
 #: Seconds by which two clocks must part before it is said.
 CLOCK_JUMP = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How the window looks to people: the theme around the canvas, and the palette of the stimuli."""
+
+    theme: ThemeName = "standard"
+    palette: PaletteName = "published"
 
 
 class Attendant(Protocol):
@@ -79,6 +92,7 @@ class Room:
     keyboard : the back end that is wanted
     say : told, in a sentence, what is not as a lab would want it
     patch : a square for a photodiode, when one is wanted
+    looks : theme and palette
 
     Raises
     ------
@@ -86,8 +100,18 @@ class Room:
         when no window can be opened, or the canvas (or the patch beside it) does not fit into it
     """
 
-    def __init__(self, screen: Screen, size_deg: float, keyboard: Backend, say: Callable[[str], None], patch: Patch | None = None) -> None:
+    def __init__(
+        self,
+        screen: Screen,
+        size_deg: float,
+        keyboard: Backend,
+        say: Callable[[str], None],
+        patch: Patch | None = None,
+        looks: Looks = Looks(),  # noqa: B008 - frozen
+    ) -> None:
         self.window = LabWindow(screen, say)
+        self.theme = THEMES[looks.theme]
+        self.window.win.color = self.theme.background
         self.pictures = Pictures(self.window.win)
         try:
             self.canvas_px = self._fit(size_deg)
@@ -96,8 +120,8 @@ class Room:
             self.window.close()
             raise
         self.letter_px = max(14, round(self.window.pixels(0.5)))
-        self.renderer = WindowRenderer(self.window.win, self.canvas_px, say)
-        self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px)
+        self.renderer = WindowRenderer(self.window.win, self.canvas_px, say, palette=looks.palette)
+        self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px, self.theme)
         self.keyboard = Keyboard(keyboard, say)
         self.mouse = Mouse(self.window.win, self.surface.to_canvas)
         left, top = self.window.corner()
@@ -112,7 +136,8 @@ class Room:
         self.aside: list[Press] = []
         self._drawn: Hashable = _NOTHING
         self._ahead: Hashable = _NOTHING
-        self.flip(lambda: None)
+        for _ in range(2):  # a window takes a new colour with its next flip
+            self.flip(lambda: None)
         gc.collect()
         gc.freeze()  # what PsychoPy has loaded is not looked through again at every collection
 
@@ -170,6 +195,12 @@ class Room:
             return self.window.flip()
         finally:
             self.lookout.check()  # whatever OpenGL says when the display is gone
+
+    def backdrop(self, wanted: bool = True) -> None:
+        """The empty canvas, where it differs from what is around it; nothing when it is not ``wanted``."""
+        if wanted and self.theme.background != BACKGROUND:
+            empty = self.pictures.put("canvas", lambda: Image.new("RGB", (self.canvas_px, self.canvas_px), BACKGROUND))
+            self.pictures.draw(empty, 0, 0)
 
     def guard(self, seconds: float, attend: Callable[[], object] | None = None) -> None:
         """Wait until shortly before the next refresh, looking after keyboard and mouse all the while; ``attend`` is called when something was pressed."""

@@ -10,6 +10,8 @@ import numpy as np
 from ...errors import SpanLabError
 from ...paradigms import AnswerKeys, Ask, Percept, Surface, Truth
 from ..observers import Observer, make_observer
+from ...stimuli.palette import PaletteName
+from .theme import ThemeName
 from ..protocol import Briefing, Response
 from .answering import CONFIRM_KEYS
 from .display_file import DisplayFile
@@ -69,6 +71,8 @@ class SimulatedParticipant(Participant):
         guard_ms: float = 3.0,
         display: DisplayFile | None = None,
         patch: str = "",
+        theme: ThemeName = "standard",
+        palette: PaletteName = "published",
         triggers: str = "",
         name: str = "",
         say: Callable[[str], None] | None = None,
@@ -89,6 +93,8 @@ class SimulatedParticipant(Participant):
             guard_ms=guard_ms,
             display=display,
             patch=patch,
+            theme=theme,
+            palette=palette,
             triggers=triggers,
             name=name or f"simulated:{self.observer.name}",
             say=say,

@@ -10,11 +10,14 @@ from PIL import Image, ImageDraw
 from ...paradigms import Region, ResponseKind, Surface
 from ...stimuli.scene import BACKGROUND, CANVAS, Colour
 from .answering import AnswerSheet, hit
-from .lettering import ACCENT, ACCENT_STRONG, FAINT, MUTED, PALE, TEXT, Block, Pictures, pill, set_text
+from .lettering import Block, Pictures, pill, set_text
+from .theme import STANDARD, Theme
 from .words import word
 
 #: How long a single press is acknowledged, in seconds.
 ACKNOWLEDGE = 0.15
+#: Marks on the canvas, which is the same in every theme.
+_MARK, _STRONG, _GRID = STANDARD.accent, STANDARD.accent_strong, (150, 154, 160)
 
 
 class SurfaceView:
@@ -26,9 +29,11 @@ class SurfaceView:
     pictures : where pictures are kept
     canvas_px : width and height of the canvas
     letter_px : height of letters
+    theme : colours of what is beside the canvas; marks on it are the same in every theme
     """
 
-    def __init__(self, win: Any, pictures: Pictures, canvas_px: int, letter_px: int) -> None:
+    def __init__(self, win: Any, pictures: Pictures, canvas_px: int, letter_px: int, theme: Theme = STANDARD) -> None:
+        self._theme = theme
         self._pictures = pictures
         self.canvas_px = canvas_px
         self.letter_px = letter_px
@@ -88,34 +93,35 @@ class SurfaceView:
     def _text(self, key: Any, text: str, scale: float = 1.0, **style: Any) -> Any:
         room = min(self._width - 4 * self.letter_px, max(2 * self.canvas_px, 34 * self.letter_px))
         block = Block(text, round(self.letter_px * scale), **style)
-        return self._pictures.put((key, self.language), lambda: set_text((block,), room))
+        return self._pictures.put((key, self.language), lambda: set_text((block,), room, theme=self._theme))
 
     def _legend(self, kind: ResponseKind) -> Any:
         text = kind.legend("participant", self.language)
-        return self._text(("legend", text), text, colour=MUTED)
+        return self._text(("legend", text), text, colour=self._theme.muted)
 
     def _hint(self) -> Any:
-        return self._text("hint", word("go_on", self.language), colour=MUTED)
+        return self._text("hint", word("go_on", self.language), colour=self._theme.muted)
 
     def _which(self, number: int) -> Any:
         return self._text(("which", number), word("which", self.language, n=number), weight="semibold")
 
     def _given(self, value: int | str) -> Any:
-        text = str(value + 1) if isinstance(value, int) else value
-        return self._pictures.put(("given", value), lambda: pill(text, self.letter_px, BACKGROUND, ACCENT_STRONG, ACCENT))
+        text, theme = str(value + 1) if isinstance(value, int) else value, self._theme
+        return self._pictures.put(("given", value), lambda: pill(text, self.letter_px, theme.background, theme.accent_strong, theme.accent, theme.background))
 
     def _counter(self, marked: int, take: int | None) -> Any:
         key = "marked_any" if take is None else "marked"
-        return self._text(("counter", marked, take), word(key, self.language, n=marked, take=take), colour=TEXT, weight="semibold")
+        return self._text(("counter", marked, take), word(key, self.language, n=marked, take=take), weight="semibold")
 
     def _button(self, state: str) -> Any:
+        theme = self._theme
         fill, ink, edge = {
-            "disabled": (BACKGROUND, FAINT, PALE),
-            "enabled": (ACCENT, (255, 255, 255), ACCENT),
-            "under": (ACCENT_STRONG, (255, 255, 255), ACCENT_STRONG),
+            "disabled": (theme.background, theme.muted, theme.pale),
+            "enabled": (theme.accent, theme.on_accent, theme.accent),
+            "under": (theme.accent_strong, theme.on_accent, theme.accent_strong),
         }[state]
         text = word("done", self.language)
-        return self._pictures.put(("done", state, self.language), lambda: pill(text, self.letter_px, fill, ink, edge))
+        return self._pictures.put(("done", state, self.language), lambda: pill(text, self.letter_px, fill, ink, edge, theme.background))
 
     def _grid(self, regions: tuple[Region, ...]) -> Any:
         """Thin outlines of all regions, see-through elsewhere."""
@@ -126,7 +132,7 @@ class SurfaceView:
             factor = self.canvas_px / CANVAS
             for region in regions:
                 box = tuple(round(value * factor) for value in (region.x0, region.y0, region.x1, region.y1))
-                draw.rectangle(tuple(min(value, self.canvas_px - 1) for value in box), None, (*FAINT, 130))  # type: ignore[arg-type]
+                draw.rectangle(tuple(min(value, self.canvas_px - 1) for value in box), None, (*_GRID, 130))  # type: ignore[arg-type]
             return image
 
         return self._pictures.put(("grid", regions), make)
@@ -178,9 +184,9 @@ class SurfaceView:
         marked = set(sheet.marks)
         for region in surface.regions:
             if region.value in marked:
-                self._outline(region, fill=ACCENT, inset=0.16)
+                self._outline(region, fill=_MARK, inset=0.16)
         if under is not None and (under.value in marked or not sheet.may_finish):
-            self._outline(under, line=ACCENT_STRONG, inset=0.05)
+            self._outline(under, line=_STRONG, inset=0.05)
 
     def _draw_single(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float) -> None:
         given = sheet.acknowledged
@@ -189,12 +195,12 @@ class SurfaceView:
             if region is not None:
                 width = max(3.0, self.letter_px / 5)
                 self._outline(region, line=(255, 255, 255), width=width + 4, inset=0.04)  # to be seen on any colour
-                self._outline(region, line=ACCENT, width=width, inset=0.04)
+                self._outline(region, line=_MARK, width=width, inset=0.04)
             else:
                 chip = self._given(given[0])
                 self._pictures.draw(chip, 0, self.canvas_px / 2 + float(chip.size[1]))
         elif under is not None and not sheet.complete:
-            self._outline(under, line=ACCENT, width=1.5, inset=0.04)
+            self._outline(under, line=_MARK, width=1.5, inset=0.04)
 
     def _outline(self, region: Region, line: Colour | None = None, fill: Colour | None = None, width: float = 2.0, inset: float = 0.0) -> None:
         """A box on a region; ``inset`` is the margin as a part of the region's smaller side."""

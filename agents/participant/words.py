@@ -7,6 +7,8 @@ from typing import Final
 _WORDS: Final[dict[str, dict[str, str]]] = {
     "en": {
         "go_on": "Press the space bar or click to go on.",
+        "example": "Example",
+        "your_turn": "your answer",
         "next": "Space bar or click: next page      Left arrow key: back",
         "done": "Done",
         "marked": "{n} of {take} marked",
@@ -19,6 +21,8 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
     },
     "de": {
         "go_on": "Weiter mit der Leertaste oder einem Klick.",
+        "example": "Beispiel",
+        "your_turn": "Ihre Antwort",
         "next": "Leertaste oder Klick: nächste Seite      Pfeiltaste links: zurück",
         "done": "Fertig",
         "marked": "{n} von {take} markiert",
