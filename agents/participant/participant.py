@@ -11,12 +11,11 @@ from ...errors import SpanLabError
 from ...paradigms import AnswerKeys, Display, Percept, Verdict
 from ...paradigms.example import ExampleDisplay
 from ...paradigms.triggers import Triggers
-from ..protocol import Briefing, Response, Shown
 from ...stimuli.palette import PALETTES, PaletteName
-from .theme import THEMES, ThemeName
+from ..protocol import Briefing, Response, Shown
 from . import pages
-from .display import Screen
 from .buttons import Box, open_box, read_box
+from .display import Screen
 from .display_file import DisplayFile
 from .keyboard import Backend
 from .pages import Page
@@ -25,19 +24,20 @@ from .player import TOO_SOON, Player, time_of
 from .room import Looks, Room
 from .rounding import complaints
 from .surface import ACKNOWLEDGE
+from .theme import THEMES, ThemeName
 from .triggers.address import read_address
 from .triggers.line import Line
 from .triggers.marker import Marker
 
 
-def _to_stderr(sentence: str) -> None:
-    print(f"spanlab: {sentence}", file=sys.stderr)
 def _psychopy_now() -> float:
     from psychopy import clock
 
     return float(clock.getTime())
 
 
+def _to_stderr(sentence: str) -> None:
+    print(f"spanlab: {sentence}", file=sys.stderr)
 
 
 class Participant:
@@ -61,11 +61,11 @@ class Participant:
     theme : colours around the canvas: ``standard``, ``dark`` or ``light``; what is on the canvas stays as it is
     palette : colours of the stimuli: ``published``, or ``safe`` for people who cannot tell red from green (recorded: it changes what is seen)
     triggers : port for trigger codes, such as ``serial:/dev/ttyUSB0@115200``; none when empty. Which codes are sent is a matter of the session
+    buttons : a button box, such as ``keys:1+2`` or ``serial:COM3@115200`` (:mod:`.buttons`); none when empty
     name : how the agent is called in the record
     say : told, in a sentence, what is not as a lab would want it; printed to stderr when not given
     """
 
-    buttons : a button box, such as ``keys:1+2`` or ``serial:COM3@115200`` (:mod:`.buttons`); none when empty
     kind: ClassVar[str] = "participant"
     oracle: ClassVar[bool] = False
 
@@ -86,13 +86,13 @@ class Participant:
         theme: ThemeName = "standard",
         palette: PaletteName = "published",
         triggers: str = "",
+        buttons: str = "",
         name: str = "participant",
         say: Callable[[str], None] | None = None,
     ) -> None:
         if size_deg <= 0 or distance_cm <= 0 or paced_hz <= 0 or (width_cm is not None and width_cm <= 0):
             raise SpanLabError("the size of the canvas, the width of the screen, the distance and the rate must be above 0")
         if keyboard not in get_args(Backend):
-        buttons: str = "",
             raise SpanLabError(f"the keyboard is read by 'ptb' (precise) or 'event'; found '{keyboard}'")
         if theme not in THEMES or palette not in PALETTES:
             raise SpanLabError(f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{theme}' and '{palette}'")
@@ -109,6 +109,10 @@ class Participant:
         self._guard_ms = guard_ms
         self._port = read_address(triggers) if triggers else None
         self._line: Line | None = None
+        #: the button box as it was named
+        self.buttons = buttons
+        self._box_address = read_box(buttons) if buttons else None
+        self._box: Box | None = None
         self._say = say or _to_stderr
         self._room: Room | None = None
         self._language = "en"
@@ -118,10 +122,6 @@ class Participant:
 
     # -- the room --------------------------------------------------------------------------------------------------------------------------------
 
-        #: the button box as it was named
-        self.buttons = buttons
-        self._box_address = read_box(buttons) if buttons else None
-        self._box: Box | None = None
     def open(self) -> Room:
         """Open the window, when it is not open yet.
 
@@ -145,6 +145,12 @@ class Participant:
         SpanLabError
             when the port does not take codes (and is needed), or there is no such box.
         """
+        if self._box_address is not None:
+            if self._box is None:
+                self._box = open_box(self._box_address, _psychopy_now)
+                if self._room is not None:
+                    self._room.box = self._box
+            self._box.check()
         if self._port is not None:
             self._line = self._line or Line(self._port, self._tell)
             self._line.check()
@@ -154,12 +160,6 @@ class Participant:
 
         Parameters
         ----------
-        if self._box_address is not None:
-            if self._box is None:
-                self._box = open_box(self._box_address, _psychopy_now)
-                if self._room is not None:
-                    self._room.box = self._box
-            self._box.check()
         percepts : what is going to be shown
 
         Raises
@@ -194,6 +194,9 @@ class Participant:
         if self._line is not None:
             self._line.close()
             self._line = None
+        if self._box is not None:
+            self._box.close()
+            self._box = None
 
     # -- trials ----------------------------------------------------------------------------------------------------------------------------------
 
@@ -203,9 +206,6 @@ class Participant:
     def _player(self, briefing: Briefing) -> Player:
         """Everything that a trial needs is there."""
         self.ready()
-        if self._box is not None:
-            self._box.close()
-            self._box = None
         self._language = briefing.language
         return Player(self.open(), briefing.language, tuple(map(briefing.keys.kind_for, briefing.asks)), self._guard_ms)
 
@@ -223,6 +223,7 @@ class Participant:
             "paced_hz": self._screen.paced_hz,
             "keyboard": self._keyboard,
             "guard_ms": self._guard_ms,
+            **({"buttons": self.buttons} if self.buttons else {}),
             "acknowledge_ms": ACKNOWLEDGE * 1000,
             "go_on_not_before_ms": TOO_SOON * 1000,
             "theme": self._looks.theme,
@@ -234,10 +235,10 @@ class Participant:
     def apparatus(self) -> dict[str, Any]:
         """What was found and measured: screen, refresh rate and how frames are timed, keyboard back end, versions, and every warning. Empty before the window
         is open."""
-            **({"buttons": self.buttons} if self.buttons else {}),
         if self._room is None:
             return self._apparatus
         triggers = {} if self._line is None else {"triggers": self._line.facts()}
+        triggers |= {} if self._box is None else {"buttons": self._box.facts()}
         display = {} if self._display is None else {"display": {"hash": self._display.hash, "differences": self._differences}}
         return {**self._room.apparatus(), "canvas_deg": self._size_deg, **display, **triggers, "said": list(self.said)}
 
@@ -249,7 +250,6 @@ class Participant:
 
     def page(
         self,
-        triggers |= {} if self._box is None else {"buttons": self._box.facts()}
         title: str,
         text: str,
         footer: str = "",
@@ -265,14 +265,14 @@ class Participant:
         ----------
         text : paragraphs, separated by empty lines; a line that begins with ``# `` is a heading
         footer : how to go on; the usual sentence when empty
-
-        Raises
-        ------
-        Abandoned
         example : displays of a trial, pictured below the text
         after : further paragraphs, below the example
         progress : how much of the session is done (0 to 1), as a bar
         least : seconds for which the page stays at least
+
+        Raises
+        ------
+        Abandoned
             when the participant presses Escape and leaves.
         """
         pages.show(self.open(), Page(text, title, footer, tuple(example), after, progress, least), self._language)

@@ -17,11 +17,11 @@ from ...stimuli.scene import BACKGROUND
 from ...stimuli.window import WindowRenderer
 from ..protocol import Shown
 from .answering import Press
+from .buttons import Box
 from .display import LabWindow, Screen
 from .keyboard import Backend, Keyboard
 from .lettering import Pictures
 from .lookout import Lookout
-from .buttons import Box
 from .mouse import Mouse
 from .patch import Patch, PatchView
 from .surface import SurfaceView
@@ -107,7 +107,7 @@ class Room:
         keyboard: Backend,
         say: Callable[[str], None],
         patch: Patch | None = None,
-        looks: Looks = Looks(),  # noqa: B008 - frozen
+        looks: Looks = Looks(),
     ) -> None:
         self.window = LabWindow(screen, say)
         self.theme = THEMES[looks.theme]
@@ -127,13 +127,14 @@ class Room:
         left, top = self.window.corner()
         self.lookout = Lookout((left + self.window.size[0] // 2, top + self.window.size[1] // 2), self.window.connection)
         self.attendant: Attendant | None = None
+        self.box: Box | None = None
         self.on: OnScreen | None = None
         self.queue: list[Press] = []
+        #: what was pressed between two trials, such as an answer to the last question of the one before that came too late
+        self.aside: list[Press] = []
         self._say = say
         self._zero = self.window.now()
         self._beside = self.window.now() - time.monotonic()
-        #: what was pressed between two trials, such as an answer to the last question of the one before that came too late
-        self.aside: list[Press] = []
         self._drawn: Hashable = _NOTHING
         self._ahead: Hashable = _NOTHING
         for _ in range(2):  # a window takes a new colour with its next flip
@@ -152,7 +153,6 @@ class Room:
                 f"choose at most {rounded_down(fits)} degrees, a larger window, or check the given width of the screen and the distance"
             )
         return canvas
-        self.box: Box | None = None
 
     # -- the session's clock -------------------------------------------------------------------------------------------------------------------
 
@@ -272,6 +272,8 @@ class Room:
         """Forget every press until now."""
         self.keyboard.clear()
         self.mouse.clear()
+        if self.box is not None:
+            self.box.with_buttons(())
         self.queue, self.aside = [], []
 
     def set_aside(self) -> None:
@@ -303,8 +305,6 @@ class Room:
 
     def close(self) -> None:
         """Close keyboard and window."""
-        if self.box is not None:
-            self.box.with_buttons(())
         self.lookout.close()
         if not self.lookout.trouble:  # Psychtoolbox would wait for ever for a keyboard that is gone
             self.keyboard.close()

@@ -9,9 +9,8 @@ import numpy as np
 
 from ...errors import SpanLabError
 from ...paradigms import AnswerKeys, Ask, Percept, Surface, Truth
-from ..observers import Observer, make_observer
 from ...stimuli.palette import PaletteName
-from .theme import ThemeName
+from ..observers import Observer, make_observer
 from ..protocol import Briefing, Response
 from .answering import CONFIRM_KEYS
 from .display_file import DisplayFile
@@ -21,6 +20,7 @@ from .pages import LEAST
 from .participant import Participant, ParticipantMind
 from .player import TOO_SOON, Player
 from .room import Room
+from .theme import ThemeName
 from .triggers.line import Line
 
 #: How questions are answered that keys and the mouse can answer.
@@ -74,11 +74,11 @@ class SimulatedParticipant(Participant):
         theme: ThemeName = "standard",
         palette: PaletteName = "published",
         triggers: str = "",
+        buttons: str = "",
         name: str = "",
         say: Callable[[str], None] | None = None,
     ) -> None:
         if speed <= 0:
-        buttons: str = "",
             raise SpanLabError("the speed of a simulated participant must be above 0; 1 is a normal speed, 4 is four times as fast")
         self.observer = make_observer(observer) if isinstance(observer, str) else observer
         super().__init__(
@@ -96,13 +96,13 @@ class SimulatedParticipant(Participant):
             theme=theme,
             palette=palette,
             triggers=triggers,
+            buttons=buttons,
             name=name or f"simulated:{self.observer.name}",
             say=say,
         )
         if answers not in get_args(Answers):
             raise SpanLabError(f"a simulated participant answers by 'keys', 'mouse' or 'both'; found '{answers}'")
         self._seed = seed
-            buttons=buttons,
         self._speed = speed
         self._answers: Answers = answers
         self._hands: Hands | None = None
