@@ -21,14 +21,14 @@ from .arguments import (
     TrialsOption,
     TriggersOption,
     parse_generator,
-    parse_levels,
     parse_settings,
 )
 from .commands.display import display
 from .commands.exchange import export_app, import_app
 from .commands.listing import list_, print_table
+from .commands.preview import preview
 from .commands.run import DATA, run
-from .commands.running import begin_session, machine, person, plan_trials, run_session, window_again
+from .commands.running import begin_session, machine, one_trial, person, plan_trials, run_session, window_again
 from .commands.study import status, withdraw
 from .commands.timing import timing
 from .errors import SpanLabError
@@ -106,16 +106,9 @@ def show(
     generator: GeneratorOption = "corrected",
 ) -> None:
     """A picture of one trial's timeline: every display, its phase, its ms, the question and the correct answer."""
-    from .paradigms import compile_trial, load_paradigm
     from .paradigms.picture import trial_picture
 
-    loaded = load_paradigm(paradigm)
-    levels = parse_levels(set_)
-    for name, values in levels.items():
-        if len(values) > 1:
-            raise SpanLabError(f"one trial has one level of '{name}'; found {len(values)}")
-    chosen = {name: factor.levels[len(factor.levels) // 2] for name, factor in loaded.factors.items() if factor.mode == "crossed"}
-    trial = compile_trial(loaded, {**chosen, **{name: values[0] for name, values in levels.items()}}, seed, parse_generator(generator))
+    loaded, trial = one_trial(paradigm, set_, seed, generator)
     picture = trial_picture(trial, loaded)
     try:
         picture.save(output, format="PNG", dpi=picture.info["dpi"])
@@ -176,6 +169,7 @@ def parts(
 
 
 app.command()(run)
+app.command()(preview)
 app.command()(display)
 app.command()(timing)
 app.command()(status)

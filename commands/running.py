@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import parse_levels, progress_bar
+from ..arguments import parse_generator, parse_levels, progress_bar
 from ..errors import SpanLabError
 
 if TYPE_CHECKING:
     from ..agents.protocol import Agent
-    from ..paradigms import Paradigm, PlannedTrial
+    from ..paradigms import Paradigm, PlannedTrial, Trial
     from ..sessions import Request, Session
 
 
@@ -100,6 +100,26 @@ def plan_trials(paradigm: str, seed: int, set_: list[str] | None, trials: int | 
 
     loaded = load_paradigm(paradigm)
     return loaded, plan_session(loaded, seed, session_design(loaded, design), parse_levels(set_), trials)
+
+def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) -> tuple[Paradigm, Trial]:
+    """One trial to look at: the middle level of every factor that was not set.
+
+    Raises
+    ------
+    SpanLabError
+        when several levels of a factor are given.
+    """
+    from ..paradigms import compile_trial, load_paradigm
+
+    loaded = load_paradigm(paradigm)
+    levels = parse_levels(set_)
+    for name, values in levels.items():
+        if len(values) > 1:
+            raise SpanLabError(f"one trial has one level of '{name}'; found {len(values)}")
+    chosen = {name: factor.levels[len(factor.levels) // 2] for name, factor in loaded.factors.items() if factor.mode == "crossed"}
+    chosen |= {name: values[0] for name, values in levels.items()}
+    return loaded, compile_trial(loaded, chosen, seed, parse_generator(generator))
+
 
 
 def trigger_codes(paradigm: Paradigm, port: str | None, changes: list[str] | None) -> dict[str, Any]:

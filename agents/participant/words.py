@@ -18,6 +18,11 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
         "pause_more": "Do you want to go on, or to leave the session? What you have finished is saved.",
         "continue": "Go on  (space bar)",
         "leave": "Leave  (L)",
+        "self_paced": "self-paced",
+        "until_answer": "until the answer",
+        "correct": "correct: {answer}",
+        "preview": "Space bar: next display · Left arrow: back · Escape: leave",
+        "preview_answer": "Space bar: next display · Left arrow: back · A: answer · Escape: leave",
     },
     "de": {
         "go_on": "Weiter mit der Leertaste oder einem Klick.",
@@ -32,6 +37,11 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
         "pause_more": "Möchten Sie weitermachen oder die Sitzung verlassen? Was Sie abgeschlossen haben, ist gespeichert.",
         "continue": "Weiter  (Leertaste)",
         "leave": "Verlassen  (L)",
+        "self_paced": "bis zum Weitermachen",
+        "until_answer": "bis zur Antwort",
+        "correct": "richtig: {answer}",
+        "preview": "Leertaste: nächste Anzeige · Pfeil links: zurück · Esc: verlassen",
+        "preview_answer": "Leertaste: nächste Anzeige · Pfeil links: zurück · A: Antwort · Esc: verlassen",
     },
 }
 
