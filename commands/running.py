@@ -38,7 +38,6 @@ def window_again(settings: Mapping[str, Any]) -> dict[str, Any]:
     from ..agents.participant.display_file import cited_display
 
     options = {"fullscreen": settings["fullscreen"], "patch": settings.get("patch", {}).get("text", "")}
-    options |= {name: settings[name] for name in ("theme", "palette") if name in settings}
     options |= {name: settings[name] for name in ("theme", "palette", "buttons") if name in settings}
     if "display" in settings:
         return {**options, "display": cited_display(settings["display"])}
