@@ -53,8 +53,17 @@ def run(
     key: Annotated[
         list[str] | None, typer.Option("--key", help="a key of one's own for an answer, such as same=s; may be repeated", metavar="ANSWER=KEY")
     ] = None,
-    buttons: Annotated[str, typer.Option("--buttons", help="a button box: keys:1+2 (one that types), serial:PORT[@BAUD] or psychopy:CLASS", metavar="BOX")] = "",
-    simulate: Annotated[str | None, typer.Option("--simulate", help="a simulated participant takes it: ideal, capacity or chance")] = None,
+    buttons: Annotated[
+        str, typer.Option("--buttons", help="a button box: keys:1+2 (one that types), serial:PORT[@BAUD] or psychopy:CLASS", metavar="BOX")
+    ] = "",
+    simulate: Annotated[
+        str | None,
+        typer.Option(
+            "--simulate",
+            help="a simulated participant takes it: ideal, capacity[:PLACES] or chance, and @SPEED, such as capacity:5@8",
+            metavar="OBSERVER[@SPEED]",
+        ),
+    ] = None,
     speed: Annotated[float, typer.Option("--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100)] = 1.0,
     session: SessionOption = "",
     number: NumberOption = "",
@@ -67,7 +76,13 @@ def run(
     from ..sessions.keys import key_request, key_setting
     from ..sessions.study import is_study
 
-    window = {**window_options(windowed, width_cm, distance_cm, display, patch), "theme": theme, "palette": palette, "triggers": triggers or "", "buttons": buttons}
+    window = {
+        **window_options(windowed, width_cm, distance_cm, display, patch),
+        "theme": theme,
+        "palette": palette,
+        "triggers": triggers or "",
+        "buttons": buttons,
+    }
     if is_study(paradigm):
         _refuse(context, _OF_PARADIGMS, "the study file says that")
         options = StudyOptions(participant, session, number, parse_fields(field), existing, dialog, language, pilot, simulate)

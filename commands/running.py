@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,13 +74,39 @@ def person(simulate: str | None, seed: int, speed: float, window: dict[str, Any]
     if simulate is not None:
         from ..agents.specs import make_agent
 
-        agent = make_agent(f"simulated:{simulate}", seed, window={"speed": speed, **window})
+        observer, speed = parse_simulate(simulate, speed)
+        agent = make_agent(f"simulated:{observer}", seed, window={"speed": speed, **window})
     else:
         from ..agents.participant.participant import Participant
 
         agent = Participant(**window)
     agent.ready()  # type: ignore[attr-defined]
     return agent
+
+
+def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
+    """The observer and the speed that ``--simulate OBSERVER[@SPEED]`` and ``--speed`` stand for; ``capacity:5@8`` has 5 places and is 8 times as fast.
+
+    Raises
+    ------
+    SpanLabError
+        when the speed is none, or said twice.
+    """
+    observer, at, given = simulate.partition("@")
+    kind, colon, detail = observer.partition(":")
+    if kind in ("ideal", "chance") and colon:
+        raise SpanLabError(f"--simulate {simulate}: after a colon comes the size of the buffer of 'capacity'; a speed is written {kind}@{detail or 8}")
+    if not at:
+        return observer, speed
+    if speed != 1.0:
+        raise SpanLabError(f"--simulate {simulate} says the speed already: leave out --speed")
+    try:
+        speed = float(given)
+    except ValueError:
+        speed = math.nan
+    if not 0.1 <= speed <= 100:
+        raise SpanLabError(f"--simulate {simulate}: the speed after the @ is a number from 0.1 to 100, such as {observer}@8")
+    return observer, speed
 
 
 def machine(spec: str, seed: int, chat: dict[str, Any] | None) -> Agent:
