@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -78,13 +79,17 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
     print(f"spanlab: {who}, session {sitting.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
     if sitting.study is not study:
         print("spanlab: the study file has changed since this session began; it goes on as it was begun", file=sys.stderr)
+    if goes_on and sitting.finished:
+        getattr(agent, "close", lambda: None)()
+        print(f"nothing to do: session {sitting.session} of {sitting.person.name} is finished")
+        return
     with _telling(sitting) as progress:
         battery = Battery(sitting, agent, options.pilot, lambda one: _triggers(one, port), progress)
         try:
             battery.run()
         except (KeyboardInterrupt, SpanLabError) as error:
             what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            raise SpanLabError(f"{what}\nThe finished trials are safe. Go on with: {_again(file, data, sitting, options)}") from None
+            raise SpanLabError(f"{what}\nThe finished trials are safe. Go on with: {_again(sys.argv[1:], sitting)}") from None
     print(sitting.folder)
 
 
@@ -179,11 +184,21 @@ class _telling:  # noqa: N801 - a context manager, named as it reads
         self._end()
 
 
-def _again(file: str, data: Path, sitting: Sitting, options: StudyOptions) -> str:
-    """The command that goes on."""
-    parts = ["spanlab run", file, f"--participant {sitting.person.name} --session {sitting.session} --existing resume"]
-    parts += [f"--data {data}"] * (data != DATA) + ["--pilot"] * options.pilot + [f"--simulate {options.simulate}"] * (options.simulate is not None)
-    return " ".join(parts)
+#: options of which the command that goes on has its own; True where a value follows
+_REPLACED = {"--participant": True, "--session": True, "--number": True, "--field": True, "--existing": True, "--dialog": False, "--no-dialog": False}
+
+
+def _again(typed: Sequence[str], sitting: Sitting) -> str:
+    """The command that goes on: what was typed, for this participant and session."""
+    kept: list[str] = []
+    left = iter(typed)
+    for word in left:
+        name, equals, _ = word.partition("=")
+        if name not in _REPLACED:
+            kept.append(word)
+        elif _REPLACED[name] and not equals:
+            next(left, None)
+    return shlex.join(["spanlab", *kept, "--participant", str(sitting.person.name), "--session", str(sitting.session), "--existing", "resume"])
 
 
 def check_study(file: Path) -> str:

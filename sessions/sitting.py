@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from ..components import nearest
 from ..errors import SpanLabError
-from .disk import only_writer, sync_folder, write_json
+from .disk import only_writer, read_lines, sync_folder, write_json
 from .fields import read_typed
 from .participants import Kind, Person, find, misnamed, number_taken, people, register
 from .record import read_events, read_session, trials_left
@@ -74,6 +74,11 @@ class Sitting:
     def order(self) -> list[StudyParadigm]:
         """The paradigms in the order of this participant."""
         return self.study.order_for(self.person.number, self.session)
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has come to its end, the last page included."""
+        return any(line["event"] == "finished" for line in read_lines(self.folder / JOURNAL))
 
 
 def check_wanted(study: Study, data: Path, wanted: Wanted) -> dict[str, str]:
