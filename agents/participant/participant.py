@@ -277,15 +277,15 @@ class Participant:
         """
         pages.show(self.open(), Page(text, title, footer, tuple(example), after, progress, least), self._language)
 
-    def rest(self, ms: float, title: str = "", text: str = "") -> None:
-        """An empty screen for some time, such as between two trials; or a page that stays for so long, whatever is pressed.
+    def rest(self, ms: float) -> None:
+        """An empty screen for some time, such as between two trials.
 
         Raises
         ------
         Abandoned
             when the participant presses Escape and leaves.
         """
-        pages.show(self.open(), Page(text, title), self._language, seconds=ms / 1000.0)
+        pages.show(self.open(), Page(""), self._language, seconds=ms / 1000.0)
 
 
 class ParticipantMind:
