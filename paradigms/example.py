@@ -56,17 +56,20 @@ def example_displays(paradigm: Paradigm, language: str, levels: Mapping[str, Any
     ----------
     language, levels : of the instructions that it goes with
     """
-    seed = trial_seed("check", 0, 0)  # sessions, practice and data sets have seeds of other purposes
+    example = paradigm.example or Example()
+    seed = trial_seed("check", 0, example.seed)  # sessions, practice and data sets have seeds of other purposes
     crossed = example_levels(paradigm, language, resolve_levels(paradigm, levels, seed))
-    return displays_of(compile_trial(paradigm, crossed, seed, generator), (paradigm.example or Example()).each)
+    return displays_of(compile_trial(paradigm, crossed, seed, generator), example.each)
 
 
 def displays_of(trial: Trial, each: int) -> list[ExampleDisplay]:
     """The first ``each`` displays of every phase of a trial, in their order; fewer where they would be more than :data:`MOST`."""
     found: list[tuple[str, ExampleDisplay]] = []
     for step in trial.steps:
+        stays = step.percept.ask is not None and step.percept.ask.window_ms is None
         for one in _seen(step):
-            if one not in [other for _, other in found]:
+            # What was there before says nothing new, unless it comes again and is asked about anew.
+            if one not in [other for _, other in (found[-1:] if stays else found)] or (one.asks is not None and not stays):
                 found.append((step.percept.phase, one))
     phases = list(dict.fromkeys(phase for phase, _ in found))
     while each > 1 and sum(min(each, sum(phase == one for one, _ in found)) for phase in phases) > MOST:

@@ -66,6 +66,7 @@ class Example(_Part):
     """The pictured example on the first page of instructions."""
 
     factors: dict[str, Scalar] = Field(default_factory=dict, description="factor levels of the example; others are those of practice, or the first ones")
+    seed: Annotated[int, Field(ge=0, le=9999)] = Field(default=0, description="which trial is pictured; no session has any of these")
     each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="at most so many displays of a phase are pictured")
 
 

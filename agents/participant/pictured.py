@@ -29,6 +29,7 @@ def strip(
     language: str,
     theme: Theme = STANDARD,
     look: Callable[[Scene], Scene] = lambda scene: scene,
+    smallest: float = 3.0,
 ) -> Image.Image | None:
     """Displays in one row, or in several where they are larger so.
 
@@ -37,6 +38,7 @@ def strip(
     room : width and height that there are, in pixels
     letter : height of letters
     look : what the window makes of a scene before it is drawn
+    smallest : width that a display needs at least, in letters' heights
 
     Returns
     -------
@@ -51,10 +53,11 @@ def strip(
         return min((room[0] - 2 - columns * gap) // columns, (room[1] - 2 - rows * (caption + letter // 2)) // rows, round(_LARGEST * letter))
 
     columns = max(range(1, len(displays) + 1), key=lambda many: (side_for(many), many), default=0)
-    if not columns or side_for(columns) < least / 2:
+    if not columns or side_for(columns) < smallest * letter:
         return None
     side = side_for(columns) // 2 * 2
     rows = -(-len(displays) // columns)
+    columns = -(-len(displays) // rows)  # rows of about the same length
     high = side + caption + letter // 2
     image = Image.new("RGB", (columns * (side + gap) - gap + 2, rows * high + 2), theme.background)
     draw = ImageDraw.Draw(image)

@@ -18,6 +18,8 @@ from .words import word
 
 #: Width of a column of text, in letters' heights.
 COLUMN = 34
+#: Width of a display, in letters' heights, from which on an example shares a sheet with the text.
+_WELL_SEEN = 5.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def paginate(found: Sequence[Item], room: int, height: int) -> list[list[Item]]:
     stay with what follows."""
 
     def height_of(item: Item) -> int:
-        return (item.image.height if isinstance(item, Figure) else len(_lines(item, room)) * line_height(item.size)) + item.after
+        return _height(item, room)
 
     sheets: list[list[Item]] = [[]]
     for item in found:
@@ -110,6 +112,11 @@ def paginate(found: Sequence[Item], room: int, height: int) -> list[list[Item]]:
             item, used = replace(item, text=" ".join(lines[fits:])), 0
         sheets[-1].append(item)
     return [sheet for sheet in sheets if sheet] or [[]]
+
+
+def _height(item: Item, room: int) -> int:
+    """Of an item and the space below it."""
+    return (item.image.height if isinstance(item, Figure) else len(_lines(item, room)) * line_height(item.size)) + item.after
 
 
 def _lines(block: Block, room: int) -> list[str]:
@@ -158,11 +165,17 @@ def _items(page: Page, language: str, room: tuple[int, int], column: int, letter
     items: list[Item] = [*blocks(replace(page, after=""), letter)]
     if page.progress is not None:
         items.append(Figure(progress_bar(page.progress, round(column * 0.6), letter, theme), letter))
+    after = _paragraphs(page.after, letter)
     heading = Block(word("example", language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
-    drawn = strip(page.example, (room[0], room[1] - 2 * line_height(heading.size)), letter, language, theme, look) if page.example else None
+    beside = sum(_height(item, column) for item in (heading, *after)) + letter
+    # All on one sheet if displays are still large enough then; else the example and what is below it have a sheet of their own.
+    drawn = None
+    for above, smallest in ((sum(_height(item, column) for item in items), _WELL_SEEN), (0, 3.0)):
+        if page.example and drawn is None:
+            drawn = strip(page.example, (room[0], room[1] - beside - above), letter, language, theme, look, smallest)
     if drawn is not None:
-        items += [heading, Figure(drawn, round(letter * 0.4))]
-    return [*items, *_paragraphs(page.after, letter)]
+        items += [heading, Figure(drawn, round(letter * 0.6))]
+    return [*items, *after]
 
 
 def _composed(items: Sequence[Item], column: int, theme: Theme) -> Image.Image:
@@ -181,6 +194,7 @@ def _composed(items: Sequence[Item], column: int, theme: Theme) -> Image.Image:
     margin = (widest - max((image.width for image, _, is_text in parts if is_text), default=0)) // 2
     top = 0
     for image, after, is_text in parts:
-        whole.paste(image, (margin if is_text and align == "left" else (widest - image.width) // 2, top))
+        middle = (widest - image.width) // 2
+        whole.paste(image, (middle if align == "centre" else margin if is_text else min(margin, middle), top))
         top += image.height + after
     return whole
