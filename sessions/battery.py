@@ -21,7 +21,8 @@ _WORDS: dict[str, dict[str, str]] = {
         "break": "Break",
         "parts": "{done} of {all} parts are done.",
         "go_on": "Press the space bar or click to go on.",
-        "debrief": "Thank you",
+        "thanks": "Thank you",
+        "over": "That was all for today.",
         "end": "Press the space bar or click to end.",
     },
     "de": {
@@ -30,7 +31,8 @@ _WORDS: dict[str, dict[str, str]] = {
         "break": "Pause",
         "parts": "{done} von {all} Teilen sind geschafft.",
         "go_on": "Weiter mit der Leertaste oder einem Klick.",
-        "debrief": "Vielen Dank",
+        "thanks": "Vielen Dank",
+        "over": "Das war alles für heute.",
         "end": "Ende mit der Leertaste oder einem Klick.",
     },
 }
@@ -124,10 +126,18 @@ class Battery:
             staying: Any = _Stays(self.agent)
             Runner(session, staying, self._progress(session) if self._progress else None, self.now).run()
             before = True
-        if sitting.study.debrief is not None and sitting.session == len(sitting.study.sessions) and "debrief" not in happened:
-            self._page("debrief", sitting.study.debrief[sitting.language], "end")
-            self._note("debrief")
+        if "finished" not in happened:
+            self._farewell()
         self._note("finished")
+
+    def _farewell(self) -> None:
+        """The last page: the study's own after the last of its sessions."""
+        sitting = self.sitting
+        if sitting.study.debrief is not None and sitting.session == len(sitting.study.sessions):
+            self._page("thanks", sitting.study.debrief[sitting.language], "end")
+            self._note("debrief")
+        else:
+            self._page("thanks", self._words["over"], "end")
 
     def _seed(self, one: StudyParadigm) -> int:
         return self.sitting.study.seed_for(self.sitting.person.number, self.sitting.session, one.name, self.sitting.run)

@@ -185,8 +185,9 @@ class Hospitality:
         self._right, self._items = self._right + sum(items), self._items + len(items)
 
     def thanks(self) -> None:
-        """The last page."""
-        self._page(self._text("thanks"), self._text("thanks_body"))
+        """The last page; a study has pages of its own between its paradigms and at the end."""
+        if "study" not in self._session.info:
+            self._page(self._text("thanks"), self._text("thanks_body"))
 
 
 def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:
