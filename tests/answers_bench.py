@@ -8,13 +8,14 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from conditions import some_conditions
-from lab_bench import BLANK, Bench, timed
+from lab_bench import BLANK, Bench, pattern, timed
 
 from spanlab.agents.participant import SimulatedParticipant, virtual_screen
 from spanlab.agents.participant.hands import Touch
@@ -22,6 +23,69 @@ from spanlab.agents.protocol import Briefing
 from spanlab.paradigms import Answer, AnswerKeys, Ask, Percept, Truth, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli import Stimulus
+
+STEP_MS = 300
+PRESSES = int(os.environ.get("PRESSES", "1000"))
+
+
+def thousand(bench: Bench, presses: int = PRESSES) -> Any:
+    """Presses of 5 to 400 ms, some two at once, some at the very borders of steps, made by another process; steps with and without questions."""
+    random = np.random.RandomState(11)
+    free = np.zeros(9)
+    touches: list[tuple[float, int, float]] = []
+    at = 0.3
+    while len(touches) < presses:
+        at += float(random.uniform(0.02, 0.1))
+        if random.randint(4) == 0:  # close to where one step follows another, as far as that can be known beforehand
+            at = max(at, round(at / STEP_MS * 1000) * STEP_MS / 1000 + float(random.uniform(-0.01, 0.01)))
+        idle = [int(key) for key in random.permutation(9) if free[key] < at]
+        for key in idle[: 1 + (random.randint(5) == 0)]:
+            held = float(random.uniform(0.005, 0.4))
+            touches.append((at, key, held))
+            free[key] = at + held + 0.03
+    touches = touches[:presses]
+    ask = Ask(Choice.model_validate({"options": 9, "layout": "3x3"}), ends="on_time", window_ms=STEP_MS, counts="last")
+    steps = int(touches[-1][0] * 1000 / STEP_MS) + 4
+    percepts = [timed(pattern(number % 4), STEP_MS, ask if number % 3 else None) for number in range(steps)]
+    codes = [bench.hands._code(str(number + 1)) for number in range(9)]
+    injector = subprocess.Popen([sys.executable, "injector.py"], cwd=os.path.dirname(__file__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    mind = bench.mind(percepts)
+    start = time.monotonic() + 1.5
+    clocks = [bench.room.window.now() - time.monotonic()]
+    assert injector.stdin is not None
+    injector.stdin.write(json.dumps({"start": start, "codes": codes, "touches": touches}))
+    injector.stdin.close()
+    while time.monotonic() < start - 0.05:
+        bench.room.collect()
+    bench.room.forget()
+    onsets, found = [], []
+    for number, percept in enumerate(percepts):
+        mind.coming(percepts[number + 1] if number + 1 < steps else None, last=number + 1 == steps)
+        response = asyncio.run(mind.step(percept))
+        notes = mind.notes()
+        onsets.append(mind.player.onset)
+        raw = response.raw["presses"] if response is not None else notes.get("presses", [])
+        found.append((raw, notes))
+    mind.finish()
+    clocks.append(bench.room.window.now() - time.monotonic())
+    told = [
+        [step, press["key"], onsets[step] + press["rt_ms"] / 1000 - clocks[0]]
+        for step, (raw, notes) in enumerate(found)
+        for press in [*raw, *notes.get("late", []), *(notes.get("presses", []) if raw is not notes.get("presses") else [])]
+    ]
+    assert injector.stdout is not None
+    injected = json.loads(injector.stdout.read())
+    injector.wait(20)
+    return {
+        "touches": touches,
+        "injected": injected,
+        "told": told,
+        "onsets": [onset - clocks[0] for onset in onsets],
+        "asked": [percept.ask is not None for percept in percepts],
+        "window_ms": STEP_MS,
+        "drift_ms": (clocks[1] - clocks[0]) * 1000,
+        "before": found[0][1].get("before_trial", []),
+    }
 
 
 class Told:
@@ -244,7 +308,7 @@ def main(scene: str, arguments: list[str]) -> None:
             facts = layouts(arguments[0])
         else:
             bench = Bench()
-            facts = {name: {"deadlines": deadlines, "signal": signal, "taps": taps}[name](bench) for name in (scene, *arguments)}
+            facts = {name: {"thousand": thousand, "deadlines": deadlines, "signal": signal, "taps": taps}[name](bench) for name in (scene, *arguments)}
             bench.close()
     print(json.dumps(facts, default=lambda value: value.item() if hasattr(value, "item") else str(value)))
 
