@@ -108,9 +108,10 @@ class Pictures:
         """A picture that is not kept."""
         from psychopy import visual
 
-        stimulus = visual.ImageStim(self._win, image=image, units="pix", size=image.size, interpolate=False, autoLog=False)
-        stimulus.draw()  # drivers may put the upload off until the first use
-        self._win.clearBuffer()
+        # Drivers may put the upload off until the first use, so it is drawn: outside the window, as a frame may be half drawn already.
+        aside = (int(self._win.size[0]) + image.width, 0)
+        stimulus = visual.ImageStim(self._win, image=image, units="pix", size=image.size, pos=aside, interpolate=False, autoLog=False)
+        stimulus.draw()
         return stimulus
 
     @staticmethod
