@@ -131,6 +131,8 @@ def generators() -> dict[str, Callable[[], str]]:
     from spanlab.paradigms import RESPONSES, SAMPLERS, schema, steps
     from spanlab.paradigms.network_view import NetworkView
     from spanlab.paradigms.triggers import Triggers
+    from spanlab.sessions.fields import FieldPart
+    from spanlab.sessions.study_schema import Entry, StudyFile
     from spanlab.stimuli import STIMULI
 
     return {
@@ -140,10 +142,16 @@ def generators() -> dict[str, Callable[[], str]]:
         "head": lambda: fields(schema.Head),
         "source": lambda: fields(schema.Source),
         "practice": lambda: fields(schema.Practice),
+        "example": lambda: fields(schema.Example),
+        "breaks": lambda: fields(schema.Breaks),
+        "adaptive": lambda: fields(schema.Adaptive),
         "session design": lambda: fields(schema.SessionDesign),
         "dataset design": lambda: fields(schema.DatasetDesign),
         "network": lambda: fields(NetworkView),
         "triggers": lambda: fields(Triggers),
+        "study keys": lambda: fields(StudyFile),
+        "study paradigm keys": lambda: fields(Entry),
+        "study field keys": lambda: fields(FieldPart),
         "step keys": lambda: keys(steps.STEP_KEYS),
         "display keys": lambda: keys(steps.DISPLAY_KEYS),
         "ask keys": lambda: keys(steps.ASK_KEYS),

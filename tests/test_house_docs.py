@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from spanlab.paradigms import compile_trial, load_paradigm
+from spanlab.sessions.study import load_study
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -58,7 +59,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
     made: dict[Path, Path] = {}
     for block in blocks():
         folder = made.setdefault(block.document, tmp_path_factory.mktemp(block.document.stem)) if block.document not in made else made[block.document]
-        if block.language == "yaml" and (name := re.match(r"paradigm: (\w+)\n", block.text)):
+        if block.language == "yaml" and (name := re.match(r"(?:paradigm|study): (\w+)\n", block.text)):
             (folder / f"{name[1]}.yaml").write_text(block.text, encoding="utf-8")
     return made
 
@@ -88,6 +89,12 @@ def test_paradigms_in_documents_compile(block: Block, tmp_path: Path) -> None:
     paradigm = load_paradigm(tmp_path / "shown.yaml")
     for levels in paradigm.combinations():
         assert compile_trial(paradigm, levels, seed=1).asks
+
+
+@pytest.mark.parametrize("block", [pytest.param(one, id=str(one)) for one in blocks() if one.language == "yaml" and one.text.startswith("study:")])
+def test_studies_in_documents_are_fine(block: Block, tmp_path: Path) -> None:
+    (tmp_path / "shown.yaml").write_text(block.text, encoding="utf-8")
+    assert load_study(tmp_path / "shown.yaml").order_for(1, 1)
 
 
 def test_generated_parts_are_those_of_the_code() -> None:
