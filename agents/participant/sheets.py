@@ -180,7 +180,7 @@ def _items(page: Page, language: str, room: tuple[int, int], column: int, letter
 
 def _composed(items: Sequence[Item], column: int, theme: Theme) -> Image.Image:
     """Text and pictures below one another, as one picture of even width and height."""
-    align = "left" if sum(len(item.text) for item in items if isinstance(item, Block)) > 120 else "centre"
+    align = "left" if sum(len(item.text) for item in items if isinstance(item, Block)) > 220 else "centre"
     parts: list[tuple[Image.Image, int, bool]] = []
     for is_text, run in groupby(items, lambda item: isinstance(item, Block)):
         if is_text:
