@@ -46,7 +46,8 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 def score_table(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> Scored:
     """Sort a response table into scored items and intrusions.
 
-    Practice and pilot rows are left out unless asked for, and so are decisions for which nothing need be held (set size 0); duplicates count once; omitted and invalid answers are wrong; rows without a score are left out.
+    Practice and pilot rows are left out unless asked for, and so are decisions for which nothing need be held (set size 0); duplicates count once; omitted and
+    invalid answers are wrong; rows without a score are left out.
     Every such decision is counted in ``notes``. Missing columns and an empty table give notes too, never an error.
 
     Parameters
