@@ -127,6 +127,7 @@ def plan_trials(paradigm: str, seed: int, set_: list[str] | None, trials: int | 
     loaded = load_paradigm(paradigm)
     return loaded, plan_session(loaded, seed, session_design(loaded, design), parse_levels(set_), trials)
 
+
 def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) -> tuple[Paradigm, Trial]:
     """One trial to look at: the middle level of every factor that was not set.
 
@@ -145,7 +146,6 @@ def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) 
     chosen = {name: factor.levels[len(factor.levels) // 2] for name, factor in loaded.factors.items() if factor.mode == "crossed"}
     chosen |= {name: values[0] for name, values in levels.items()}
     return loaded, compile_trial(loaded, chosen, seed, parse_generator(generator))
-
 
 
 def trigger_codes(paradigm: Paradigm, port: str | None, changes: list[str] | None) -> dict[str, Any]:
@@ -179,9 +179,9 @@ def run_session(session: Session, agent: Agent) -> None:
         raise SpanLabError(f"interrupted; the finished trials are safe. Go on with: spanlab resume {session.folder}") from None
     except SpanLabError as error:
         raise SpanLabError(f"{error}\nThe finished trials are safe. Go on with: spanlab resume {session.folder}") from None
-    print(session.folder)
     if runner.span is not None:
         print(_told(runner.span))
+    print(session.folder)
 
 
 def _told(span: Mapping[str, Any]) -> str:
