@@ -77,8 +77,7 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
     who = f"{sitting.person.name} (number {sitting.person.number})"
     order = " ".join(one.name for one in sitting.order)
     print(f"spanlab: {who}, session {sitting.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
-    if sitting.study is not study:
-        print("spanlab: the study file has changed since this session began; it goes on as it was begun", file=sys.stderr)
+    _tell_how(study, sitting, wanted, goes_on, data)
     if goes_on and sitting.finished:
         getattr(agent, "close", lambda: None)()
         print(f"nothing to do: session {sitting.session} of {sitting.person.name} is finished")
@@ -91,6 +90,25 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
             what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
             raise SpanLabError(f"{what}\nThe finished trials are safe. Go on with: {_again(sys.argv[1:], sitting)}") from None
     print(sitting.folder)
+
+
+def _tell_how(study: Study, sitting: Sitting, wanted: Wanted, goes_on: bool, data: Path) -> None:
+    """What an assistant might not expect of a session, on stderr."""
+    from ..sessions.status import finished_sessions
+
+    told: list[str] = []
+    if goes_on:
+        if sitting.study is not study:
+            told.append("the study file has changed since this session began; it goes on as it was begun")
+        if wanted.language.strip() not in ("", sitting.language):
+            told.append(f"it goes on in '{sitting.language}', as it was begun")
+        if any(value.strip() for value in wanted.fields.values()):
+            told.append("what is known of the participant stays as it was when the session began")
+    earlier = set(range(1, sitting.session)) - finished_sessions(data / study.name, str(sitting.person.name))
+    if earlier:
+        told.append(f"{sitting.person.name} has not finished session {', '.join(map(str, sorted(earlier)))}")
+    for sentence in told:
+        print(f"spanlab: {sentence}", file=sys.stderr)
 
 
 def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
@@ -254,7 +272,8 @@ def withdraw(
         if not sys.stdin.isatty():
             raise SpanLabError("nothing was removed: say --yes, or answer at a terminal")
         typer.confirm(f"Remove all that {participant} has left?", abort=True)
-    owned.remove(lambda: remove(folder, person, owned.sessions, forget))
+    owned.check_idle()
+    remove(folder, person, owned.sessions, forget)
     called = f"number {person.number}" if forget else participant
     print(f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}. Reports, exports and copies elsewhere are yours to remove.")
 

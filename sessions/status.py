@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +39,7 @@ def overview(study: Study, data: Path) -> Overview:
     through = 0
     for person in everybody:
         own = [] if person.withdrawn or person.name is None else runs(folder, person.name)
-        through += person.kind == "person" and _through(study, own)
+        through += person.kind == "person" and bool(own) and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
         rows += [_row(study, person, one, names) for one in own] or [_bare(person, len(names))]
     counted = [person for person in everybody if person.kind == "person"]
     withdrawn = sum(bool(person.withdrawn) for person in counted)
@@ -72,14 +70,14 @@ def _bare(person: Person, cells: int) -> tuple[str, ...]:
     return (str(person.number), person.name or "", "", "", *[""] * cells, "", ", ".join(filter(None, notes)))
 
 
-def _through(study: Study, own: list[Path]) -> bool:
-    """Whether every session of the study was finished in one of its runs."""
+def finished_sessions(study_folder: Path, name: str) -> set[int]:
+    """Which sessions of the study a participant has finished, in one of their runs."""
     finished: set[int] = set()
-    for folder in own:
+    for folder in runs(study_folder, name):
         head, found = read_head(folder), states(folder)
-        if all(name in found and found[name].finished for name in head["order"]):
+        if all(one in found and found[one].finished for one in head["order"]):
             finished.add(head["session"])
-    return finished >= set(range(1, len(study.sessions) + 1))
+    return finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +98,17 @@ class Belongings:
     lines: tuple[str, ...]
     folders: tuple[Path, ...]
 
-    def remove(self, act: Callable[[], None]) -> None:
-        """Do it while nobody runs any of the sessions.
+    def check_idle(self) -> None:
+        """See that nobody is taking any of the sessions.
 
         Raises
         ------
         SpanLabError
             when one is running.
         """
-        with ExitStack() as stack:
-            for folder in self.folders:
-                stack.enter_context(only_writer(folder))
-            act()
+        for folder in self.folders:
+            with only_writer(folder):
+                pass
 
 
 def belongings(study_folder: Path, person: Person) -> Belongings:

@@ -95,3 +95,42 @@ def test_the_command_that_goes_on_is_told_and_works(folder: Path) -> None:
     done = spanlab(*typed[1:], cwd=folder, timeout=400)
     assert done.returncode == 0, done.stderr
     assert len(find_sessions([folder / "data"])) == 3
+
+
+def test_from_the_dialog_to_the_window_and_out_again_with_real_keys(folder: Path, screen: str) -> None:
+    from dialog_typist import Typist
+
+    process = subprocess.Popen(command("run", "study.yaml", "--windowed"), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    typist, session = Typist(screen), folder / "data" / "brief" / "p01" / "session-1"
+
+    def noted(event: str) -> bool:
+        journal = session / "battery.jsonl"
+        return journal.exists() and event in journal.read_text()
+
+    try:
+        typist.focus(typist.wait_for(lambda: typist.window("SpanLab")))
+        time.sleep(0.5)
+        typist.type("p01\t\t\t31\n")
+        typist.wait_for(lambda: noted("begun"), 60)
+        # the consent page: the space bar agrees, as soon as the page is there
+        until = time.monotonic() + 60
+        while not noted("consent") and time.monotonic() < until:
+            typist.key("space")
+            time.sleep(0.5)
+        assert noted("consent")
+        until = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < until:
+            typist.key("Escape")
+            time.sleep(0.7)
+            typist.key("l")
+            time.sleep(0.7)
+        assert process.stderr is not None
+        told = process.communicate(timeout=30)[1]
+    finally:
+        process.kill()
+        typist.close()
+    assert process.returncode == 1
+    assert "the participant left the session" in told
+    assert told.rstrip().endswith("--participant p01 --session 1 --existing resume")
+    assert not noted("finished")
+    assert "0/" in spanlab("status", "study.yaml", cwd=folder).stdout
