@@ -216,6 +216,16 @@ def pixels(bench: Bench) -> Any:
     return differences
 
 
+def surroundings(bench: Bench) -> Any:
+    """What is beside the canvas, between two trials and on a page; and the canvas while the screen rests."""
+    from spanlab.stimuli.scene import BACKGROUND
+
+    bench.agent.rest(100)
+    screen = screenshot()
+    middle = [tuple(int(value) for value in screen[y, x]) for y, x in ((384, 512), (10, 10))]
+    return {"canvas": middle[0] == BACKGROUND, "beside": middle[1] == bench.room.theme.background}
+
+
 def screenshot() -> np.ndarray:
     """The whole screen as the X server has it: uint8 (height, width, 3)."""
     from Xlib import X, display
@@ -242,7 +252,21 @@ def pages(bench: Bench) -> Any:
 
 SCENES: dict[str, Callable[[Bench], Any]] = {
     scene.__name__: scene
-    for scene in (durations, short_presses, borders, unannounced_borders, nine_clicks, cells, omission, counting, self_paced, escape, pixels, pages)
+    for scene in (
+        durations,
+        short_presses,
+        borders,
+        unannounced_borders,
+        nine_clicks,
+        cells,
+        omission,
+        counting,
+        self_paced,
+        escape,
+        pixels,
+        pages,
+        surroundings,
+    )
 }
 
 
@@ -273,9 +297,9 @@ def main(names: list[str]) -> None:
         if names[0].startswith("simulated:"):
             facts["simulated"] = simulated(names[0].partition(":")[2], [("vsr", {"list_length": 2}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 2})])
         else:
-            keyboard = "event" if names[0] == "event" else "ptb"
-            bench = Bench(keyboard=keyboard)
-            for name in names[names[0] == "event" :]:
+            keyboard, theme = "event" if names[0] == "event" else "ptb", "dark" if names[0] == "dark" else "standard"
+            bench = Bench(keyboard=keyboard, theme=theme)
+            for name in names[names[0] in ("event", "dark") :]:
                 bench.script.clear()
                 try:
                     facts[name] = SCENES[name](bench)

@@ -189,3 +189,10 @@ def test_the_event_module_is_a_fallback_and_says_so() -> None:
     apparatus = scene(found, "pages")["apparatus"]
     assert apparatus["keyboard"] == "event"
     assert apparatus["keyboard_precision_ms"] is None
+
+
+@pytest.mark.slow
+def test_a_theme_changes_what_is_beside_the_canvas_alone() -> None:
+    facts = bench("dark", "pixels", "surroundings")
+    assert scene(facts, "pixels")[::2] == [0, 0, 0]
+    assert scene(facts, "surroundings") == {"canvas": True, "beside": True}
