@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -355,3 +356,45 @@ def test_a_display_file_that_is_not_there_is_told_before_anything_begins(run: Ru
     monkeypatch.setenv("DISPLAY", ":4711")
     assert "there is no display file at lab/room1.yaml" in complaint(*run("run", "s.yaml", "--participant", "a"))
     assert not Path("data").exists()
+
+
+@pytest.fixture
+def guests(monkeypatch: pytest.MonkeyPatch) -> list[Guest]:
+    """Who sits down when the command line asks somebody to: these, in turn."""
+    from spanlab.commands import running
+
+    waiting: list[Guest] = []
+    monkeypatch.setattr(running, "person", lambda *_: waiting.pop(0))
+    return waiting
+
+
+def test_the_command_from_beginning_to_end(run: Run, study: Study, guests: list[Guest]) -> None:
+    answers = ("--participant", "p01", "--field", "age=23", "--field", "sex=f", "--field", "hours=7")
+    guests += [Guest(leave_at(3)), Guest(), Guest()]
+    told = complaint(*run("run", "study.yaml", "--session", "2", *answers, "--data", "deep/er", "--language", "de", "--number=4"))
+    assert "spanlab: p01 (number 4), session 2: cells" in told
+    assert "spanlab: p01 has not finished session 1" in told
+    told = complaint(*run("run", "study.yaml", "--session", "2", "--data", "deep/er", *answers))
+    assert "--existing: p01 has data of session 2 already" in told
+    status, out, told = run(
+        "run", "study.yaml", "--data", "deep/er", "--participant", "p01", "--session", "2", "--existing", "resume", "--language", "en", "--field", "age=24"
+    )
+    assert status == 0
+    assert out == "deep/er/pair/p01/session-2\n"
+    assert "session 2 goes on: cells" in told
+    assert "it goes on in 'de', as it was begun" in told
+    assert "what is known of the participant stays as it was when the session began" in told
+    status, out, told = run("run", "study.yaml", "--data", "deep/er", "--participant", "p01", "--session", "2", "--existing", "resume")
+    assert (status, out) == (0, "nothing to do: session 2 of p01 is finished\n")
+    assert not Path("data").exists()
+
+
+def test_the_last_line_is_the_command_that_goes_on(run: Run, study: Study, guests: list[Guest]) -> None:
+    answers = ("--field", "age=23", "--field=sex=f", "--field", "hours=7", "--no-dialog", "--participant=p01", "--session", "1")
+    guests += [Guest(leave_at(4)), Guest()]
+    told = complaint(*run("run", "study.yaml", *answers, "--data", "da ta", "--pilot"))
+    line = told.splitlines()[-1]
+    assert line == "The finished trials are safe. Go on with: spanlab run study.yaml --data 'da ta' --pilot --participant p01 --session 1 --existing resume"
+    status, out, _ = run(*shlex.split(line.partition("spanlab ")[2]))
+    assert (status, out) == (0, "da ta/pair/p01/session-1\n")
+    assert {read_session(folder)["pilot"] for folder in find_sessions(["da ta"])} == {True}
