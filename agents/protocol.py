@@ -95,7 +95,7 @@ class Agent(Protocol):
       both are completed in place until the next step;
     * ``mind.finish()``: the trial is over;
     * ``mind.attach(journal)``: a journal to which paid replies are written before they are used, and from which they are replayed after a kill;
-    * ``mind.mark(codes, write)``: which trigger codes to send in this trial, and what takes the record of each (before ``prepare``);
+    * ``mind.mark(codes, write)``: which trigger codes to send in this trial, and what takes the record of each;
     * ``mind.judged(verdict)``: what became of the last answer, for trigger codes alone; only people's minds are told;
     * ``agent.ready()``: raises when something that a session needs is missing (a trigger port); asked before a session begins, and before every trial;
     * ``agent.answer(briefings, trials)``: many trials in one batch, proven equal to stepping;
@@ -105,7 +105,7 @@ class Agent(Protocol):
     * ``agent.apparatus()``: what was measured or found (display, versions), fit for JSON; asked once the first trial is over;
     * ``agent.speak(language)``: in which language a person is spoken to, before the first page;
     * ``agent.page(title, body)``: a page of text for a person, until they go on (instructions, practice feedback, breaks, thanks);
-    * ``agent.rest(ms)``: an empty screen between trials;
+    * ``agent.rest(ms, meanwhile)``: an empty screen between trials, in which something is done meanwhile (the next trial is made ready);
     * ``agent.concerns(percepts)``: before a session (or its continuation), what is going to be shown: tells the assistant what the apparatus cannot do well;
     * ``agent.aclose()``: awaited in the event loop of a session at its end (connections belong to it);
     * ``agent.close()``: afterwards.

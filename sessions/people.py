@@ -18,8 +18,8 @@ from .people_texts import text
 from .record import trial_key
 from .session import Session
 
-#: takes one trial and gives what was answered
-Take = Callable[[PlannedTrial], Awaitable[list[Any]]]
+#: takes one trial, after an interval of so many ms, and gives what was answered
+Take = Callable[[PlannedTrial, float], Awaitable[list[Any]]]
 
 
 #: writes an event to the record
@@ -55,11 +55,6 @@ class Hospitality:
         page = getattr(self._agent, "page", None)
         if page is not None:
             page(title, body, **more)
-
-    def _rest(self, ms: float) -> None:
-        rest = getattr(self._agent, "rest", None)
-        if rest is not None:
-            rest(ms)
 
     def welcome(self, planned: PlannedTrial) -> None:
         """Instructions with a pictured example, and how to answer: before the first trial, and again before one whose level of a factor changes them."""
@@ -115,8 +110,7 @@ class Hospitality:
                         self._announce(rounds, practice.feedback)
                     announced = taken = True
                     self.welcome(trial)
-                    self._rest(DEFAULT_INTERVAL_MS)
-                    scored = [score for one in await take(trial) for score in one.scores]
+                    scored = [score for one in await take(trial, DEFAULT_INTERVAL_MS) for score in one.scores]
                     if practice.feedback:
                         self._page(self._text("practice"), self._result(items_of(scored)))
                 right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
@@ -153,11 +147,10 @@ class Hospitality:
         self._right = self._items = 0
 
     def between(self, planned: PlannedTrial, before: PlannedTrial | None, done: int, total: int) -> None:
-        """The interval before a trial, and a pause where a new block begins or the design has one."""
+        """Before a trial: a pause where a new block begins or the design has one, and instructions where they are others than before."""
         if before is not None and (before.block != planned.block or self._due()):
             self._pause(done, total)
         self.welcome(planned)
-        self._rest(planned.interval_ms)
 
     def _due(self) -> bool:
         breaks = self._breaks

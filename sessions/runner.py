@@ -159,7 +159,7 @@ class Runner:
         if hospitality is not None:
             hospitality.welcome(hospitality.first())
             if self.session.info["practice"]:
-                await hospitality.practise(lambda planned: self.take(self._unseen(planned)), self._scores)
+                await hospitality.practise(lambda planned, ms: self.take(self._unseen(planned), ms), self._scores)
             hospitality.begin_main()
         pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in self._done]
         self._count = len(self.session.plan) - len(pending)
@@ -193,7 +193,7 @@ class Runner:
             self._ready()
             if hospitality is not None:
                 hospitality.between(planned, before, self._count, len(self.session.plan))
-            scores = [score for one in await self.take(planned) for score in one.scores]
+            scores = [score for one in await self.take(planned, planned.interval_ms) for score in one.scores]
             if staircase is not None:
                 staircase.take(staircase.rule.correct(scores))
             if hospitality is not None:
@@ -305,19 +305,30 @@ class Runner:
             self._apparatus_noted = True
             self._note_apparatus()
 
-    async def take(self, planned: PlannedTrial) -> list[Judged]:
-        """Take one trial, step by step, and record it; what was answered comes back."""
+    def _made_ready(self, planned: PlannedTrial) -> tuple[Trial, list[Step], Any]:
+        """A trial, its steps and a mind for it, with all done that takes time."""
         trial = self.compile(planned)
         steps = self._steps(trial)
-        key, attempt = self._start(planned, trial)
         mind: Any = self.agent.start(self.briefing(planned, trial))
+        if hasattr(mind, "prepare"):
+            mind.prepare([display for step in steps for percept in _percepts(step) for display in percept.displays])
+        return trial, steps, mind
+
+    async def take(self, planned: PlannedTrial, interval_ms: float | None = None) -> list[Judged]:
+        """Take one trial, step by step, and record it; what was answered comes back. The trial is made ready within the interval before it, where the agent
+        rests between trials."""
+        made: list[tuple[Trial, list[Step], Any]] = []
+        if interval_ms is not None and hasattr(self.agent, "rest"):
+            self.agent.rest(interval_ms, lambda: made.append(self._made_ready(planned)))  # type: ignore[attr-defined]
+        else:
+            made.append(self._made_ready(planned))
+        ((trial, steps, mind),) = made
+        key, attempt = self._start(planned, trial)
         journal = TrialJournal(self.recorder, key, attempt, self._replies.get(key, []))
         if hasattr(mind, "attach"):
             mind.attach(journal)
         if hasattr(mind, "mark") and self._codes is not None and (self._codes.practice or not planned.practice):
             mind.mark(self._codes, journal.trigger)
-        if hasattr(mind, "prepare"):
-            mind.prepare([display for step in steps for percept in _percepts(step) for display in percept.displays])
         log = _TrialLog(self.recorder, key, attempt)
         judged: list[Judged] = []
         for step, following in zip(steps, [*steps[1:], None], strict=True):

@@ -16,12 +16,13 @@ from .words import word
 LEAST = 0.3
 
 
-def show(room: Room, page: Page, language: str, seconds: float | None = None) -> None:
+def show(room: Room, page: Page, language: str, seconds: float | None = None, meanwhile: Callable[[], object] | None = None) -> None:
     """Show a text, on as many pages as it needs, until the participant goes on (space bar or click; left arrow for the page before).
 
     Parameters
     ----------
     seconds : show it for this long instead, without waiting for a press
+    meanwhile : done while it is shown, within these seconds
 
     Raises
     ------
@@ -33,12 +34,13 @@ def show(room: Room, page: Page, language: str, seconds: float | None = None) ->
     number = 0
     while number < len(sheets):
         last = number == len(sheets) - 1
-        end = _wait(room, language, sheets[number], back=number > 0, seconds=seconds, least=page.least if last else 0.0, empty=empty)
+        least = page.least if last else 0.0
+        end = _wait(room, language, sheets[number], back=number > 0, seconds=seconds, least=least, empty=empty, meanwhile=meanwhile)
         number += -1 if end == "back" else 1
     (room.forget if seconds is None else room.set_aside)()
 
 
-def _wait(room: Room, language: str, sheet: Sheet, back: bool, seconds: float | None, least: float, empty: bool) -> str:
+def _wait(room: Room, language: str, sheet: Sheet, back: bool, seconds: float | None, least: float, empty: bool, meanwhile: Callable[[], object] | None) -> str:
     """One sheet on the screen; ``on`` or ``back``. How to go on is said when one can."""
     body = None if empty else room.pictures.once(sheet.body)
     footer = None if sheet.footer is None else room.pictures.once(sheet.footer)
@@ -62,16 +64,27 @@ def _wait(room: Room, language: str, sheet: Sheet, back: bool, seconds: float | 
             return "back"
         return "on" if press.device == "click" or press.key in ("space", "return", "right") or is_button(press.key) else ""
 
-    return _until(room, language, draw, decide, seconds)
+    return _until(room, language, draw, decide, seconds, meanwhile=meanwhile)
 
 
-def _until(room: Room, language: str, draw: Callable[[], None], decide: Callable[[Press], str], seconds: float | None = None, may_pause: bool = True) -> str:
+def _until(
+    room: Room,
+    language: str,
+    draw: Callable[[], None],
+    decide: Callable[[Press], str],
+    seconds: float | None = None,
+    may_pause: bool = True,
+    meanwhile: Callable[[], object] | None = None,
+) -> str:
     """Keep something on the screen until a press decides, or for some time."""
     (room.forget if seconds is None else room.set_aside)()
     room.pointer(False)
     onset = room.replace(None, draw)
     if seconds is None:
         room.tell("page", onset)
+    if meanwhile is not None:
+        room.rested = onset
+        meanwhile()
     while seconds is None or room.window.grid.due - onset < seconds - room.window.grid.period / 2:
         room.guard(0.003)
         for press in room.take():

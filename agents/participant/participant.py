@@ -277,15 +277,19 @@ class Participant:
         """
         pages.show(self.open(), Page(text, title, footer, tuple(example), after, progress, least), self._language)
 
-    def rest(self, ms: float) -> None:
+    def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
         """An empty screen for some time, such as between two trials.
+
+        Parameters
+        ----------
+        meanwhile : done in this time, such as preparing the trial; where it takes longer, so does the rest
 
         Raises
         ------
         Abandoned
             when the participant presses Escape and leaves.
         """
-        pages.show(self.open(), Page(""), self._language, seconds=ms / 1000.0)
+        pages.show(self.open(), Page(""), self._language, seconds=ms / 1000.0, meanwhile=meanwhile)
 
 
 class ParticipantMind:

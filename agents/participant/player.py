@@ -169,6 +169,9 @@ class Player:
         for press in self.room.aside:
             step.notes.setdefault("before_trial", []).append(press.record(step.onset))
         self.room.aside = []
+        if self.room.rested is not None:
+            step.notes["interval_ms"] = round((on.onset - self.room.rested) * 1000.0, 3)
+            self.room.rested = None
         jump = self.room.clock_jump()
         if abs(jump) > CLOCK_JUMP * 1000:
             step.notes["clock_jump_ms"] = round(jump, 1)

@@ -130,6 +130,8 @@ class Room:
         self.box: Box | None = None
         self.on: OnScreen | None = None
         self.queue: list[Press] = []
+        #: when the interval before the coming trial began, in seconds on PsychoPy's clock
+        self.rested: float | None = None
         #: what was pressed between two trials, such as an answer to the last question of the one before that came too late
         self.aside: list[Press] = []
         self._say = say
