@@ -117,19 +117,22 @@ def test_numbers_are_given_once(study: Study, data: Path) -> None:
     assert [register(folder, "", "simulated").name for _ in range(2)] == ["simulated-1", "simulated-2"]
 
 
-def _registers(folder: Path, name: str) -> None:
-    register(folder, name, "person")
+def _registers(folder: Path, who: str, together: Any) -> None:
+    together.wait()
+    for n in range(10):
+        register(folder, f"{who}-{n}", "person")
 
 
 @linux
 def test_assistants_who_begin_at_the_same_moment_get_different_numbers(data: Path) -> None:
     fork = multiprocessing.get_context("fork")
-    processes = [fork.Process(target=_registers, args=(data, f"p{n}")) for n in range(12)]
+    together = fork.Barrier(6)
+    processes = [fork.Process(target=_registers, args=(data, f"p{n}", together)) for n in range(6)]
     for process in processes:
         process.start()
     for process in processes:
         process.join(60)
-    assert sorted(person.number for person in people(data)) == list(range(1, 13))
+    assert sorted(person.number for person in people(data)) == list(range(1, 61))
 
 
 def test_a_line_that_a_power_cut_left_unfinished_counts_as_not_there(data: Path) -> None:
