@@ -81,7 +81,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("replay vsr --agent ideal --trials 0", "Invalid value for '--trials'"),
     ("replay vsr --agent ideal --trials many", "Invalid value for '--trials'"),
     ("replay vsr --agent ideal --seed 99999999", "the seed must be between 0 and 1048575; found 99999999"),
-    ("replay vsr --agent ideal --design nowhere", "vsr has no design 'nowhere'; there are human, published"),
+    ("replay vsr --agent ideal --design nowhere", "vsr has no design 'nowhere'; there are human, span, published"),
     ("replay vsr --agent ideal --set list_length=5,5", "--set gives a level of 'list_length' twice; found 'list_length=5,5'"),
     ("replay vsr --agent ideal --set list_length=5,", "vsr: list_length cannot be nothing"),
     ("replay vsr --agent ideal --data file", "cannot write sessions to file: File exists; choose another folder with --data"),
@@ -124,8 +124,8 @@ def test_nothing_typed_shows_the_help(run: Run) -> None:
 
 
 def test_a_trial_that_is_too_long_for_a_picture_is_told(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "long.yaml").write_text(text(f"- {{repeat: 5000, do: [{{phase: p, show: {{blank: {{}}}}}}]}}\n{PROBE}"), encoding="utf-8")
-    assert "a picture has room for 1000 displays; this trial of small has 5001" in complaint(*run("show", "long.yaml", "-o", "x.png"))
+    (tmp_path / "long.yaml").write_text(text(f"- {{repeat: 1000, do: [{{phase: p, show: {{text: {{text: =str(number)}}}}}}]}}\n{PROBE}"), encoding="utf-8")
+    assert "a picture has room for 1000 displays; this trial of small has 1001" in complaint(*run("show", "long.yaml", "-o", "x.png"))
 
 
 def test_paradigms_that_ship_are_checked_by_name(run: Run) -> None:

@@ -340,7 +340,7 @@ def test_extends_inherits_overrides_and_removes(tmp_path: Path) -> None:
     assert (variant.name, variant.title, variant.version) == ("vsr_short", "Short", base.version)
     assert variant.factors["list_length"].levels == (2, 3)
     assert list(variant.instructions) == ["en", "fr"]
-    assert (list(variant.designs), variant.practice) == (["human"], None)
+    assert (list(variant.designs), variant.practice) == (["human", "span"], None)
     assert variant.network == base.network
     assert [step.percept.phase for step in compile_trial(variant, {"list_length": 2}, 1).steps] == ["present"] * 2 + ["probe"] * 2
     assert variant.hash != base.hash

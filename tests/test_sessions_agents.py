@@ -22,7 +22,7 @@ from spanlab.sessions.replaying import recorded_agent
 
 PARADIGMS = list_paradigms()
 #: questions that an agent is asked in each paradigm, about
-QUESTIONS, FEW = 600, 60
+QUESTIONS, FEW, MOST_TRIALS = 600, 60, 250
 #: of the limited observer's buffer
 PLACES = 3
 #: nothing here may fail by chance more often than this
@@ -43,7 +43,7 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> functools._lru_cache_wrap
         if spec == "recorded":
             like = session(name, "chance")
             return take(data, paradigm, recorded_agent(f"recorded:{like.folder}"), like.plan, like.seed, like=like.name)
-        return take(data, paradigm, make_agent(spec), trials_for(paradigm, QUESTIONS if spec in ("chance", "capacity") else FEW), seed=3)
+        return take(data, paradigm, make_agent(spec), min(MOST_TRIALS, trials_for(paradigm, QUESTIONS if spec in ("chance", "capacity") else FEW)), seed=3)
 
     return session
 

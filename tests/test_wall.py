@@ -267,7 +267,7 @@ def test_nothing_outside_the_displays_tells_the_answer(tmp_path: Path, name: str
     found = gathered(tmp_path, paradigm, trials_for(paradigm, 1500))
     assert len(found) > 1200
     assert len({example.answer for example in found}) > 1
-    found = found[:: max(1, len(found) // 3000)]
+    found = found[:: max(1, len(found) // 1500)]
     for way, p in advantage(found).items():
         assert p > SURE, f"{way}: the answer can be guessed without looking"
 
