@@ -38,18 +38,17 @@ class WindowRenderer:
     win : the PsychoPy window
     size_px : width and height of the canvas in pixels of the screen
     say : told, in a sentence, when a tone cannot be played (a ring is then drawn in its place)
-    room : bytes of pictures to keep
+    room : bytes of pictures to keep, of earlier trials too; few come again, so that more would only let the memory of long sessions grow
     palette : colours for people (:data:`.palette.PALETTES`)
     """
 
-    def __init__(self, win: Any, size_px: int, say: Callable[[str], None], room: int = 512 * 2**20, palette: PaletteName = "published") -> None:
+    def __init__(self, win: Any, size_px: int, say: Callable[[str], None], room: int = 32 * 2**20, palette: PaletteName = "published") -> None:
         self._palette = PALETTES[palette]
         self.win = win
         self.size_px = size_px
         self._say = say
         self._room = room
         self._kept: OrderedDict[Stimulus, _Prepared] = OrderedDict()
-        self._pictures: dict[Scene, Any] = {}
         #: how tones are given: ``sound`` with the library that plays them, ``ring`` where no sound works, None as long as no tone was asked for
         self.tones: str | None = None
         self.uploads = 0
