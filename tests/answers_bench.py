@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from conditions import some_conditions
-from lab_bench import BLANK, Bench, pattern, timed
+from lab_bench import BLANK, Bench, pattern, screenshot, timed
 
 from spanlab.agents.participant import SimulatedParticipant, virtual_screen
 from spanlab.agents.participant.hands import Touch
@@ -137,6 +137,8 @@ def answered(names: list[str], devices: list[str], conditions: int, most: int) -
         for name in names:
             for percept, truth in questions(name, conditions):
                 assert percept.ask is not None
+                if by == "mouse" and not percept.ask.kind.surface().regions:
+                    continue  # there is nothing to click on
                 for swapped in (False, True) if by == "keys" else (False,):
                     keys = AnswerKeys(swapped)
                     kind = keys.kind_for(percept.ask.kind)
@@ -259,6 +261,29 @@ def boxes() -> Any:
     return facts
 
 
+def acknowledged(bench: Bench) -> Any:
+    """Green pixels on the screen before and while a click is acknowledged for the first time: its outline hides nothing but what it covers."""
+    percept = next(step.percept for step in compile_trial(load_paradigm("vsr"), {"list_length": 5}, seed=3).steps if step.percept.ask is not None)
+    empty = next(region for region in percept.ask.kind.surface().regions)  # type: ignore[union-attr]
+    x, y = bench.room.surface.to_pixels((empty.x0 + empty.x1) / 2, (empty.y0 + empty.y1) / 2)
+    green: list[int] = []
+
+    def look() -> None:
+        screen = screenshot().astype(int)
+        green.append(int(((screen[:, :, 1] > 150) & (screen[:, :, 0] < 100)).sum()))
+
+    def waits(for_what: str, onset: float) -> None:
+        bench.hands.at(onset + 0.5, Touch(x=x, y=y, hold=0.02))
+        for after in (0.25, 0.6):
+            threading.Timer(after, look).start()
+
+    waited, bench.waits = bench.waits, waits  # type: ignore[method-assign]
+    bench.trial([percept])
+    bench.agent.rest(400)
+    bench.waits = waited  # type: ignore[method-assign]
+    return green
+
+
 def taps(bench: Bench) -> Any:
     """A finger: the pointer is somewhere else, and goes down at once where it means to, without having been there before."""
     from Xlib import X, display
@@ -308,7 +333,8 @@ def main(scene: str, arguments: list[str]) -> None:
             facts = layouts(arguments[0])
         else:
             bench = Bench()
-            facts = {name: {"thousand": thousand, "deadlines": deadlines, "signal": signal, "taps": taps}[name](bench) for name in (scene, *arguments)}
+            scenes = {one.__name__: one for one in (thousand, deadlines, signal, acknowledged, taps)}
+            facts = {name: scenes[name](bench) for name in (scene, *arguments)}
             bench.close()
     print(json.dumps(facts, default=lambda value: value.item() if hasattr(value, "item") else str(value)))
 

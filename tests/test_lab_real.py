@@ -28,7 +28,7 @@ def bench(*arguments: object) -> Any:
 
 @pytest.fixture(scope="module")
 def scenes() -> dict[str, Any]:
-    return bench("deadlines", "signal", "taps")
+    return bench("deadlines", "signal", "acknowledged", "taps")
 
 
 def answered_as_meant(facts: list[dict[str, Any]], names: tuple[str, ...]) -> None:
@@ -75,6 +75,12 @@ def test_deadlines_of_the_speeded_paradigms(scenes: dict[str, Any]) -> None:
     (late,) = facts["cd after"][-1]["notes"]["before_trial"]  # it fell into the interval between two trials
     assert late["key"] == "f"
     assert late["rt_ms"] < 0
+
+
+def test_an_answer_is_acknowledged_on_top_of_what_is_shown(scenes: dict[str, Any]) -> None:
+    before, after = scenes["acknowledged"]
+    assert before > 5000
+    assert after > 0.8 * before
 
 
 def test_a_finger_counts_where_it_comes_down(scenes: dict[str, Any]) -> None:
