@@ -109,6 +109,12 @@ def gather(paths: Iterable[str | Path]) -> Gathered:
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:  # a damaged file must not hide the other sessions
             problems.append(f"Left out: {folder} is damaged and cannot be read ({type(error).__name__}: {error})")
             continue
+        if session.get("adaptive"):
+            problems.append(
+                f"Left out: {folder} has an adaptive design. Its levels followed from its answers, so its curves would not mean what others' mean; "
+                "its record has the span."
+            )
+            continue
         name = str(session.get("session") or folder.name)
         if name in names:
             name = next(candidate for number in range(2, len(folders) + 2) if (candidate := f"{name} ({number})") not in names)

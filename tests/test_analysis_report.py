@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from spanlab.agents.simulated import CapacityAgent, Chance, IdealAgent
+from spanlab.analysis.gather import gather
 from spanlab.analysis.report import compare
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
@@ -272,3 +273,20 @@ def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Pat
     assert not drawn.search(after)
     assert not bars.search(after)
     assert "who: capacity" in after
+
+
+def test_an_adaptive_session_is_no_part_of_the_curves(tmp_path: Path) -> None:
+    """Its levels followed from its answers."""
+    from spanlab.agents.specs import make_agent
+    from spanlab.paradigms import load_paradigm, plan_session, session_design
+    from spanlab.sessions import Request, Runner, begin
+
+    vsr = load_paradigm("vsr")
+    for design, trials in (("human", 8), ("span", None)):
+        agent = make_agent("chance")
+        plan = plan_session(vsr, 1, session_design(vsr, design), trials=trials)
+        session = begin(tmp_path, vsr, agent, plan, Request(design=design))
+        Runner(session, agent).run()
+    gathered = gather([tmp_path])
+    assert [facts.name for facts in gathered.sessions] == ["vsr-chance-s1"]
+    assert ["adaptive" in problem for problem in gathered.problems] == [True]
