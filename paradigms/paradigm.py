@@ -179,6 +179,8 @@ def build_paradigm(document: Document) -> Paradigm:
     data = document.data
     if not isinstance(data, dict):
         raise ParadigmError([document.problem((), f"expected a paradigm (keys with values, beginning with 'paradigm: NAME'); found {show(data)}")])
+    if "study" in data and not data.keys() & {"paradigm", "extends", "timeline"}:
+        raise ParadigmError([document.problem(("study",), "this is a study; a paradigm is needed here, such as one of those that the study names")])
     head, found = validated(Head, data)
     for path, message in found:
         reader.report(path, message)
