@@ -135,6 +135,8 @@ def build_study(document: Document, file: Path) -> Study:
     data = document.data
     if not isinstance(data, dict):
         raise ParadigmError([document.problem((), f"expected a study (keys with values, beginning with 'study: NAME'); found {show(data)}")])
+    if "study" not in data and data.keys() & {"paradigm", "extends", "timeline"}:
+        raise ParadigmError([document.problem((), "this is a paradigm; a study is needed here: a file that names paradigms, beginning with 'study: NAME'")])
     found = validated(StudyFile, data)[1]
     problems = [document.problem(path, message) for path, message in found]
     # What pydantic let pass is looked at more closely, whatever else is wrong.

@@ -108,6 +108,14 @@ def test_a_fault_of_the_file_is_told_by_run_and_by_check(run: Run, tmp_path: Pat
     assert "good.yaml: pair is fine" in out
 
 
+def test_a_study_is_no_paradigm_and_a_paradigm_no_study(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(STUDY, encoding="utf-8")
+    (tmp_path / "p.yaml").write_text("extends: vsr\nparadigm: p\n", encoding="utf-8")
+    for command in (("show", "s.yaml", "-o", "x.png"), ("replay", "s.yaml", "--agent", "ideal"), ("list", "s.yaml")):
+        assert complaint(*run(*command)) == "spanlab: s.yaml:2 study: this is a study; a paradigm is needed here, such as one of those that the study names\n"
+    assert "p.yaml:1 this is a paradigm; a study is needed here" in complaint(*run("status", "p.yaml"))
+
+
 def test_seeds_differ_wherever_something_differs_and_never_go_out_of_range(tmp_path: Path) -> None:
     study = study_in(tmp_path)
     seeds = {key: study.seed_for(*key) for key in itertools.product(range(1, 60), (1, 2), ("vsr", "cells", "long"), (1, 2, 3))}
