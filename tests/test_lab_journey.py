@@ -82,6 +82,7 @@ def test_from_the_dialog_to_the_last_page(tmp_path: Path, display: str) -> None:
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
     pictures: dict[str, Path] = {}
     arguments, legs = ["run", "study.yaml", "--data", "data", "--screen-width", "34"], []
+    told: dict[str, Any] = {}
     for number, leave_at in enumerate((*LEAVES, "")):
         told, complaints = travel(tmp_path, folder := tmp_path / f"pictures{number}", display, leave_at, arguments)
         legs.append(told["stages"])
@@ -122,4 +123,5 @@ def _keep(pictures: dict[str, Path]) -> None:
     if folder := os.environ.get("SPANLAB_PICTURES"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         for name in (stage.lower().replace(" ", "-") for stage in KEPT):
-            Image.open(pictures[name]).quantize(64, dither=Image.Dither.NONE).save(Path(folder) / f"{name}.png", optimize=True)
+            picture = Image.open(pictures[name])
+            picture.crop(picture.getbbox()).quantize(64, dither=Image.Dither.NONE).save(Path(folder) / f"{name}.png", optimize=True)
