@@ -116,6 +116,7 @@ class Pictures:
 
     @staticmethod
     def draw(stimulus: Any, x: float, y: float) -> None:
-        """Draw with the middle at (x, y), in pixels from the middle of the window."""
-        stimulus.setPos((round(x), round(y)), log=False)
+        """Draw with the middle at (x, y), in pixels from the middle of the window. A picture that stays in its place costs far less than one that moves."""
+        if (round(x), round(y)) != tuple(stimulus.pos):
+            stimulus.setPos((round(x), round(y)), log=False)
         stimulus.draw()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from PIL import Image, ImageDraw
@@ -208,10 +209,12 @@ class SurfaceView:
         x1, y1 = self.to_pixels(region.x1, region.y1)
         margin = inset * min(x1 - x0, y0 - y1)
         wide, high = (2 * max(2, round(side / 2 - margin)) for side in (x1 - x0, y0 - y1))
-        box = self._pictures.put(("box", wide, high, line, fill, width), lambda: outlined(wide, high, line, fill, width))
-        self._pictures.draw(box, (x0 + x1) / 2, (y0 + y1) / 2)
+        x, y = (x0 + x1) / 2, (y0 + y1) / 2
+        box = self._pictures.put(("box", wide, high, line, fill, width, x, y), lambda: outlined(wide, high, line, fill, width))
+        self._pictures.draw(box, x, y)
 
 
+@lru_cache(maxsize=64)
 def outlined(wide: int, high: int, line: Colour | None, fill: Colour | None, width: float) -> Image.Image:
     """A box with slightly rounded corners, see-through where there is nothing; smooth."""
     fine = 4
