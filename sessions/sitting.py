@@ -200,7 +200,9 @@ def states(folder: Path) -> dict[str, State]:
     found: dict[str, State] = {}
     for path in sorted(path.parent for path in folder.glob("[!.]*/session.json")):
         info = read_session(path)
-        name = info["study"]["paradigm"]
+        of_study = info.get("study")
+        if not isinstance(of_study, dict) or not isinstance(name := of_study.get("paradigm"), str):
+            continue  # a session that somebody has put here
         left = trials_left(info, read_events(path))
         found[name] = State(path, len(info["plan"]) - left, len(info["plan"]), not left)
     return found

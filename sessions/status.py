@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import SpanLabError
 from .disk import only_writer
 from .participants import KINDS, Person, people, size_of
 from .sitting import State, read_head, runs, states
@@ -25,12 +26,12 @@ class Overview:
 
 
 def overview(study: Study, data: Path) -> Overview:
-    """How far everybody is.
+    """How far everybody is; of somebody whose record is damaged, what is wrong with it.
 
     Raises
     ------
     SpanLabError
-        when a record is damaged.
+        when nobody knows who takes part, because ``participants.jsonl`` is damaged.
     """
     folder = data / study.name
     names = [one.name for one in study.paradigms]
@@ -39,8 +40,11 @@ def overview(study: Study, data: Path) -> Overview:
     through = 0
     for person in everybody:
         own = [] if person.withdrawn or person.name is None else runs(folder, person.name)
-        through += person.kind == "person" and bool(own) and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
-        rows += [_row(study, person, one, names) for one in own] or [_bare(person, len(names))]
+        try:
+            rows += [_row(study, person, one, names) for one in own] or [_bare(person, len(names))]
+            through += person.kind == "person" and bool(own) and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
+        except SpanLabError as error:  # one damaged file must not hide the others
+            rows.append((*_bare(person, len(names))[:-1], str(error)))
     counted = [person for person in everybody if person.kind == "person"]
     withdrawn = sum(bool(person.withdrawn) for person in counted)
     others = "".join(f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody)))
@@ -119,8 +123,10 @@ def belongings(study_folder: Path, person: Person) -> Belongings:
     folders = runs(study_folder, person.name)
     lines, sessions = [], 0
     for folder in folders:
-        found = states(folder)
-        sessions += len(found)
-        parts = ", ".join(f"{name} {state.done}/{state.planned} trials" for name, state in found.items()) or "no trial"
+        sessions += sum(1 for _ in folder.glob("[!.]*/session.json"))
+        try:
+            parts = ", ".join(f"{name} {state.done}/{state.planned} trials" for name, state in states(folder).items()) or "no trial"
+        except SpanLabError as error:  # what is damaged can be removed like anything else
+            parts = str(error)
         lines.append(f"{folder.name}: {parts}")
     return Belongings(*size_of(own), sessions, tuple(lines), tuple(folders))

@@ -69,6 +69,28 @@ def test_the_table_says_how_far_everybody_is(study: Study, data: Path) -> None:
     assert overview(study, data).summary == "pair: 4 participants, 1 through with every session, 0 withdrawn, 1 pilot"
 
 
+def test_a_damaged_record_does_not_hide_the_others(study: Study, data: Path) -> None:
+    damaged = take(study, data, "p01")
+    take(study, data, "p02")
+    for file in damaged.folder.glob("vsr-*/session.json"):
+        file.write_text("{", encoding="utf-8")
+    first, second = cells(study, data)
+    assert (first["participant"], first["finished"]) == ("p01", "")
+    assert "session.json cannot be read" in first["note"]
+    assert second["finished"] == "yes"
+
+
+def test_a_damaged_record_can_be_removed(run: Run, study: Study) -> None:
+    damaged = take(study, Path("data"), "p01")
+    for file in damaged.folder.glob("vsr-*/session.json"):
+        file.write_text("{", encoding="utf-8")
+    status, out, _ = run("withdraw", "study.yaml", "p01", "--yes")
+    assert status == 0
+    assert "cannot be read" in out
+    assert people(Path("data/pair"))[0].sessions == 3
+    assert not (Path("data/pair") / "p01").exists()
+
+
 def test_the_command_prints_it(run: Run, study: Study) -> None:
     status, out, _ = run("status", "study.yaml")
     assert (status, out) == (0, "nobody has taken part in pair yet (in data/pair)\n")
