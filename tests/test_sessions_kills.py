@@ -127,7 +127,7 @@ def killed_again_and_again(tmp_path: Path, start: Sequence[str | Path], name: st
         assert {(key.startswith(b"p"), int(key.removeprefix(b"p"))) for key in seen} <= finished, "what was finished before the kill is there"
         # (a column without a gap so far holds whole numbers; in the whole table it may have one, and holds floats)
         table, kept = table.astype(wanted.dtypes.to_dict()), finished - replaced
-        pd.testing.assert_frame_equal(table[[key in kept for key in table.index]], wanted[[key in kept for key in wanted.index]])
+        pd.testing.assert_frame_equal(table.loc[[key in kept for key in table.index]], wanted.loc[[key in kept for key in wanted.index]])
         if process.returncode == 0:
             assert len(table) == len(wanted)
             return done
