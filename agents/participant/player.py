@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...paradigms import Display, Percept, ResponseKind, Verdict
+from ...paradigms import Ask, Display, Percept, ResponseKind, Verdict
 from ...paradigms.responses.keys import is_button
 from ...stimuli.kinds.plain import Tone
 from ..protocol import Response, Shown
@@ -81,6 +81,7 @@ class Player:
         self.language = language
         self._guard = guard_ms / 1000.0
         self._asked = self._place = 0
+        self._asked_in = ""
         #: sends trigger codes, where there is a port for them
         self.marker: Marker | None = None
         self._step: _Step | None = None
@@ -148,9 +149,15 @@ class Player:
                 self.marker.record()
         return self._response(step)
 
+    def _count(self, percept: Percept, ask: Ask) -> None:
+        """Number the self-paced questions of a phase, so that two that look alike can be told apart; others follow the clock and have no number."""
+        self._asked = 0 if ask.window_ms is not None else self._asked + 1 if self._asked_in == percept.phase else 1
+        self._asked_in = percept.phase
+
     def _begin(self, percept: Percept) -> _Step:
         earlier, shown = self._step, []
-        self._asked += percept.ask is not None
+        if percept.ask is not None:
+            self._count(percept, percept.ask)
         self._place += 1
         first = percept.displays[0]
         if self._begun is not None:

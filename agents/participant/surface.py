@@ -156,7 +156,7 @@ class SurfaceView:
 
         Parameters
         ----------
-        number : of the question in the trial, from 1
+        number : of the question among the self-paced ones of its phase, from 1; 0 = none
         pointer : where the mouse is, in pixels from the middle of the window
         now : seconds on PsychoPy's clock
         """
