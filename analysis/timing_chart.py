@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,13 +24,9 @@ def timing_chart(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict])
     import altair as alt
 
     alt.data_transformers.disable_max_rows()
-    rows = [[_planned_and_shown(sessions), _errors(sessions)], [_onsets(sessions), _reaction_times(sessions)], [_clocks(sessions), _drops(sessions)]]
+    panels = [panel(sessions) for panel in (_planned_and_shown, _errors, _onsets, _reaction_times, _clocks, _drops)]
     title = alt.TitleParams(text=_title(sessions, verdicts), subtitle=_subtitle(sessions, verdicts), anchor="start", offset=18)
-    chart = (
-        alt.vconcat(*(alt.hconcat(*row, spacing=74, bounds="flush") for row in rows), spacing=86, bounds="flush")
-        .resolve_scale(color="independent")
-        .properties(title=title)
-    )
+    chart = alt.concat(*panels, columns=2, spacing={"row": 86, "column": 74}, bounds="flush").resolve_scale(color="independent").properties(title=title)
     with alt.theme.enable("none"):
         spec = chart.to_dict()
     spec.pop("config", None)
@@ -53,7 +50,7 @@ def _subtitle(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict]) ->
 def _chart(values: Iterable[dict[str, Any]], title: str) -> Any:
     import altair as alt
 
-    title_ = alt.TitleParams(text=title, fontSize=12, fontWeight=600, offset=8)
+    title_ = alt.TitleParams(text=title, fontSize=12, fontWeight=600, offset=8, frame="group", anchor="start")
     return alt.Chart(alt.InlineData(values=list(values))).properties(width=_WIDE, height=_HIGH, title=title_)
 
 
@@ -124,9 +121,11 @@ def _reaction_times(sessions: Sequence[SessionTiming]) -> Any:
 
     errors = [press.rt_ms - press.injected_ms for session in sessions for press in session.presses if press.injected_ms is not None]
     if errors:
-        values = [{"error": round(max(-5.0, min(20.0, error)), 3)} for error in errors]
+        values = [{"error": round(max(-20.0, min(20.0, error)), 3)} for error in errors]
         bars = _chart(values, f"Recorded minus real time of {len(errors):,} answers").mark_bar(color=_DOT, opacity=0.8)
-        x = alt.X("error:Q", bin=alt.Bin(step=0.5), title="ms (20 and more together)", axis=alt.Axis(grid=False))
+        extent = [max(-20, math.floor(min(-1.0, *errors))), min(20, math.ceil(max(4.0, *errors)))]
+        more = " (20 and beyond together)" if extent[1] == 20 else ""
+        x = alt.X("error:Q", bin=alt.Bin(step=0.25, extent=extent), title=f"ms{more}", axis=alt.Axis(grid=False, tickCount=6))
         return bars.encode(x=x, y=alt.Y("count()", title="answers"))
     shares = [(press.rt_ms / session.frame_ms) % 1.0 for session in sessions for press in session.presses]
     counts = [sum(int(share * _BINS) == place for share in shares) for place in range(_BINS)]
@@ -151,7 +150,18 @@ def _drops(sessions: Sequence[SessionTiming]) -> Any:
     counts = [late for session in sessions for late in session.displays.drops.values()]
     values = [{"trial": place, "late": late} for place, late in enumerate(counts, start=1) if late]
     bars = _chart(values, "Late frames in each trial").mark_bar(color=_OFF, opacity=0.85, size=max(1.5, min(8.0, 0.7 * _WIDE / len(counts))))
-    x = alt.X("trial:Q", title="trial, in order" + (" over all sessions" if len(sessions) > 1 else ""), axis=alt.Axis(grid=False, tickMinStep=1))
+    x = alt.X(
+        "trial:Q",
+        title="trial, in order" + (" over all sessions" if len(sessions) > 1 else ""),
+        axis=alt.Axis(grid=False, values=_whole(1, len(counts)), format="d"),
+    )
     x = x.scale(domain=[0.5, len(counts) + 0.5], nice=False)
-    y = alt.Y("late:Q", title="late frames", axis=alt.Axis(tickMinStep=1, format="d")).scale(domain=[0, max([1, *counts])])
+    most = max([1, *counts])
+    y = alt.Y("late:Q", title="late frames", axis=alt.Axis(values=_whole(0, most), format="d")).scale(domain=[0, most])
     return bars.encode(x=x, y=y)
+
+
+def _whole(first: int, last: int) -> list[int]:
+    """About six whole numbers for an axis."""
+    step = max(1, round((last - first) / 6))
+    return list(range(first, last + 1, step))
