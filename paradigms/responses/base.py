@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -50,6 +50,9 @@ class ItemScore:
 
 class ResponseKind(Component):
     """The base of every response kind. All positions are numbered from 0 inside, and from 1 in what people and models read."""
+
+    #: parameters that are no part of the trial: they say what a laboratory may do with keys
+    beside_the_trial: ClassVar[frozenset[str]] = frozenset()
 
     def allows(self, value: Any) -> bool:
         """Whether ``value`` is an answer that can be given."""

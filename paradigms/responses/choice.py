@@ -55,6 +55,7 @@ class Choice(ResponseKind):
     """
 
     name: ClassVar[str] = "choice"
+    beside_the_trial: ClassVar[frozenset[str]] = frozenset({"swap"})
 
     options: Annotated[int, Field(ge=2, le=100)] | Places = Field(
         description="how many positions there are to choose from, or the list of possible answers (with a layout, null for a place without one)"
