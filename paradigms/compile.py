@@ -163,7 +163,8 @@ def _ask_data(ask: Ask | None) -> list[Any] | None:
     if ask is None:
         return None
     classes = [] if ask.classes is None else [ask.classes]
-    return [type(ask.kind).name, ask.kind.model_dump(mode="json", exclude=set(ask.kind.beside_the_trial)), ask.ends, ask.window_ms, ask.no_answer_means, ask.counts, ask.late, *classes]
+    kind = ask.kind.model_dump(mode="json", exclude=set(ask.kind.beside_the_trial))
+    return [type(ask.kind).name, kind, ask.ends, ask.window_ms, ask.no_answer_means, ask.counts, ask.late, *classes]
 
 
 def percept_bytes(percept: Percept) -> bytes:
