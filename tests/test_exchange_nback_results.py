@@ -419,10 +419,10 @@ import os, signal, sys
 from pathlib import Path
 from spanlab.sessions import published_results as module
 class Dying(module.Runner):
-    async def take(self, planned):
+    async def take(self, planned, interval_ms=None):
         if planned.trial == 4:
             os.kill(os.getpid(), signal.SIGKILL)
-        return await super().take(planned)
+        return await super().take(planned, interval_ms)
 module.Runner = Dying
 module.import_results([Path(sys.argv[1])], Path(sys.argv[2]))
 """
