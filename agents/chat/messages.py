@@ -1,0 +1,149 @@
+"""What goes to a chat server and what comes back: messages of text and pictures, requests, replies."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from ...paradigms.identity import canonical
+from ...stimuli import Stimulus
+from ...stimuli.pixels import picture
+
+Role = Literal["system", "developer", "user", "assistant"]
+#: How closely a server is asked to look at a picture.
+Detail = Literal["auto", "low", "high"]
+
+_PICTURES_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words of a message."""
+
+    text: str
+
+    def sent(self) -> dict[str, Any]:
+        """As a part of a message on its way to a server."""
+        return {"type": "text", "text": self.text}
+
+    def stored(self) -> dict[str, Any]:
+        """As it is kept."""
+        return {"text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A display as a picture in a message.
+
+    Parameters
+    ----------
+    stimulus : what is shown
+    step : which of the steps that the agent was given, from 1; pictures are not stored but drawn anew, and this says which
+    size_px : width and height
+    detail : how closely the server is asked to look
+    """
+
+    stimulus: Stimulus
+    step: int
+    size_px: int
+    detail: Detail = "auto"
+
+    def sent(self) -> dict[str, Any]:
+        """As a part of a message on its way to a server."""
+        url = f"data:image/png;base64,{base64.b64encode(png(self.stimulus, self.size_px)).decode('ascii')}"
+        return {"type": "image_url", "image_url": {"url": url, "detail": self.detail}}
+
+    def stored(self) -> dict[str, Any]:
+        """As it is kept: which display it was, and the hash of its file, so that a picture drawn anew can be held against it."""
+        sha256 = hashlib.sha256(png(self.stimulus, self.size_px)).hexdigest()
+        return {"picture": {"step": self.step, "size_px": self.size_px, "detail": self.detail, "sha256": sha256}}
+
+
+@lru_cache(maxsize=_PICTURES_KEPT)
+def png(stimulus: Stimulus, size_px: int) -> bytes:
+    """A display as a PNG file."""
+    file = io.BytesIO()
+    picture(stimulus.scene(), size_px).save(file, format="PNG")
+    return file.getvalue()
+
+
+Part = Text | Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message that is complete: it will not change any more."""
+
+    role: Role
+    parts: tuple[Part, ...]
+
+    def sent(self) -> dict[str, Any]:
+        """As it goes to a server: with one string where it holds nothing but text, which every server takes."""
+        if all(isinstance(part, Text) for part in self.parts):
+            return {"role": self.role, "content": "\n\n".join(part.text for part in self.parts if isinstance(part, Text))}
+        return {"role": self.role, "content": [part.sent() for part in self.parts]}
+
+    def stored(self) -> dict[str, Any]:
+        """As it is kept: without the pictures themselves."""
+        return {"role": self.role, "parts": [part.stored() for part in self.parts]}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request of a conversation.
+
+    Parameters
+    ----------
+    messages : the conversation so far
+    options : everything else that is sent and shapes the reply (temperature, response format ...)
+    identity : hash of model, messages and options, such as :func:`chained` gives
+    conversation : name of the conversation, for servers with a memory; no part of the identity
+    trial_seed : of the agent's own randomness in this trial; tells apart two trials that happen to send the same
+    """
+
+    messages: tuple[Message, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    identity: str = ""
+    conversation: str = ""
+    trial_seed: int = 0
+
+
+def chained(before: str, value: Any) -> str:
+    """A hash of a whole conversation that grows with it: the hash up to here, and what was added."""
+    return hashlib.sha256(f"{before}{canonical(value)}".encode("ascii")).hexdigest()[:16]
+
+
+class Reply(BaseModel):
+    """One reply that was paid for, fit for JSON.
+
+    ``content`` is the whole text ('' when there was none), ``reasoning`` what the server delivered apart from it. ``faults`` names what went wrong before it
+    came, one word an attempt (rate_limit, server, connection, timeout, garbage); ``latency_ms`` is the time of the attempt that succeeded,
+    ``waited_ms`` that of all before it. ``first_logprobs`` are the natural logarithms of the
+    probabilities of the first token, by token, as far as the server gives them.
+    ``cached`` replies came from the cache and cost nothing.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    content: str
+    reasoning: str | None = None
+    refusal: str | None = None
+    finish_reason: str | None = None
+    served_model: str | None = None
+    fingerprint: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    latency_ms: float
+    waited_ms: float = 0.0
+    faults: tuple[str, ...] = ()
+    first_logprobs: dict[str, float] | None = None
+    cached: bool = False
