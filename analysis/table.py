@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _TEXT = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "paradigm_hash", "generator", "trial_id", "outcome")
 _WHOLE = ("trial", "block", "step", "ask", "set_size", "list_length", "serial_position", "output_position", "retention_steps")
-_YES_NO = ("oracle", "practice", "pilot")
+_YES_NO = ("oracle", "practice", "pilot", "warm_up")
 #: Columns without which no accuracy can be told.
 NEEDED = ("agent", "paradigm", "correct")
 #: What one agent of one paradigm is known by.
@@ -46,8 +46,8 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 def score_table(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> Scored:
     """Sort a response table into scored items and intrusions.
 
-    Practice and pilot rows are left out unless asked for, and so are decisions for which nothing need be held (set size 0); duplicates count once; omitted and
-    invalid answers are wrong; rows without a score are left out.
+    Practice and pilot rows are left out unless asked for; warm-up questions of chat models, and decisions for which nothing need be held (set size 0), always.
+    Duplicates count once; omitted and invalid answers are wrong; rows without a score are left out.
     Every such decision is counted in ``notes``. Missing columns and an empty table give notes too, never an error.
 
     Parameters
@@ -62,6 +62,10 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
             table = table[~rows]
         elif rows.any():
             notes.append(f"{plural(int(rows.sum()), f'{word} row')} included on request.")
+    warming = table["warm_up"]
+    if warming.any():
+        notes.append(f"{plural(int(warming.sum()), 'warm-up row')} left out: questions put before those that count, in the same conversation.")
+        table = table[~warming]
     table = _without_duplicates(table, notes)
     idle = table["set_size"] == 0
     if idle.any():

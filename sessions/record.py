@@ -81,6 +81,9 @@ COLUMNS: tuple[Column, ...] = (
     Column("outcome", "string", "answered, omitted (the window passed) or invalid (an answer outside the allowed ones)"),
     Column("correct", "boolean", "whether the item was answered correctly"),
     Column("feedback_shown", "string", "right, wrong or missed, when feedback on this answer was shown; empty otherwise"),
+    Column("extraction", "string", "how the answer was read from a reply: exact, first_character, tolerant, constrained or unread; empty unless chat"),
+    Column("attempts", "integer", "replies to this question: 1, and 1 more each time that it was put again; null unless chat"),
+    Column("warm_up", "boolean", "whether the question came before those that count in a conversation; such rows are left out of curves"),
     Column("rt_ms", "number", "reaction time from the onset of the question; null where none means something", "ms", True),
     Column("onset_ms", "number", "onset of the step's first display on the session's clock", "ms", True),
     Column("planned_ms", "number", "planned duration of the step's first display; null when self-paced", "ms"),
@@ -88,6 +91,9 @@ COLUMNS: tuple[Column, ...] = (
     Column("planned_frames", "integer", "planned duration at the measured refresh rate", "frames", True),
     Column("shown_frames", "integer", "frames for which it was shown", "frames", True),
     Column("dropped_frames", "integer", "frames that came late during the step", "frames", True),
+    Column("latency_ms", "number", "time from a request to the reply that was used; null unless chat", "ms", True),
+    Column("prompt_tokens", "integer", "tokens read by the model for this answer, over all its attempts, as the server counts them", "tokens", True),
+    Column("completion_tokens", "integer", "tokens written by the model for this answer, over all its attempts, as the server counts them", "tokens", True),
     Column("started_at", "string", "wall-clock time of the trial's start (UTC, ISO 8601)", "", True),
 )
 """The declared columns; factors that are not among them follow as ``factor_<name>`` and further recorded values as ``record_<name>`` (type ``json``)."""
@@ -302,7 +308,7 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]
 
 
 def _row(head: Mapping[str, Any], event: Mapping[str, Any], score: Mapping[str, Any]) -> dict[str, Any]:
-    shown = (event.get("shown") or [{}])[0]
+    shown, notes = (event.get("shown") or [{}])[0], event.get("notes") or {}
     row: dict[str, Any] = {
         **{name: head.get(name) for name in ("block", "trial_id", "seed", "practice", "set_size", "list_length", "started_at")},
         "trial": int(head["trial"].removeprefix("p")),
@@ -315,6 +321,10 @@ def _row(head: Mapping[str, Any], event: Mapping[str, Any], score: Mapping[str, 
         "outcome": event["outcome"],
         "correct": score["correct"],
         "feedback_shown": "",
+        "extraction": notes.get("extraction", ""),
+        "attempts": notes.get("attempts"),
+        "warm_up": bool(notes.get("warm_up")),
+        **{name: notes.get(name) for name in ("latency_ms", "prompt_tokens", "completion_tokens")},
         "rt_ms": event.get("rt_ms"),
         "planned_ms": event["planned_ms"],
         **{name: shown.get(name) for name in ("onset_ms", "shown_ms", "planned_frames", "shown_frames")},

@@ -35,6 +35,14 @@ def test_practice_and_pilot_rows_are_left_out_and_counted() -> None:
     assert everything.notes == ("3 practice rows included on request.", "2 pilot rows included on request.")
 
 
+def test_warm_up_rows_are_left_out_always_and_counted() -> None:
+    table = changed(responses(ALWAYS), slice(0, 4), warm_up=True, correct=False)
+    scored = score_table(table, include_practice=True, include_pilot=True)
+    assert len(scored.items) == len(table) - 4
+    assert overall(scored)["mean"].item() == 1
+    assert scored.notes == ("4 warm-up rows left out: questions put before those that count, in the same conversation.",)
+
+
 def test_practice_as_text_from_a_csv_file_is_understood() -> None:
     table = changed(responses(ALWAYS), slice(0, 3), practice="True")
     table["correct"] = table["correct"].map(lambda one: "true" if one else "false")
