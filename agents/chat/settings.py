@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ...components import nearest
 from ...errors import SpanLabError
+from .messages import Detail
+from .presets import preset
 
 
 class Patience(BaseModel):
@@ -21,6 +23,20 @@ class Patience(BaseModel):
     concurrency: int = Field(default=8, ge=1, le=1000, description="how many trials may be under way at once")
 
 
+#: The sentence before a paradigm's instructions, by view.
+PREAMBLES: Mapping[str, str] = {
+    "words": "Each display is described in words.",
+    "image": "Each display is a picture.",
+    "both": "Each display is described in words, and a picture of it follows.",
+}
+#: How reasons are asked for.
+REASONS: Mapping[str, str] = {
+    "none": "",
+    "after": "Give the answer first, alone in its own line; after it explain step by step how you came to it.",
+    "before": "First think step by step in writing; then give the answer alone in the last line.",
+}
+
+
 class ChatSettings(BaseModel):
     """How a trial is put to a chat model and how its replies are read.
 
@@ -29,22 +45,81 @@ class ChatSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    preset: str = Field(default="", description="the preset from which the other settings come; empty when they were all given one by one")
+
     temperature: float | None = Field(default=None, ge=0, description="sampling temperature; not sent when not given")
     top_p: float | None = Field(default=None, gt=0, le=1, description="nucleus sampling; not sent when not given")
     max_tokens: int | None = Field(default=None, ge=1, description="longest reply in tokens; not sent when not given")
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(default="max_tokens", description="name under which the server takes max_tokens")
     seed: int | None = Field(default=None, description="sampling seed, for servers that honour one; not sent when not given")
-    instructions_as: Literal["system", "developer", "user"] = Field(
-        default="system", description="role of the instructions; as user they open the first user message"
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = Field(
+        default=None, description="how much a reasoning model thinks for itself before it replies; not sent when not given"
     )
-    preamble: str = Field(default="Each display is described in words.", description="sentence put before the paradigm's instructions; may be empty")
-    view: Literal["words"] = Field(default="words", description="how displays reach the model")
-    delivery: Literal["merged"] = Field(default="merged", description="everything since the last question goes into one user message")
-    history: Literal["full"] = Field(default="full", description="which part of a reply the model sees again: all of it")
-    reask: int = Field(default=1, ge=0, le=100, description="how often the question is put again after a reply that cannot be read as an answer")
+    logprobs: bool = Field(default=False, description="ask for the probabilities of the first token, which give those of the allowed answers")
+    top_logprobs: int = Field(default=20, ge=1, le=20, description="of how many tokens the probabilities are asked for, with logprobs")
+
+    instructions_as: Literal["system", "developer", "user"] = Field(
+        default="system",
+        description="role of the instructions; as user they open the first user message, with separate delivery they are a message of their own",
+    )
+    instructions: Mapping[str, str] = Field(
+        default={},
+        description="instructions by paradigm, in place of its own; {=n} stands for a factor's level; other paradigms are refused then",
+    )
+    preamble: str = Field(default="", description="sentence put before the instructions; one that fits the view when not given; may be empty")
+    view: Literal["words", "image", "both"] = Field(default="words", description="how displays reach the model")
+    image_px: int = Field(default=512, ge=96, le=2048, description="width and height of a picture, in pixels")
+    image_detail: Detail = Field(default="auto", description="how closely the server is asked to look at a picture")
+    vision_check: Literal["read", "tokens", "off"] = Field(
+        default="read",
+        description="what a server must show before a session with pictures: that it reads them, that they reach it (the request has more tokens), or nothing",
+    )
+    wording: Literal["full", "bare"] = Field(
+        default="full",
+        description="full: how to answer is said in the instructions and at every question; bare: nothing goes out but the instructions and the stimuli",
+    )
+    delivery: Literal["merged", "separate", "acknowledged"] = Field(
+        default="merged",
+        description="what is shown between two questions: parts of one user message; a message each; or a message each, with a reply of ours put in between",
+    )
+    acknowledgement: str = Field(default="ok", min_length=1, description="the reply that is put between messages, with acknowledged delivery")
+    history: Literal["full", "extracted"] = Field(
+        default="full", description="what the model sees again of a reply: all of it, or the answer that was read in it"
+    )
+    reasoning: Literal["none", "after", "before"] = Field(default="none", description="whether reasons are asked for, after or before the answer")
+    reasoning_text: str = Field(default="", description="how reasons are asked for, with every question (bare: with the instructions); ours when not given")
+    reasoning_history: Literal["kept", "cut"] = Field(default="kept", description="whether the model sees the reasons that it was asked for again")
+    strip_think: bool = Field(default=True, description="whether <think> blocks at the beginning of a reply are neither read nor seen again")
+
+    extraction: Literal["strict", "first_character", "tolerant"] = Field(
+        default="tolerant",
+        description="how an answer is read: the reply must be nothing but the answer; its first character counts; or the only allowed answer within it",
+    )
+    constrained: Literal["none", "json"] = Field(default="none", description="whether the server is made to answer by a JSON schema of the allowed answers")
+    reask: int = Field(default=1, ge=0, le=1000, description="how often the question is put again after a reply that cannot be read as an answer")
     reask_text: str = Field(default="That could not be read as an answer.", min_length=1, description="what is said before the question is put again")
+    warm_up: int = Field(default=0, ge=0, le=1000, description="how many first questions of a conversation are asked like all others, but marked as warm-up")
+
+    repeat: int = Field(default=1, ge=1, description="number of this repetition of the same trials; tells their replies apart in a cache")
     conversation_header: str | None = Field(default=None, description="name of a request header that tells a server with a memory which conversation it is in")
     label: str = Field(default="", description="what figures and tables must say of this agent, such as 'scripted server, not a model'")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, values: Any) -> Any:
+        """Under what is given, the settings of the preset that it names, and sentences of ours: whatever holds is recorded, also what nobody chose."""
+        if not isinstance(values, Mapping):
+            return values
+        if name := values.get("preset"):
+            values = {**preset(str(name)), **values}
+        ours = {"preamble": PREAMBLES.get(values.get("view", "words")), "reasoning_text": REASONS.get(values.get("reasoning", "none"))}
+        return {**values, **{name: text for name, text in ours.items() if text is not None and values.get(name) is None}}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ChatSettings:
+        if self.reasoning == "before" and self.extraction == "first_character":
+            raise ValueError("the first character of a reply is no answer when reasons come before it: set extraction to tolerant, or reasoning to after")
+        return self
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> ChatSettings:
@@ -65,10 +140,18 @@ class ChatSettings(BaseModel):
             if problem["type"] == "extra_forbidden":  # its value is not repeated: it may be a key that does not belong here
                 said.append(f"there is no setting '{key}'{nearest(key, cls.model_fields)}")
             else:
-                said.append(f"'{key}': {problem['msg']} (found {problem['input']!r})")
+                said.append(f"'{key}': {problem['msg']} (found {problem['input']!r})" if key else problem["msg"].removeprefix("Value error, "))
         raise SpanLabError(f"chat settings: {'; '.join(said)}")
 
     def sampling(self) -> dict[str, Any]:
         """The sampling arguments of a request: those that are set."""
-        chosen = {"temperature": self.temperature, "top_p": self.top_p, self.max_tokens_field: self.max_tokens, "seed": self.seed}
+        chosen = {
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            self.max_tokens_field: self.max_tokens,
+            "seed": self.seed,
+            "reasoning_effort": self.reasoning_effort,
+            "logprobs": self.logprobs or None,
+            "top_logprobs": self.top_logprobs if self.logprobs else None,
+        }
         return {key: value for key, value in chosen.items() if value is not None}
