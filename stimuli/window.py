@@ -42,7 +42,7 @@ class WindowRenderer:
     palette : colours for people (:data:`.palette.PALETTES`)
     """
 
-    def __init__(self, win: Any, size_px: int, say: Callable[[str], None], room: int = 32 * 2**20, palette: PaletteName = "published") -> None:
+    def __init__(self, win: Any, size_px: int, say: Callable[[str], None], room: int = 16 * 2**20, palette: PaletteName = "published") -> None:
         self._palette = PALETTES[palette]
         self.win = win
         self.size_px = size_px

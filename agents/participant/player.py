@@ -17,6 +17,7 @@ from .answering import AnswerSheet, Press
 from .pages import pause
 from .room import CLOCK_JUMP, OnScreen, Room
 from .surface import ACKNOWLEDGE
+from .tidying import tidy
 from .triggers.marker import Marker
 
 #: Seconds that a press needs at most to reach the program, as a rule (measured: 0.3 ms); so long after a window has closed, presses in it are still waited for.
@@ -314,7 +315,7 @@ class Player:
         if self.marker is not None:
             self.marker.end(at)
         gc.enable()
-        gc.collect()
+        tidy()
 
     # -- presses ---------------------------------------------------------------------------------------------------------------------------------
 
