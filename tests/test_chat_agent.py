@@ -19,7 +19,7 @@ from chat_servers import Answer, Request, Tap, listening, real_cache, recording
 from chat_trials import briefing, converse
 from words_solver import solve
 
-from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, Patience
+from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, EndpointError
 from spanlab.agents.chat.scripted_rules import demonstration_rules
 from spanlab.agents.chat.scripted_server import ScriptedServer
 from spanlab.agents.protocol import Response
@@ -80,8 +80,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _agent(tap: Tap, model: str, **settings: Any) -> ChatAgent:
-    patience = {"max_retries": 1} | {key: settings.pop(key) for key in Patience.model_fields if key in settings}
-    return ChatAgent(model, ChatSettings(**{"conversation_header": HEADER, **settings}), Endpoint(tap.base_url), Patience(**patience))
+    care = {"max_retries": 1} | {key: settings.pop(key) for key in Care.model_fields if key in settings}
+    return ChatAgent(model, ChatSettings(**{"conversation_header": HEADER, **settings}), Endpoint(tap.base_url), Care(**care))
 
 
 async def _take(agent: ChatAgent, trial: Trial, journal: TrialJournal | None = None, questions: int | None = None) -> list[Response]:
@@ -410,18 +410,18 @@ def test_the_client_is_imported_only_when_it_is_used() -> None:
 def test_settings_tell_everything_but_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "https://me:hunter22@llm.example.org:8443/v1?token=abcdef")
-    agent = ChatAgent("org/model:free", ChatSettings(temperature=0.5), patience=Patience(timeout_s=30))
+    agent = ChatAgent("org/model:free", ChatSettings(temperature=0.5), care=Care(timeout_s=30))
     said, found = agent.settings(), agent.apparatus()
     assert said == {"model": "org/model:free", "endpoint": "https://llm.example.org:8443/v1", **ChatSettings(temperature=0.5).model_dump()}
-    assert found == {"endpoint": "https://llm.example.org:8443/v1", "timeout_s": 30, "max_retries": 4, "concurrency": 8}
+    assert found == {"endpoint": "https://llm.example.org:8443/v1", **Care(timeout_s=30).model_dump(mode="json")}
     assert not any(secret in json.dumps([said, found]) for secret in (KEY, "hunter22", "abcdef"))
 
 
 def test_settings_change_with_what_shapes_the_answers_only() -> None:
-    def said(port: int = 1, patience: Patience | None = None, **settings: Any) -> str:
-        return json.dumps(ChatAgent("m", ChatSettings(**settings), Endpoint(f"http://127.0.0.1:{port}/v1"), patience).settings())
+    def said(port: int = 1, care: Care | None = None, **settings: Any) -> str:
+        return json.dumps(ChatAgent("m", ChatSettings(**settings), Endpoint(f"http://127.0.0.1:{port}/v1"), care).settings())
 
-    assert said() == said(port=2) == said(patience=Patience(timeout_s=1, max_retries=0, concurrency=2))
+    assert said() == said(port=2) == said(care=Care(timeout_s=1, max_retries=0, concurrency=2))
     assert len({said(), said(temperature=0), said(reask=0), said(instructions_as="user"), said(preamble="")}) == 5
 
 

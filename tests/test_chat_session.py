@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from chat_servers import Answer, Request, forwarding, listening, real_cache, recording
 
-from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, Patience
+from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
 from spanlab.agents.chat.scripted_rules import demonstration_rules
 from spanlab.agents.chat.scripted_server import LABEL, MODEL, ScriptedServer
 from spanlab.errors import SpanLabError
@@ -36,7 +36,7 @@ def server() -> Iterator[ScriptedServer]:
 
 
 def _agent(base_url: str, concurrency: int) -> ChatAgent:
-    return ChatAgent(MODEL, ChatSettings(label=LABEL), Endpoint(base_url, key_variable=None), Patience(concurrency=concurrency, max_retries=0))
+    return ChatAgent(MODEL, ChatSettings(label=LABEL), Endpoint(base_url, key_variable=None), Care(concurrency=concurrency, max_retries=0))
 
 
 def _table(folder: Path) -> pd.DataFrame:
@@ -99,11 +99,11 @@ def test_an_endpoint_that_fails_loses_nothing_and_repeats_only_what_was_in_fligh
 _PROGRAM = """
 import sys
 from pathlib import Path
-from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, Patience
+from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin, find_sessions, reopen
 data, base_url, trials = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-agent = ChatAgent("scripted", ChatSettings(), Endpoint(base_url, key_variable=None), Patience(concurrency=3))
+agent = ChatAgent("scripted", ChatSettings(), Endpoint(base_url, key_variable=None), Care(concurrency=3))
 paradigm = load_paradigm("vsr")
 folders = find_sessions([data]) if data.exists() and any(data.iterdir()) else []
 session = reopen(folders[0]) if folders else begin(data, paradigm, agent, plan_session(paradigm, seed=4, trials=trials), Request(seed=4))

@@ -12,10 +12,12 @@ from ...errors import SpanLabError
 from ...paradigms import Ask, Percept
 from ...paradigms.identity import digest
 from ..protocol import Briefing, Journal, Response
-from .client import Client, Reply
+from .care import Care
+from .client import Client
 from .conversation import Conversation
 from .endpoint import Endpoint
-from .settings import ChatSettings, Patience
+from .messages import Message, Reply, Request, Text
+from .settings import ChatSettings
 
 
 class ChatAgent:
@@ -28,7 +30,7 @@ class ChatAgent:
     model : the name by which the server knows it; may contain colons
     settings : the protocol; the defaults when not given
     endpoint : where it is served; from the environment when not given
-    patience : time limits, repeats and trials at once
+    care : time limits, repeats, requests at once, budgets
     clock : seconds from any origin, for latencies
 
     Raises
@@ -45,7 +47,7 @@ class ChatAgent:
         model: str,
         settings: ChatSettings | None = None,
         endpoint: Endpoint | None = None,
-        patience: Patience | None = None,
+        care: Care | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         if not model.strip():
@@ -54,9 +56,9 @@ class ChatAgent:
         self._model = model
         self._settings = settings or ChatSettings()
         self._endpoint = endpoint or Endpoint()
-        self._patience = patience or Patience()
-        self.concurrency = self._patience.concurrency
-        self._client = Client(self._endpoint, model, self._settings, self._patience, clock)
+        self._care = care or Care()
+        self.concurrency = self._care.concurrency or self._care.max_concurrency
+        self._client = Client(self._endpoint, model, self._care, self._settings.conversation_header, clock)
 
     def start(self, briefing: Briefing) -> ChatMind:
         """A fresh mind, and with it a fresh conversation."""
@@ -68,7 +70,7 @@ class ChatAgent:
 
     def apparatus(self) -> dict[str, Any]:
         """Where the model was served and how the server was treated."""
-        return {"endpoint": self._endpoint.public, **self._patience.model_dump()}
+        return {"endpoint": self._endpoint.public, **self._care.model_dump(mode="json")}
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -142,7 +144,8 @@ class ChatMind:
             return Reply.model_validate(stored["reply"])
         if self._journal is not None:
             self._journal.note({"note": "request", "request": request})  # a request without a stored reply may have been paid for
-        reply = await self._client.ask(messages, self._identifier)
+        said = tuple(Message(message["role"], (Text(message["content"]),)) for message in messages)
+        reply = await self._client.ask(Request(said, self._settings.sampling(), request, self._identifier))
         if self._journal is not None:
             # in a thread: other conversations go on while the disk is waited for
             await asyncio.to_thread(self._journal.store, {"request": request, "reply": reply.model_dump()})
@@ -155,7 +158,7 @@ def _notes(replies: list[Reply], replayed: int) -> dict[str, Any]:
     notes: dict[str, Any] = {
         "latency_ms": round(last.latency_ms, 3),
         "attempts": len(replies),
-        "retries": sum(reply.retries for reply in replies),
+        "retries": sum(len(reply.faults) for reply in replies),
         "replayed": replayed,
         "prompt_tokens": _total(reply.prompt_tokens for reply in replies),
         "completion_tokens": _total(reply.completion_tokens for reply in replies),

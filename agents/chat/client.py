@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
+from .care import Care
 from .endpoint import Endpoint, EndpointError, explain
-from .settings import ChatSettings, Patience
+from .messages import Reply, Request
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-
-    from .conversation import Message
-
-
-class Reply(BaseModel):
-    """One reply that was paid for, fit for JSON.
-
-    ``content`` is the whole text ('' when there was none); ``latency_ms`` runs from the request to the reply, with the repeats that ``retries`` counts.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    content: str
-    refusal: str | None = None
-    finish_reason: str | None = None
-    served_model: str | None = None
-    fingerprint: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    latency_ms: float
-    retries: int = 0
 
 
 class Client:
@@ -43,16 +23,19 @@ class Client:
 
     Parameters
     ----------
-    endpoint, model, settings, patience : where, which and how
+    endpoint, model, care : where, which, and how it is treated
+    conversation_header : name of a request header that carries the name of the conversation
     clock : seconds from any origin, for the latency
     """
 
-    def __init__(self, endpoint: Endpoint, model: str, settings: ChatSettings, patience: Patience, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, endpoint: Endpoint, model: str, care: Care | None = None, conversation_header: str | None = None, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
         endpoint.check()
         self._endpoint = endpoint
         self._model = model
-        self._settings = settings
-        self._patience = patience
+        self._care = care or Care()
+        self._header = conversation_header
         self._clock = clock
         # connections belong to the event loop that opened them
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI] = WeakKeyDictionary()
@@ -63,11 +46,11 @@ class Client:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             self._clients[loop] = openai.AsyncOpenAI(
-                api_key=self._endpoint.key(), base_url=self._endpoint.url, timeout=self._patience.timeout_s, max_retries=self._patience.max_retries
+                api_key=self._endpoint.key(), base_url=self._endpoint.url, timeout=self._care.timeout_s, max_retries=self._care.max_retries
             )
         return self._clients[loop]
 
-    async def ask(self, messages: Sequence[Message], conversation: str) -> Reply:
+    async def ask(self, request: Request) -> Reply:
         """The reply to a conversation.
 
         Raises
@@ -77,20 +60,19 @@ class Client:
         """
         import openai
 
-        header = self._settings.conversation_header
         client = self._client()
         started = self._clock()
         try:
             raw = await client.chat.completions.with_raw_response.create(
                 model=self._model,
-                messages=messages,  # type: ignore[arg-type]
-                extra_headers={header: conversation} if header else None,
-                **self._settings.sampling(),
+                messages=[message.sent() for message in request.messages],  # type: ignore[arg-type]
+                extra_headers={self._header: request.conversation} if self._header else None,
+                extra_body=dict(request.options),
             )
             outcome = self._read(raw.parse(), (self._clock() - started) * 1000, raw.retries_taken)
             del raw
         except (openai.OpenAIError, ValueError) as error:  # ValueError: neither JSON nor UTF-8
-            outcome = explain(error, self._endpoint, self._model, self._patience)
+            outcome = explain(error, self._endpoint, self._model, self._care)
         if isinstance(outcome, EndpointError):
             raise outcome  # outside the except block, so that nothing of the request (whose headers hold the key) hangs on it
         return outcome
@@ -108,14 +90,14 @@ class Client:
                 prompt_tokens=usage.prompt_tokens if usage else None,
                 completion_tokens=usage.completion_tokens if usage else None,
                 latency_ms=latency_ms,
-                retries=retries,
+                faults=("server",) * retries,
             )
         except (AttributeError, IndexError, TypeError, ValidationError):
             error = getattr(completion, "error", None)
         if isinstance(error, dict) and error.get("message"):
             said = self._endpoint.redact(str(error["message"]))
             return EndpointError(f"{self._endpoint.public} reported an error instead of a reply ({said}); try again later", permanent=False)
-        return explain(ValueError(), self._endpoint, self._model, self._patience)
+        return explain(ValueError(), self._endpoint, self._model, self._care)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""

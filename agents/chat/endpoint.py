@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from ...errors import SpanLabError
-from .settings import Patience
+from .care import Care
 
 OPENAI_URL = "https://api.openai.com/v1"
 URL_VARIABLE = "OPENAI_BASE_URL"
@@ -134,16 +134,14 @@ def _said(error: Any, endpoint: Endpoint) -> str:
     return f" ({text})" if text else ""
 
 
-def explain(error: Exception, endpoint: Endpoint, model: str, patience: Patience) -> EndpointError:
+def explain(error: Exception, endpoint: Endpoint, model: str, care: Care) -> EndpointError:
     """An exception of the openai client as one sentence."""
     import openai
 
     where = endpoint.public
-    tries = f"in {patience.max_retries + 1} tries" if patience.max_retries else "at the first try"
+    tries = f"in {care.max_retries + 1} tries" if care.max_retries else "at the first try"
     if isinstance(error, openai.APITimeoutError):
-        return EndpointError(
-            f"{where} gave no reply within {patience.timeout_s:g} s ({tries}); try again later, or raise the setting timeout_s", permanent=False
-        )
+        return EndpointError(f"{where} gave no reply within {care.timeout_s:g} s ({tries}); try again later, or raise the setting timeout_s", permanent=False)
     if isinstance(error, openai.APIConnectionError):
         cause = endpoint.redact(str(error.__cause__ or error))
         return EndpointError(f"no connection to {where} {tries} ({cause}); is the server running, and is {URL_VARIABLE} right?", permanent=False)

@@ -21,8 +21,9 @@ from typing import Any
 
 from ...errors import SpanLabError
 from .agent import ChatAgent
+from .care import Care
 from .endpoint import Endpoint
-from .settings import ChatSettings, Patience
+from .settings import ChatSettings
 
 #: What figures and tables must say of answers from such a server.
 LABEL = "scripted server, not a model"
@@ -131,10 +132,10 @@ class ScriptedServer:
         """The server as an endpoint; no key is ever sent to it."""
         return Endpoint(self.base_url, key_variable=None)
 
-    def agent(self, settings: ChatSettings | None = None, model: str = MODEL, patience: Patience | None = None) -> ChatAgent:
+    def agent(self, settings: ChatSettings | None = None, model: str = MODEL, care: Care | None = None) -> ChatAgent:
         """A chat agent that talks to this server, labelled as what it is."""
         labelled = (settings or ChatSettings()).model_copy(update={"label": LABEL})
-        return ChatAgent(model, labelled, self.endpoint, patience)
+        return ChatAgent(model, labelled, self.endpoint, care)
 
     def __enter__(self) -> ScriptedServer:
         import yaml

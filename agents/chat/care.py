@@ -1,0 +1,26 @@
+"""How a chat server is treated: time limits, repeats, requests at once, budgets. None of it shapes the answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Care(BaseModel):
+    """How the server is treated. None of it shapes the answers.
+
+    A limit that is None does not hold.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    timeout_s: float = Field(default=120, gt=0, description="seconds that one reply may take in all, from the request to its last byte")
+    max_retries: int = Field(default=12, ge=0, le=100, description="how often one request is repeated after a transient fault (429, 5xx, lost connection)")
+    concurrency: int | None = Field(default=None, ge=1, le=10_000, description="requests and trials under way at once; not given: as many as the server likes")
+    max_concurrency: int = Field(default=64, ge=1, le=10_000, description="most requests at once when their number follows the server")
+    requests_per_minute: int | None = Field(default=None, ge=1, description="requests a minute at most")
+    tokens_per_minute: int | None = Field(default=None, ge=1, description="tokens a minute at most, of requests and replies together")
+    cache: Path | None = Field(default=None, description="folder of replies that were paid for in other sessions")
+    max_cost: float | None = Field(default=None, gt=0, description="the session stops before it costs more, in the currency of the prices")
+    max_tokens_in_all: int | None = Field(default=None, ge=1, description="the session stops before it takes more tokens")
