@@ -13,16 +13,6 @@ from .messages import Detail
 from .presets import preset
 
 
-class Patience(BaseModel):
-    """How the server is treated. None of it shapes the answers."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    timeout_s: float = Field(default=120, gt=0, description="seconds to wait for one reply")
-    max_retries: int = Field(default=4, ge=0, le=100, description="how often one request is repeated after a transient fault (429, 5xx, lost connection)")
-    concurrency: int = Field(default=8, ge=1, le=1000, description="how many trials may be under way at once")
-
-
 #: The sentence before a paradigm's instructions, by view.
 PREAMBLES: Mapping[str, str] = {
     "words": "Each display is described in words.",
@@ -96,6 +86,9 @@ class ChatSettings(BaseModel):
         description="how an answer is read: the reply must be nothing but the answer; its first character counts; or the only allowed answer within it",
     )
     constrained: Literal["none", "json"] = Field(default="none", description="whether the server is made to answer by a JSON schema of the allowed answers")
+    empty_reply: str = Field(
+        default="(empty reply)", min_length=1, description="what the model sees in place of an empty reply of its own; servers refuse empty messages"
+    )
     reask: int = Field(default=1, ge=0, le=1000, description="how often the question is put again after a reply that cannot be read as an answer")
     reask_text: str = Field(default="That could not be read as an answer.", min_length=1, description="what is said before the question is put again")
     warm_up: int = Field(default=0, ge=0, le=1000, description="how many first questions of a conversation are asked like all others, but marked as warm-up")
