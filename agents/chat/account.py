@@ -19,7 +19,7 @@ _MILLION = 1_000_000
 class Prices(BaseModel):
     """What a million tokens cost, in any currency."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     input: float = Field(ge=0, allow_inf_nan=False, description="of a million tokens that the model reads")
     output: float = Field(ge=0, allow_inf_nan=False, description="of a million tokens that the model writes, its own reasoning included")
@@ -150,11 +150,9 @@ class Account:
         coming = self.in_flight + 1
         cost, tokens = self.totals.cost(self.prices), self.totals.tokens
         if limit is not None and cost is not None and cost + coming * self._dearest[0] > limit:
-            return f"--max-cost {limit:g} is reached: {money(cost)} was spent, and a further request could go beyond it; give a higher --max-cost to go on"
+            return f"--max-cost {limit:g} is reached: {money(cost)} was spent, and one more request could go beyond it; give a higher --max-cost to go on"
         if most is not None and tokens + coming * self._dearest[1] > most:
-            return (
-                f"--max-tokens {most} is reached: {tokens:,} tokens were taken, and a further request could go beyond it; give a higher --max-tokens to go on"
-            )
+            return f"--max-tokens {most} is reached: {tokens:,} tokens were taken, and one more request could go beyond it; give a higher --max-tokens to go on"
         return ""
 
     def tally(self) -> str:

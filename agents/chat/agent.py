@@ -12,6 +12,7 @@ from ...errors import SpanLabError
 from ...paradigms import Ask, Percept
 from ...paradigms.identity import digest
 from ..protocol import Briefing, Journal, Response
+from .account import Account
 from .care import Care
 from .client import Client
 from .conversation import Conversation
@@ -32,6 +33,7 @@ class ChatAgent:
     endpoint : where it is served; from the environment when not given
     care : time limits, repeats, requests at once, budgets
     clock : seconds from any origin, for latencies
+    account : the running account; one without prices when not given
 
     Raises
     ------
@@ -49,16 +51,18 @@ class ChatAgent:
         endpoint: Endpoint | None = None,
         care: Care | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        account: Account | None = None,
     ) -> None:
         if not model.strip():
             raise SpanLabError("which chat model? Name it after the colon, such as chat:gpt-4o-mini")
-        self.name = f"chat:{model}"
         self._model = model
         self._settings = settings or ChatSettings()
         self._endpoint = endpoint or Endpoint()
         self._care = care or Care()
+        self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
+        self.account = account or Account(self._care)
         self.concurrency = self._care.concurrency or self._care.max_concurrency
-        self._client = Client(self._endpoint, model, self._care, self._settings.conversation_header, clock)
+        self._client = Client(self._endpoint, model, self._care, self._settings.conversation_header, clock, self.account)
 
     def start(self, briefing: Briefing) -> ChatMind:
         """A fresh mind, and with it a fresh conversation."""
@@ -66,11 +70,16 @@ class ChatAgent:
 
     def settings(self) -> dict[str, Any]:
         """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is what figures must say of this agent."""
-        return {"model": self._model, "endpoint": self._endpoint.identity, **self._settings.model_dump()}
+        where = {"model": self._model, "endpoint": self._endpoint.identity, "provider": self._endpoint.provider}
+        return {**where, **self._settings.model_dump()}
 
     def apparatus(self) -> dict[str, Any]:
         """Where the model was served and how the server was treated."""
         return {"endpoint": self._endpoint.public, **self._care.model_dump(mode="json")}
+
+    def tally(self) -> str:
+        """How it stands, in a few words."""
+        return self.account.tally()
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from pydantic import ValidationError
 
+from .account import Account
 from .care import Care
 from .endpoint import Endpoint, EndpointError, explain
 from .messages import Reply, Request
@@ -26,15 +27,23 @@ class Client:
     endpoint, model, care : where, which, and how it is treated
     conversation_header : name of a request header that carries the name of the conversation
     clock : seconds from any origin, for the latency
+    account : what keeps the account of it; one of its own when not given
     """
 
     def __init__(
-        self, endpoint: Endpoint, model: str, care: Care | None = None, conversation_header: str | None = None, clock: Callable[[], float] = time.perf_counter
+        self,
+        endpoint: Endpoint,
+        model: str,
+        care: Care | None = None,
+        conversation_header: str | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        account: Account | None = None,
     ) -> None:
         endpoint.check()
         self._endpoint = endpoint
         self._model = model
         self._care = care or Care()
+        self._account = account or Account(self._care)
         self._header = conversation_header
         self._clock = clock
         # connections belong to the event loop that opened them
@@ -61,6 +70,9 @@ class Client:
         import openai
 
         client = self._client()
+        if limit := self._account.exhausted():
+            raise EndpointError(limit)
+        self._account.leaves()
         started = self._clock()
         try:
             raw = await client.chat.completions.with_raw_response.create(
@@ -74,7 +86,9 @@ class Client:
         except (openai.OpenAIError, ValueError) as error:  # ValueError: neither JSON nor UTF-8
             outcome = explain(error, self._endpoint, self._model, self._care)
         if isinstance(outcome, EndpointError):
+            self._account.fails()
             raise outcome  # outside the except block, so that nothing of the request (whose headers hold the key) hangs on it
+        self._account.arrives(outcome)
         return outcome
 
     def _read(self, completion: Any, latency_ms: float, retries: int) -> Reply | EndpointError:

@@ -19,6 +19,7 @@ from .care import Care
 
 OPENAI_URL = "https://api.openai.com/v1"
 URL_VARIABLE = "OPENAI_BASE_URL"
+REASONING_FIELDS = ("reasoning_content", "reasoning")
 _NO_KEY = "none"
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:[sp]k-|Bearer\s+)[^\s'\",;]{6,}", re.IGNORECASE)
 
@@ -47,10 +48,14 @@ class Endpoint:
     ----------
     base_url : address up to and including ``/v1``; None = the environment's ``OPENAI_BASE_URL``, or else the OpenAI API
     key_variable : the environment variable that holds the key; None = the server needs none
+    provider : the provider whose server it is (see :mod:`.providers`); empty for one from the environment
+    reasoning_fields : fields of a reply in which the server puts the model's reasoning, if it does; the first that is there
     """
 
     base_url: str | None = None
     key_variable: str | None = "OPENAI_API_KEY"
+    provider: str = ""
+    reasoning_fields: tuple[str, ...] = REASONING_FIELDS
 
     @property
     def url(self) -> str:

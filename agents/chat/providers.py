@@ -1,0 +1,196 @@
+"""Named providers of chat models: those that ship, and those of a file of one's own.
+
+``chat:MODEL`` is served where the environment says; ``chat:MODEL@PROVIDER`` and ``chat:@PROVIDER`` (its default model) where a provider is. Only the name of a
+known provider counts after the last ``@``, since names of models may hold one, too.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ...components import nearest
+from ...errors import ParadigmError, Problem, SpanLabError
+from ...paradigms.problems import in_order, validated
+from ...paradigms.yaml_text import Document, parse, read
+from .account import Prices
+from .endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint
+
+#: the environment variable that names a file of one's own
+FILE_VARIABLE = "SPANLAB_PROVIDERS"
+_FILE = "providers.yaml"
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,79}")
+#: what a key might be called by somebody who wants to write it into the file
+_KEYS = {"key", "api_key", "apikey", "token", "secret", "password"}
+
+
+class Limits(BaseModel):
+    """How much a provider takes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    requests_per_minute: int | None = Field(default=None, ge=1, description="requests a minute")
+    tokens_per_minute: int | None = Field(default=None, ge=1, description="tokens a minute")
+    concurrency: int | None = Field(default=None, ge=1, le=10_000, description="requests under way at once")
+
+
+class Provider(BaseModel):
+    """A server of chat models that has a name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    base_url: str = Field(description="address up to and including what stands before /chat/completions, such as http://localhost:8000/v1")
+    key_variable: str | None = Field(default=None, description="the environment variable that holds the key; no key is sent when not given")
+    default_model: str | None = Field(default=None, min_length=1, description="the model that chat:@NAME stands for")
+    limits: Limits = Field(default=Limits(), description="how much it takes: requests_per_minute, tokens_per_minute, concurrency")
+    prices: dict[str, Prices] = Field(default={}, description="by model: what a million tokens cost, as input and output (and cached_input)")
+    reasoning_fields: list[str] = Field(
+        default=list(REASONING_FIELDS), description="fields of a reply in which it puts the model's reasoning, if it does; the first that is there"
+    )
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(default="max_tokens", description="name under which it takes max_tokens")
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        # A ValueError tells the value no further: it may hold a password.
+        try:
+            parts = urlsplit(value)
+            good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        except ValueError:
+            good = False
+        if not good:
+            raise ValueError(f"expected a web address such as {OPENAI_URL}")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("expected an address without user name, password and query: keys are read from the environment only (key_variable)")
+        return value.rstrip("/")
+
+    @field_validator("key_variable")
+    @classmethod
+    def _variable(cls, value: str | None) -> str | None:
+        if value is not None and not _VARIABLE.fullmatch(value):
+            raise ValueError("expected the name of an environment variable in capitals, such as OPENAI_API_KEY (its name, not the key itself)")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Which model, and where it is served."""
+
+    model: str
+    endpoint: Endpoint
+    provider: Provider | None = None
+
+    @property
+    def prices(self) -> Prices | None:
+        """What the provider's file says that the model costs."""
+        return None if self.provider is None else self.provider.prices.get(self.model)
+
+    @property
+    def care(self) -> dict[str, Any]:
+        """What of the provider's limits says how to treat it: fields of ``Care``."""
+        if self.provider is None:
+            return {}
+        limits = self.provider.limits.model_dump(exclude_none=True)
+        if "concurrency" in limits:
+            limits["max_concurrency"] = limits.pop("concurrency")
+        return limits
+
+
+def own_file() -> Path:
+    """The file of one's own: ``SPANLAB_PROVIDERS``, or ``providers.yaml`` where programs keep their settings; it need not exist."""
+    named = os.environ.get(FILE_VARIABLE, "").strip()
+    if named:
+        return Path(named).expanduser()
+    import typer
+
+    return Path(typer.get_app_dir("spanlab")) / _FILE
+
+
+def providers() -> dict[str, Provider]:
+    """Every known provider by its name; those that ship first.
+
+    Raises
+    ------
+    SpanLabError
+        with every problem of the file of one's own, each with its line and key, or when it was named and cannot be read.
+    """
+    path = own_file()
+    if not os.environ.get(FILE_VARIABLE, "").strip() and not path.exists():
+        return dict(_shipped())
+    return _over(_shipped(), read(path, str(path)))
+
+
+@functools.cache
+def _shipped() -> Mapping[str, Provider]:
+    text = files(__package__).joinpath(_FILE).read_text("utf-8")
+    return _over({}, parse(text, _FILE))
+
+
+def _over(known: Mapping[str, Provider], document: Document) -> dict[str, Provider]:
+    """Providers that are known, and over them those of a document; one that is known keeps the keys that the document leaves out."""
+    data = document.data
+    problems: list[Problem] = []
+    if not isinstance(data, dict) or not isinstance(data.get("providers"), dict):
+        raise ParadigmError([document.problem((), "expected 'providers:' and below it a name for each provider, with its keys")])
+    problems += [document.problem((key,), f"unknown key '{key}'; there is only 'providers'") for key in data if key != "providers"]
+    found = dict(known)
+    for name, given in data["providers"].items():
+        path = ("providers", name)
+        if not _NAME.fullmatch(name):
+            problems.append(document.problem(path, "expected a name in small letters, digits, dots, hyphens and underscores"))
+            continue
+        if not isinstance(given, dict):
+            problems.append(document.problem(path, "expected keys with values, such as base_url"))
+            continue
+        hiding = [key for key in given if key.lower().replace("-", "_") in _KEYS]
+        problems += [document.problem((*path, key), _NO_KEYS) for key in hiding]
+        before = found[name].model_dump(exclude_unset=True) if name in found else {}
+        merged = {**before, **{key: value for key, value in given.items() if key not in hiding}}
+        if isinstance(merged.get("prices"), dict) and isinstance(before.get("prices"), dict):
+            merged["prices"] = {**before["prices"], **merged["prices"]}
+        provider, wrong = validated(Provider, merged)
+        problems += [document.problem((*path, *inner), message) for inner, message in wrong]
+        if isinstance(provider, Provider):
+            found[name] = provider
+    if problems:
+        raise ParadigmError(in_order(problems))
+    return found
+
+
+_NO_KEYS = "keys do not belong into a file: put it into an environment variable, name that with key_variable, and remove it here"
+
+
+def serving(detail: str) -> Serving:
+    """Which model at which server ``MODEL``, ``MODEL@PROVIDER`` or ``@PROVIDER`` means.
+
+    Raises
+    ------
+    SpanLabError
+        for the misspelt name of a provider, one without a default model where none is named, and a faulty file of one's own.
+    """
+    model, at, name = detail.rpartition("@")
+    if not at:
+        return Serving(detail, Endpoint())
+    known = providers()
+    if name not in known:
+        hint = nearest(name, known)
+        if not model:
+            raise SpanLabError(f"there is no provider '{name}'{hint or '; there are ' + ', '.join(known)} (see spanlab providers)")
+        if hint:
+            raise SpanLabError(f"chat:{detail}: there is no provider '{name}'{hint} (if '@{name}' is a part of the model's name, add @ and the provider)")
+        return Serving(detail, Endpoint())
+    provider = known[name]
+    model = model or provider.default_model or ""
+    if not model:
+        raise SpanLabError(f"{name} has no default model: name one, such as chat:MODEL@{name}")
+    return Serving(model, Endpoint(provider.base_url, provider.key_variable, name, tuple(provider.reasoning_fields)), provider)
