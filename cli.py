@@ -139,7 +139,9 @@ def check(files: Annotated[list[Path], typer.Argument(help="files of paradigms a
 @app.command()
 def parts(
     names: Annotated[list[str] | None, typer.Argument(help="stimuli, samplers or response kinds; all of them when none is named", metavar="[NAME...]")] = None,
-    json_schema: Annotated[bool, typer.Option("--json-schema", help="a JSON Schema of paradigm files instead, for editors")] = False,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="a JSON Schema of paradigm files instead, for editors; spanlab parts --json-schema study: of study files")
+    ] = False,
 ) -> None:
     """What a paradigm file can draw, show and ask, with all parameters: types, defaults and a line of help."""
     from .components import describe, nearest
@@ -150,10 +152,12 @@ def parts(
         import json
 
         from .paradigms.file_schema import file_schema
+        from .sessions.study_schema import study_file_schema
 
-        if names:
-            raise SpanLabError("--json-schema describes whole files: leave out the names")
-        print(json.dumps(file_schema(), indent=1))
+        files = {"paradigm": file_schema, "study": study_file_schema}
+        if len(names or []) > 1 or any(name not in files for name in names or []):
+            raise SpanLabError("--json-schema describes whole files: name none of the parts, but paradigm (which it means when nothing is named) or study")
+        print(json.dumps(files[names[0] if names else "paradigm"](), indent=1))
         return
     sorts = {"draw: samplers": describe(SAMPLERS), "show: stimuli": describe(STIMULI), "ask: response kinds": describe(RESPONSES)}
     known = {part.name for described in sorts.values() for part in described}

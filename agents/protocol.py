@@ -27,6 +27,7 @@ class Briefing:
     asks : the distinct response kinds of the trial, in order of first use; each writes its legend for a kind of reader
     network : what a network sees of this paradigm (task, head, offset), or None
     keys : with which keys a person answers; machines have none
+    words : texts of the screen, each with what a person of this language reads in its place
     seed : for an agent's own randomness (guesses, sampling), different for every trial of a session and independent of what the trial holds
     """
 
@@ -38,6 +39,7 @@ class Briefing:
     network: NetworkView | None = None
     seed: int = 0
     keys: AnswerKeys = field(default_factory=AnswerKeys)
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,12 @@ def preview(
     from ..agents.participant.display import need_display
 
     need_display()
-    _, trial = one_trial(paradigm, set_, seed, generator)
+    loaded, trial = one_trial(paradigm, set_, seed, generator)
     from ..agents.participant.participant import Participant
     from ..agents.participant.preview import Preview
 
     agent = Participant(fullscreen=not windowed)
     try:
-        Preview(agent.open(), trial, language).run()
+        Preview(agent.open(), trial, language, loaded.translations.get(language)).run()
     finally:
         agent.close()

@@ -78,15 +78,15 @@ def run(
 
     window = {
         **window_options(windowed, width_cm, distance_cm, display, patch),
-        "theme": theme,
-        "palette": palette,
         "triggers": triggers or "",
         "buttons": buttons,
     }
+    looks = {"theme": theme, "palette": palette}
     if is_study(paradigm):
         _refuse(context, _OF_PARADIGMS, "the study file says that")
         options = StudyOptions(participant, session, number, parse_fields(field), existing, dialog, language, pilot, simulate)
-        run_study(paradigm, data, options, speed, window)
+        chosen = {name: value for name, value in looks.items() if _given(context, name)}
+        run_study(paradigm, data, options, speed, {**window, **chosen})
         return
     _refuse(context, _OF_STUDIES, f"{paradigm} is no study file")
     if not participant and simulate is None:
@@ -94,7 +94,7 @@ def run(
     setting = key_setting(keys, key)
     loaded, plan = plan_trials(paradigm, seed, set_, trials, design)
     check_patch(patch, loaded, plan)
-    agent = person(simulate, seed, speed, window)
+    agent = person(simulate, seed, speed, {**window, **looks})
     request = Request(
         seed=seed,
         generator=parse_generator(generator),
@@ -115,7 +115,12 @@ _OF_STUDIES = ("session", "number", "field", "existing", "dialog")
 
 def _refuse(context: typer.Context, names: tuple[str, ...], why: str) -> None:
     """Options that were given and mean nothing here."""
-    given = [name for name in names if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"]
+    given = [name for name in names if _given(context, name)]
     spelt = ["--" + name.rstrip("_").replace("_", "-") for name in given]
     if spelt:
         raise SpanLabError(f"leave out {' and '.join(spelt)}: {why}")
+
+
+def _given(context: typer.Context, name: str) -> bool:
+    """Whether an option was typed."""
+    return getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"

@@ -62,7 +62,7 @@ def parse_fields(pairs: list[str] | None) -> dict[str, str]:
 def run_study(file: str, data: Path, options: StudyOptions, speed: float, window: dict[str, Any]) -> None:
     """A session of a study, with whoever the options or the dialog name."""
     from ..sessions.battery import Battery
-    from ..sessions.sitting import sit_down
+    from ..sessions.sitting import as_begun, sit_down
     from ..sessions.study import load_study
     from .running import person
 
@@ -72,7 +72,7 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
         _triggers(one, port)  # what is wrong with the codes of any is told before somebody sits down
     kind: Kind = "simulated" if options.simulate is not None else "pilot" if options.pilot else "person"
     wanted = _wanted(study, data, options, kind)
-    agent = person(options.simulate, 1, speed, _window(study, window))
+    agent = person(options.simulate, 1, speed, _window(as_begun(study, data, wanted), window))
     sitting, goes_on = sit_down(study, data, wanted)
     who = f"{sitting.person.name} (number {sitting.person.number})"
     order = " ".join(one.name for one in sitting.order)
@@ -119,6 +119,7 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     if window.get("patch"):
         trials = [planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1)]
         read_patch(window["patch"]).check({step.percept.phase for trial in trials for step in trial.steps})
+    window = {"theme": study.theme, "palette": study.palette, **window}
     if study.display is None or "display" in window:
         return window
     if window.get("width_cm") is not None or "distance_cm" in window:

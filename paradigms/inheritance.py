@@ -8,7 +8,7 @@ from typing import Any
 from .yaml_text import YamlPath
 
 #: keys of a file whose entries are inherited one by one; every other value is replaced as a whole
-MERGED = ("factors", "draw", "instructions", "designs", "source", "network", "practice", "example", "triggers")
+MERGED = ("factors", "draw", "instructions", "translations", "designs", "source", "network", "practice", "example", "triggers")
 
 
 def titled(title: str | Mapping[str, str], language: str = "en") -> str:

@@ -24,6 +24,7 @@ from .samplers import SAMPLERS, Sampler
 from .schema import Adaptive, DatasetDesign, Example, Head, Practice, SessionDesign, Source
 from .texts import LevelText
 from .timeline import COUNTERS, Node, read_timeline
+from .translation import mistranslated
 from .triggers import Triggers, misplaced
 from .yaml_text import Document, YamlPath
 
@@ -68,6 +69,7 @@ class Paradigm:
     draws: tuple[Draw, ...]
     timeline: Node
     instructions: Mapping[str, LevelText]
+    translations: Mapping[str, Mapping[str, str]]
     family: str | None
     source: Source
     domains: tuple[str, ...]
@@ -209,6 +211,9 @@ def build_paradigm(document: Document) -> Paradigm:
         task = LevelText.read(reader, f"{{{named}}}" if is_expression(named) else named, ("network", "task"), of_levels)
     if head is not None:
         _check_designs(reader, head, raw_factors)
+    if isinstance(head, Head):
+        for path, message in mistranslated(document, head.translations, head.instructions):
+            reader.report(path, message)
     if isinstance(head, Head) and head.triggers is not None and timeline is not None:
         for path, message in misplaced(head.triggers, timeline):
             reader.report(("triggers", *path), message)
@@ -227,6 +232,7 @@ def build_paradigm(document: Document) -> Paradigm:
         draws=draws,
         timeline=timeline,
         instructions=instructions,
+        translations=head.translations,
         family=head.family,
         source=head.source,
         domains=tuple(head.domains),

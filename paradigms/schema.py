@@ -12,6 +12,7 @@ from .triggers import Triggers
 
 Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
 Title = Annotated[str, Field(min_length=1, max_length=200)]
+Shown = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
 def _distinct(levels: list[Any]) -> list[Any]:
@@ -163,6 +164,10 @@ class Head(_Part):
     list_length: int | str | None = Field(default=None, description="number of items presented, usually an expression; the factor of that name when not given")
     network: NetworkView | None = Field(default=None, description="what a network sees")
     instructions: dict[str, str] = Field(description="neutral instructions by language; how to answer is added for each kind of agent")
+    translations: dict[str, Annotated[dict[Shown, Shown], Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description="texts on the screen that people of another language see in their own, by language: {de: {correct: richtig}}; machines see the texts as shown",
+    )
     practice: Practice | None = Field(default=None, description="practice trials")
     example: Example | None = Field(default=None, description="the pictured example in the instructions, where it is not to be the usual one")
     triggers: Triggers | None = Field(default=None, description="codes for an EEG amplifier, an eye tracker or another recorder")

@@ -14,6 +14,7 @@ from ..paradigms.compile import resolve_levels
 from ..paradigms.design import DEFAULT_INTERVAL_MS
 from ..paradigms.example import example_displays
 from ..paradigms.schema import SessionDesign
+from ..paradigms.translation import translated
 from .people_texts import text
 from .record import trial_key
 from .session import Session
@@ -61,9 +62,9 @@ class Hospitality:
         told = self._instructions(planned)
         if told != self._told:
             paradigm = self._session.paradigm
-            levels = resolve_levels(paradigm, planned.levels, planned.seed)
+            levels, words = resolve_levels(paradigm, planned.levels, planned.seed), paradigm.translations.get(self._language, {})
             pictured = [
-                replace(display, asks=None if display.asks is None else self._session.answer_keys.kind_for(display.asks))
+                replace(display, stimulus=translated(display.stimulus, words), asks=None if display.asks is None else self._session.answer_keys.kind_for(display.asks))
                 for display in example_displays(paradigm, self._language, levels, self._session.info["generator"])
             ]
             self._page(paradigm.titled(self._language), told, example=pictured, after="\n\n".join(self._legends(told, planned)))

@@ -72,9 +72,10 @@ class Runner:
     def _check_agent(self) -> None:
         info, settings = self.session.info, settings_of(self.agent)
         if digest([self.agent.kind, self.agent.name, settings]) != info["agent_settings_hash"]:
-            raise SpanLabError(
-                f"{self.session.folder} was begun by {info['agent']} with other settings, so it cannot go on with {self.agent.name}: begin a new one"
-            )
+            then, same = info.get("agent_settings") or {}, self.agent.name == info["agent"]
+            other = [f"{key} was {_short(then.get(key))} and is {_short(settings.get(key))}" for key in {**then, **settings} if then.get(key) != settings.get(key)]
+            how = f" ({'; '.join(other)}): give the settings of then, or begin a new one" if same and other else ": begin a new one"
+            raise SpanLabError(f"{self.session.folder} was begun by {info['agent']} with other settings, so it cannot go on with {self.agent.name}{how}")
 
     @property
     def span(self) -> Mapping[str, Any] | None:
@@ -153,9 +154,9 @@ class Runner:
                 await aclose()
 
     async def _take_all(self) -> None:
+        hospitality = Hospitality(self.session, self.agent, self.recorder.write) if self._person else None
         if hasattr(self.agent, "concerns"):
             self.agent.concerns(self._to_come())  # type: ignore[attr-defined]
-        hospitality = Hospitality(self.session, self.agent, self.recorder.write) if self._person else None
         if hospitality is not None:
             hospitality.welcome(hospitality.first())
             if self.session.info["practice"]:
@@ -267,7 +268,8 @@ class Runner:
         asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
         told, view = paradigm.told(language, trial.levels), paradigm.network_view(trial.levels)
-        return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, self.session.answer_keys)
+        words = paradigm.translations.get(language, {}) if self._person else {}
+        return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, self.session.answer_keys, words)
 
     def _steps(self, trial: Trial) -> list[Step]:
         return [step for step in trial.steps if self._person or step.percept.model_step]
@@ -407,6 +409,12 @@ class _TrialLog:
             }
         self._pending = (event, mind.shown() if hasattr(mind, "shown") else None, mind.notes() if hasattr(mind, "notes") else None)
         return judged
+
+
+def _short(value: Any) -> str:
+    """A setting in a message."""
+    text = "not set" if value is None else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _percepts(step: Step) -> list[Percept]:

@@ -14,7 +14,7 @@ from ..errors import SpanLabError
 from .disk import only_writer, read_lines, sync_folder, write_json
 from .fields import read_typed
 from .participants import Kind, Person, find, misnamed, number_taken, people, register
-from .record import read_events, read_session, trials_left
+from .record import read_events, read_session, staircase_of, trials_left
 from .session import utc_now
 from .study import Study, StudyParadigm, study_from_data
 
@@ -139,7 +139,7 @@ def _misnumbered(folder: Path, person: Person | None, kind: Kind, number: str) -
 def _told(before: Path) -> str:
     """That there are data already, and what may be done."""
     head = read_head(before)
-    parts = [f"{name} {state.done}/{state.planned}" for name, state in states(before).items()] or ["no trial yet"]
+    parts = [f"{name} {state.progress}" for name, state in states(before).items()] or ["no trial yet"]
     return (
         f"{head['participant']} has data of session {head['session']} already (begun {head['created'][:10]}, {', '.join(parts)}), and data are never "
         "overwritten: resume goes on with it, new begins it anew beside it, stop leaves it"
@@ -157,6 +157,11 @@ class State:
     done: int
     planned: int
     finished: bool
+
+    @property
+    def progress(self) -> str:
+        """Trials done of trials planned. A staircase has so many trials at most: what is told once it is over is how many were taken."""
+        return f"{self.done} (over)" if self.finished and self.done < self.planned else f"{self.done}/{self.planned}"
 
 
 def runs(study_folder: Path, name: str, session: int | None = None) -> list[Path]:
@@ -203,8 +208,10 @@ def states(folder: Path) -> dict[str, State]:
         of_study = info.get("study")
         if not isinstance(of_study, dict) or not isinstance(name := of_study.get("paradigm"), str):
             continue  # a session that somebody has put here
-        left = trials_left(info, read_events(path))
-        found[name] = State(path, len(info["plan"]) - left, len(info["plan"]), not left)
+        events = read_events(path)
+        left, staircase = trials_left(info, events), staircase_of(info, events)
+        done = len(info["plan"]) - left if staircase is None else len(staircase.levels)
+        found[name] = State(path, done, len(info["plan"]), not left)
     return found
 
 
@@ -277,3 +284,11 @@ def taken_up(study: Study, person: Person, folder: Path) -> Sitting:
     head = read_head(folder)
     as_begun = study if study.hash == head["study_hash"] else study_from_data(head["study_data"], study.file)
     return Sitting(folder, as_begun, person, head["session"], head["run"], head["language"], head["fields"])
+
+
+def as_begun(study: Study, data: Path, wanted: Wanted) -> Study:
+    """The study of a session that is going to be taken: of one that goes on as it was begun, else as its file says now."""
+    folder = data / study.name
+    person = find(folder, wanted.participant.strip()) if wanted.existing.strip() == "resume" else None
+    before = runs(folder, person.name, int(wanted.session)) if person is not None and person.name else []
+    return taken_up(study, person, before[-1]).study if person is not None and before else study

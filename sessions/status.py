@@ -16,7 +16,8 @@ from .study import Study
 class Overview:
     """A table of participants by sessions by paradigms.
 
-    A cell holds trials done of trials planned; ``-`` where a paradigm of the session has not begun, nothing where the session has none such.
+    A cell holds trials done of trials planned (of a staircase that is over, those that were taken); ``-`` where a paradigm of the session has not begun, nothing
+    where the session has none such.
     """
 
     study: str
@@ -64,7 +65,7 @@ def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[
 
 
 def _cell(state: State | None, planned: bool) -> str:
-    return f"{state.done}/{state.planned}" if state else "-" if planned else ""
+    return state.progress if state else "-" if planned else ""
 
 
 def _bare(person: Person, cells: int) -> tuple[str, ...]:
@@ -125,7 +126,7 @@ def belongings(study_folder: Path, person: Person) -> Belongings:
     for folder in folders:
         sessions += sum(1 for _ in folder.glob("[!.]*/session.json"))
         try:
-            parts = ", ".join(f"{name} {state.done}/{state.planned} trials" for name, state in states(folder).items()) or "no trial"
+            parts = ", ".join(f"{name} {state.progress} trials" for name, state in states(folder).items()) or "no trial"
         except SpanLabError as error:  # what is damaged can be removed like anything else
             parts = str(error)
         lines.append(f"{folder.name}: {parts}")

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..agents.participant.theme import ThemeName
 from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
 from ..paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, session_design
 from ..paradigms.identity import MAX_MASTER_SEED, digest
 from ..paradigms.problems import in_order, listed, show, validated
 from ..paradigms.yaml_text import Document, YamlPath, read
+from ..stimuli.palette import PaletteName
 from .fields import COMMON, FieldPart, missing_texts
 from .keys import KeySetting, key_request
 from .orders import Order, order_of, rows
@@ -58,6 +60,8 @@ class Study:
     seed: int
     keys: KeySetting
     display: Path | None
+    theme: ThemeName
+    palette: PaletteName
     sessions: tuple[tuple[int, ...], ...]
     breaks: Breaks | None
     consent: Mapping[str, str] | None
@@ -172,6 +176,8 @@ def build_study(document: Document, file: Path) -> Study:
         seed=checked.seed,
         keys=checked.keys,
         display=None if checked.display is None else file.parent / checked.display,
+        theme=checked.theme,
+        palette=checked.palette,
         sessions=(every,) * checked.sessions
         if isinstance(checked.sessions, int)
         else tuple(tuple(names.index(name) for name in session) for session in checked.sessions),

@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from ..agents.participant.theme import ThemeName
 from ..paradigms import Generator
 from ..paradigms.identity import MAX_MASTER_SEED
 from ..paradigms.schema import Levels, Scalar
+from ..stimuli.palette import PaletteName
 from .fields import COMMON, FieldPart, Name, Texts
 from .keys import Keys, KeySetting
 from .orders import Order
@@ -52,9 +54,25 @@ class StudyFile(_Part):
     )
     keys: Keys = Field(default_factory=KeySetting, description="standard, swapped or counterbalanced; or sides and keys of one's own, by answer")
     display: str | None = Field(default=None, description="display file (seen from the study file) that sessions cite; options say otherwise")
+    theme: ThemeName = Field(default="standard", description="colours around the canvas: standard, dark or light; options say otherwise")
+    palette: PaletteName = Field(
+        default="published", description="colours of the stimuli: published, or safe where red and green cannot be told apart; options say otherwise"
+    )
     breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
     consent: Texts | None = Field(default=None, description="page before the first paradigm of every session, by language; who does not agree leaves")
     debrief: Texts | None = Field(default=None, description="page after the last paradigm of the last session, by language")
     fields: Annotated[list[StrictStr | FieldPart], Field(max_length=100)] = Field(
         default_factory=list, description=f"what is asked about a participant: {', '.join(COMMON)}, or fields of one's own"
     )
+
+
+def study_file_schema() -> dict[str, Any]:
+    """The JSON Schema of a study file, for editors that complete and check while one types; ``spanlab check`` knows more."""
+    schema = StudyFile.model_json_schema(by_alias=True)
+    definitions, properties = schema["$defs"], schema["properties"]
+    # What is written shorter than it is kept.
+    setting = definitions["KeySetting"]["properties"]
+    setting["own"]["additionalProperties"] = {"type": ["string", "integer"]}
+    properties["keys"] = {"anyOf": [setting["sides"], {"$ref": "#/$defs/KeySetting"}], "description": properties["keys"]["description"]}
+    properties["fields"]["items"] = {"anyOf": [{"enum": list(COMMON)}, {"$ref": "#/$defs/FieldPart"}]}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "SpanLab study"}

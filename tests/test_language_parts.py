@@ -60,7 +60,10 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str], monkeypatch: 
     code, out, _ = said(capsys, monkeypatch, "parts", "--json-schema")
     assert code == 0
     assert json.loads(out) == file_schema()
-    assert said(capsys, monkeypatch, "parts", "matrix", "--json-schema")[0] == 1
+    assert said(capsys, monkeypatch, "parts", "--json-schema", "paradigm") == (0, out, "")
+    for wrong in (("matrix",), ("study", "paradigm")):
+        code, _, told = said(capsys, monkeypatch, "parts", *wrong, "--json-schema")
+        assert (code, "whole files" in told) == (1, True)
 
 
 @pytest.mark.parametrize("name", list_paradigms())

@@ -5,15 +5,19 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from command_line import Run, complaint
 from study_files import STUDY, study_in
 
 from spanlab.errors import ParadigmError, SpanLabError
+from spanlab.paradigms.yaml_text import read
 from spanlab.sessions.fields import COMMON, FieldPart, read_typed
 from spanlab.sessions.study import is_study, load_study, study_from_data
+from spanlab.sessions.study_schema import StudyFile, study_file_schema
 
 
 def test_a_study_is_what_its_file_says(tmp_path: Path) -> None:
@@ -78,6 +82,7 @@ BAD: list[tuple[str, list[str]]] = [
     (HEAD + "paradigms: [vsr]\nfields: [{name: x, label: {en: X}, range: [1, 9]}]", ["a range is for the types whole and number"]),
     (HEAD + "paradigms: [vsr]\nlanguages: [en, de]\nfields: [{name: x, label: {en: X}}]", ["the field 'x' has no words in 'de', a language of the study"]),
     (HEAD + "paradigms: [vsr]\nbreaks: {text: {en: x}, seconds: -1}\ndisplya: x", ["breaks > seconds: expected a number from 0", "unknown key 'displya'"]),
+    (HEAD + "paradigms: [vsr]\ntheme: drak\npalette: save", ["study.yaml:4 theme: expected 'standard', 'dark' or 'light'; found 'drak'", "study.yaml:5 palette: expected 'published' or 'safe'; found 'save'"]),
     ("- study", ["expected a study (keys with values, beginning with 'study: NAME')"]),
 ]  # fmt: skip
 
@@ -177,3 +182,55 @@ def test_what_was_asked_once_is_known_later_and_may_be_said_anew() -> None:
     assert read_typed(asked, {"hours": "6", "age": "24", "free": ""}, known)[0] == {"age": 24, "hours": 6.0}
     assert read_typed(asked, {}, known)[1] == {"hours": "this is needed"}
     assert set(read_typed(asked, {"agee": "3"}, {})[1]) == {"agee", "age", "hours"}
+
+
+# -- what editors know ----------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def schema() -> jsonschema.Draft202012Validator:
+    jsonschema.Draft202012Validator.check_schema(study_file_schema())
+    return jsonschema.Draft202012Validator(study_file_schema())
+
+
+def test_the_schema_of_studies_is_printed(run: Run) -> None:
+    status, out, err = run("parts", "--json-schema", "study")
+    assert (status, json.loads(out), err) == (0, study_file_schema(), "")
+    assert set(study_file_schema()["properties"]) == set(StudyFile.model_fields)
+    assert all(part.get("description") for part in study_file_schema()["properties"].values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STUDY,
+        HEAD + "paradigms: [vsr]\nkeys: counterbalanced\ntheme: dark\npalette: safe\nsessions: 3\ndisplay: room.yaml",
+        HEAD + "paradigms: [vsr]\nkeys: {sides: swapped, own: {same: s, different: 1}}\nfields: [age, {name: g, label: {en: G}, type: choice, choices: [a, b]}]",
+    ],
+)
+def test_good_studies_fit_the_schema(schema: jsonschema.Draft202012Validator, tmp_path: Path, text: str) -> None:
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+    schema.validate(read(tmp_path / "study.yaml").data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "study: s\nparadigms: [vsr]",
+        HEAD + "paradigms: []",
+        HEAD + "paradigms: [{paradigm: vsr, pratice: no}]",
+        HEAD + "paradigms: [vsr]\nthem: dark",
+        HEAD + "paradigms: [vsr]\ntheme: black",
+        HEAD + "paradigms: [vsr]\npalette: red",
+        HEAD + "paradigms: [vsr]\norder: latin",
+        HEAD + "paradigms: [vsr]\nkeys: sideways",
+        HEAD + "paradigms: [vsr]\nsessions: 0",
+        HEAD + "paradigms: [vsr]\nfields: [agee]",
+        HEAD + "paradigms: [vsr]\nbreaks: {seconds: 3}",
+    ],
+)
+def test_mistakes_do_not_fit_the_schema_and_are_told_by_check(schema: jsonschema.Draft202012Validator, tmp_path: Path, text: str) -> None:
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+    assert not schema.is_valid(read(tmp_path / "study.yaml").data)
+    with pytest.raises(ParadigmError, match=r"study\.yaml:\d+ "):
+        load_study(tmp_path / "study.yaml")

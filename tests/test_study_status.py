@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from command_line import Run, complaint
 from study_files import Guest, sit, study_in, take
 
+from spanlab.agents.protocol import Briefing, Response
 from spanlab.errors import SpanLabError
+from spanlab.paradigms import Percept, Truth
 from spanlab.sessions import find_sessions
+from spanlab.sessions.battery import Battery
 from spanlab.sessions.disk import only_writer
 from spanlab.sessions.participants import find, people, register
 from spanlab.sessions.participants import withdraw as remove
 from spanlab.sessions.sitting import Wanted, check_wanted
+from spanlab.sessions.record import read_events
 from spanlab.sessions.status import overview
 from spanlab.sessions.study import Study
 
@@ -176,3 +181,41 @@ def test_a_withdrawal_that_was_cut_short_is_completed(study: Study, data: Path, 
     remove(folder, again, 0)
     assert sorted(path.name for path in folder.iterdir()) == [".lock", "participants.jsonl"]
     assert people(folder)[0].sessions == 3
+
+
+class Limited:
+    """Recalls lists up to four; breaks off in its ``stops``-th trial."""
+
+    kind: ClassVar[str] = "simulated"
+    oracle: ClassVar[bool] = True
+    name = "limited"
+
+    def __init__(self, stops: int = 0) -> None:
+        self._stops = stops
+
+    def start(self, briefing: Briefing) -> Limited:
+        self._stops -= 1
+        if self._stops == 0:
+            raise SpanLabError("left")
+        return self
+
+    async def step(self, percept: Percept, truth: Truth) -> Response | None:
+        if percept.ask is None:
+            return None
+        assert isinstance(truth.answer, int)
+        return Response((truth.answer + (truth.levels["list_length"] > 4)) % 9)
+
+
+def test_a_staircase_that_is_over_says_how_many_trials_were_taken(tmp_path: Path, data: Path) -> None:
+    study = study_in(tmp_path, "study: pair\ntitle: Span\nparadigms: [{paradigm: vsr, design: span, practice: false}]\n")
+    Battery(sit(study, data, "s1", fields={}, kind="simulated"), Limited()).run()
+    with pytest.raises(SpanLabError):
+        Battery(sit(study, data, "s2", fields={}, kind="simulated"), Limited(stops=10)).run()
+    (taken,) = (data / "pair" / "s1").glob("session-1/vsr-*")
+    trials = sum(event["event"] == "trial_end" for event in read_events(taken))
+    assert 10 <= trials < 40
+    first, second = cells(study, data)
+    assert (first["vsr"], first["finished"]) == (f"{trials} (over)", "yes")
+    assert (second["vsr"], second["finished"]) == ("9/40", "no")
+    with pytest.raises(SpanLabError, match=rf"vsr {trials} \(over\)"):
+        sit(study, data, "s1", fields={}, kind="simulated")

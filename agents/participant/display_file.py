@@ -15,6 +15,7 @@ from ...errors import ParadigmError, SpanLabError
 from ...paradigms import yaml_text
 from ...paradigms.identity import digest
 from ...paradigms.problems import validated
+from .words import word
 
 #: Where ``spanlab display`` writes when nothing else is said: in the folder from which sessions are run, beside their data.
 DEFAULT_FILE = Path("display.yaml")
@@ -104,24 +105,28 @@ class DisplayFile(_Part):
         """What a session's record says of it."""
         return {"hash": self.hash, **self.model_dump(mode="json", exclude={"made"})}
 
-    def differences(self, found: Mapping[str, Any]) -> list[str]:
+    def differences(self, found: Mapping[str, Any], language: str = "en") -> list[str]:
         """In which ways the display found now (:meth:`.display.LabWindow.apparatus` and the keyboard's back end) is not the one measured, a sentence each."""
         told: list[str] = []
+
+        def tell(key: str, now: object = "", then: object = "") -> None:
+            told.append(word(key, language, now=now, then=then))
+
         if found["screen"] != self.screen.number:
-            told.append(f"Screen {found['screen']} is used, and screen {self.screen.number} was measured.")
+            tell("other_screen", found["screen"], self.screen.number)
         now, then = tuple(found["screen_px"]), self.screen.resolution_px
         if now != then:
-            told.append(f"The screen has {now[0]} x {now[1]} pixels now, and had {then[0]} x {then[1]} when it was measured.")
+            tell("other_size", f"{now[0]} x {now[1]}", f"{then[0]} x {then[1]}")
         if not found["vsync"] and self.refresh.vsync:
-            told.append(f"Flips do not wait for the screen now; they did when it was measured ({self.refresh.hz:.2f} Hz).")
+            tell("unsynchronised", then=f"{self.refresh.hz:.2f}")
         elif found["vsync"] and not self.refresh.vsync:
-            told.append(f"Flips wait for the screen now ({found['measured_hz']:.2f} Hz); they did not when it was measured, so that its rate is not known.")
+            tell("synchronised", f"{found['measured_hz']:.2f}")
         elif self.refresh.hz is not None and abs(found["measured_hz"] / self.refresh.hz - 1) > SAME_RATE:
-            told.append(f"The screen is refreshed at {found['measured_hz']:.2f} Hz now, and was at {self.refresh.hz:.2f} Hz when it was measured.")
+            tell("other_rate", f"{found['measured_hz']:.2f}", f"{self.refresh.hz:.2f}")
         if found["keyboard"] != self.keyboard.backend:
-            told.append(f"Keys are read by '{found['keyboard']}' now, and were by '{self.keyboard.backend}' when the display was measured.")
+            tell("other_keyboard", found["keyboard"], self.keyboard.backend)
         if found["opengl"]["renderer"] != self.opengl.renderer:
-            told.append(f"'{found['opengl']['renderer']}' draws now; it was '{self.opengl.renderer}' when the display was measured.")
+            tell("other_graphics", found["opengl"]["renderer"], self.opengl.renderer)
         return told
 
 

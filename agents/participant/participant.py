@@ -10,6 +10,7 @@ from typing import Any, ClassVar, get_args
 from ...errors import SpanLabError
 from ...paradigms import AnswerKeys, Display, Percept, Verdict
 from ...paradigms.example import ExampleDisplay
+from ...paradigms.translation import Words, translated_display, translated_percept
 from ...paradigms.triggers import Triggers
 from ...stimuli.palette import PALETTES, PaletteName
 from ..protocol import Briefing, Response, Shown
@@ -28,6 +29,7 @@ from .theme import THEMES, ThemeName
 from .triggers.address import read_address
 from .triggers.line import Line
 from .triggers.marker import Marker
+from .words import word
 
 
 def _psychopy_now() -> float:
@@ -169,13 +171,14 @@ class Participant:
         """
         if self._patch is not None:
             self._patch.check({percept.phase for percept in percepts})
-        grid = self.open().window.grid
+        room = self.open()
         durations = [(percept.phase, ms) for percept in percepts for index in range(len(percept.displays)) if (ms := time_of(percept, index)) is not None]
-        found = [*self._differences, *complaints(durations, grid)]
-        for sentence in found:
+        for sentence in [*self._differences, *complaints(durations, room.window.grid)]:  # the terminal and the record speak English
             self._tell(sentence)
-        if found:
-            self.page("For the assistant", "\n\n".join([*found, "Leave with Escape to mend this, or go on: the record of the session says it."]))
+        other = [] if self._display is None else self._display.differences(room.apparatus(), self._language)
+        told = [*other, *complaints(durations, room.window.grid, self._language)]
+        if told:
+            self.page(word("assistant", self._language), "\n\n".join([*told, word("mend", self._language)]))
 
     def trouble(self) -> str:
         """What has happened to the display or to a keyboard, in a sentence; empty while all is well."""
@@ -201,7 +204,7 @@ class Participant:
     # -- trials ----------------------------------------------------------------------------------------------------------------------------------
 
     def start(self, briefing: Briefing) -> ParticipantMind:
-        return ParticipantMind(self._player(briefing), briefing.keys, self._line)
+        return ParticipantMind(self._player(briefing), briefing.keys, self._line, briefing.words)
 
     def _player(self, briefing: Briefing) -> Player:
         """Everything that a trial needs is there."""
@@ -293,10 +296,11 @@ class Participant:
 
 
 class ParticipantMind:
-    """One trial of the person at the window, who answers with ``keys``."""
+    """One trial of the person at the window, who answers with ``keys``, and reads ``words`` in place of the texts of the trial."""
 
-    def __init__(self, player: Player, keys: AnswerKeys | None = None, line: Line | None = None) -> None:
+    def __init__(self, player: Player, keys: AnswerKeys | None = None, line: Line | None = None, words: Words | None = None) -> None:
         self.player = player
+        self._words = words or {}
         self._keys = keys or AnswerKeys()
         self._line = line
 
@@ -311,14 +315,15 @@ class ParticipantMind:
         return self.player.play(self.as_asked(percept))
 
     def as_asked(self, percept: Percept) -> Percept:
-        """The percept with the keys of this participant, which only the window and its legend know of."""
+        """The percept with the keys and in the language of this participant, which only the window and its legend know of."""
+        percept = translated_percept(percept, self._words)
         ask = percept.ask
         kind = self._keys.kind_for(ask.kind) if ask is not None else None
         return percept if ask is None or kind is None or kind is ask.kind else replace(percept, ask=replace(ask, kind=kind))
 
     def prepare(self, displays: Sequence[Display]) -> None:
         """Upload every display that may come."""
-        self.player.prepare(displays)
+        self.player.prepare([translated_display(display, self._words) for display in displays])
 
     def coming(self, percept: Percept | None, last: bool = False) -> None:
         """Announce the step after the next one, where it does not depend on the answer, or that there is none (see :meth:`Player.coming`)."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...paradigms import Display, Percept, Trial, Truth
+from ...paradigms.translation import Words, translated_display
 from .answering import AnswerSheet
 from .lettering import Block, set_text
 from .room import Room
@@ -52,11 +53,12 @@ class Preview:
     ----------
     room : the open window
     language : of legends and of the preview's own words
+    words : texts of the trial, each with what is read in its place in this language
     """
 
-    def __init__(self, room: Room, trial: Trial, language: str = "en") -> None:
+    def __init__(self, room: Room, trial: Trial, language: str = "en", words: Words | None = None) -> None:
         self._room, self._language = room, language
-        self.views = views(trial)
+        self.views = [replace(view, display=translated_display(view.display, words or {})) for view in views(trial)]
         self.number = 0
         self.answer_shown = False
         kinds = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)

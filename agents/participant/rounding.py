@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .frames import FrameGrid
+from .words import word
 
 #: A duration that rounding changes by more than this share of itself is told about. Rounding to the nearest refresh errs by half a refresh at most, so a
 #: fixed number of milliseconds would tell of all displays or of none; what may matter to an experiment is the share.
@@ -48,9 +49,11 @@ class Rounding:
             return "less than one refresh"
         return f"more than {LARGE:.0%} off" if abs(self.share) > LARGE else ""
 
-    def __str__(self) -> str:
-        frames = f"{self.frames} refresh{'es' if self.frames > 1 else ''}"
-        return f"{self.phase}: {self.planned_ms:g} ms are shown for {frames}, {self.shown_ms:.1f} ms ({self.error_ms:+.1f} ms, {self.share:+.0%})"
+    def told(self, language: str = "en") -> str:
+        """What becomes of the duration, for the assistant."""
+        frames = word("refresh" if self.frames == 1 else "refreshes", language, n=self.frames)
+        numbers = {"planned": f"{self.planned_ms:g}", "shown": f"{self.shown_ms:.1f}", "error": f"{self.error_ms:+.1f}", "share": f"{self.share:+.0%}"}
+        return word("rounding", language, phase=self.phase, frames=frames, **numbers)
 
 
 def roundings(durations: Iterable[tuple[str, float]], grid: FrameGrid) -> list[Rounding]:
@@ -59,6 +62,6 @@ def roundings(durations: Iterable[tuple[str, float]], grid: FrameGrid) -> list[R
     return [Rounding(phase, ms, grid.frames(ms), grid.frames(ms) * frame, frame) for phase, ms in dict.fromkeys(durations)]
 
 
-def complaints(durations: Iterable[tuple[str, float]], grid: FrameGrid) -> list[str]:
+def complaints(durations: Iterable[tuple[str, float]], grid: FrameGrid, language: str = "en") -> list[str]:
     """The durations that a display cannot show well, a sentence each."""
-    return [f"{one} at {grid.hz:.2f} Hz." for one in roundings(durations, grid) if one.complaint]
+    return [word("at_rate", language, what=one.told(language), hz=f"{grid.hz:.2f}") for one in roundings(durations, grid) if one.complaint]

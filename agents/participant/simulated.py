@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import SpanLabError
 from ...paradigms import AnswerKeys, Ask, Percept, Surface, Truth
+from ...paradigms.translation import Words
 from ...stimuli.palette import PaletteName
 from ..observers import Observer, make_observer
 from ..protocol import Briefing, Response
@@ -125,7 +126,7 @@ class SimulatedParticipant(Participant):
 
     def start(self, briefing: Briefing) -> SimulatedMind:
         self._random = np.random.RandomState([briefing.seed % 2**32, self._seed % 2**32])
-        return SimulatedMind(self, self._player(briefing), briefing.seed, briefing.keys, self._line)
+        return SimulatedMind(self, self._player(briefing), briefing.seed, briefing.keys, self._line, briefing.words)
 
     def close(self) -> None:
         if self._hands is not None:
@@ -216,8 +217,10 @@ class SimulatedParticipant(Participant):
 class SimulatedMind(ParticipantMind):
     """One trial of the simulated participant. Among its notes, ``injected_ms`` is when the hands acted, from the onset of the step."""
 
-    def __init__(self, agent: SimulatedParticipant, player: Player, seed: int, keys: AnswerKeys | None = None, line: Line | None = None) -> None:
-        super().__init__(player, keys, line)
+    def __init__(
+        self, agent: SimulatedParticipant, player: Player, seed: int, keys: AnswerKeys | None = None, line: Line | None = None, words: Words | None = None
+    ) -> None:
+        super().__init__(player, keys, line, words)
         self._agent = agent
         self._memory = agent.observer.fresh(seed)
         self._guess = np.random.RandomState([seed % 2**32, 1])

@@ -1,0 +1,76 @@
+"""Texts of the screen in the language of a person. Trials have their texts once, as the timeline writes them and as machines see them; what a person sees instead
+is decided at the window, so that neither a trial's identity nor its percepts depend on a language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..components import nearest
+from ..stimuli import Stimulus
+from ..stimuli.kinds.lettering import Lines
+from .expressions import is_expression
+from .problems import listed
+from .trial import Display, Percept
+from .yaml_text import Document, YamlPath
+
+#: texts of a paradigm, each with what is read in its place
+Words = Mapping[str, str]
+
+
+def translated(stimulus: Stimulus, words: Words) -> Stimulus:
+    """A stimulus as people see it whose language has these words: a text among them is replaced, and everything else is as it was."""
+    if isinstance(stimulus, Lines) and stimulus.text in words:
+        return Lines.model_validate({**stimulus.model_dump(), "text": words[stimulus.text]})
+    return stimulus
+
+
+def translated_percept(percept: Percept, words: Words) -> Percept:
+    """A percept as people see it whose language has these words."""
+    displays = tuple(translated_display(display, words) for display in percept.displays)
+    return percept if displays == percept.displays else replace(percept, displays=displays)
+
+
+def translated_display(display: Display, words: Words) -> Display:
+    """A display as people see it whose language has these words."""
+    stimulus = translated(display.stimulus, words) if words else display.stimulus
+    return display if stimulus is display.stimulus else replace(display, stimulus=stimulus)
+
+
+def mistranslated(document: Document, translations: Mapping[str, Words], languages: Iterable[str]) -> Iterator[tuple[YamlPath, str]]:
+    """What is wrong with the translations of a paradigm: texts that the timeline does not have, languages without instructions, texts that cannot be drawn.
+    Translations that are inherited may be of texts that a timeline of one's own has no more."""
+    texts = sorted(set(_texts(document.data.get("timeline"))))
+    beside = _file(document, ("timeline",))
+    for language, words in translations.items():
+        if language not in languages:
+            yield ("translations", language), f"there are no instructions in '{language}'; their languages are {listed(languages)}"
+        for text, other in words.items():
+            if text not in texts and beside and _file(document, ("translations", language, text)) == beside:
+                hint = nearest(text, texts) or (f"; it has {listed(texts)}" if texts else "; it has none")
+                yield ("translations", language, text), f"the timeline shows no text '{text}'{hint}"
+            try:
+                if Lines.model_validate({"text": other}).text != other:
+                    yield ("translations", language, text), f"leave out blanks at the ends, and more than one in a row; found {other!r}"
+            except ValueError as error:
+                yield ("translations", language, text), str(error.errors()[0]["msg"]).removeprefix("Value error, ")  # type: ignore[attr-defined]
+
+
+def _file(document: Document, path: YamlPath) -> str:
+    """The file in which a part of a document stands; empty where it comes from none."""
+    return document.where(path).rpartition(":")[0]
+
+
+def _texts(part: Any) -> Iterator[str]:
+    """The texts that are written out in a timeline."""
+    if isinstance(part, list):
+        for one in part:
+            yield from _texts(one)
+    elif isinstance(part, dict):
+        shown = part.get("text")
+        text = shown.get("text") if isinstance(shown, dict) else shown
+        if isinstance(text, str) and not is_expression(text):
+            yield text
+        for one in part.values():
+            yield from _texts(one)
