@@ -23,6 +23,9 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")
 _NO_KEY = "none"
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:[sp]k-|Bearer\s+)[^\s'\",;]{6,}", re.IGNORECASE)
 
+#: how servers say that a conversation has more tokens than the model takes
+_TOO_LONG = re.compile(r"context.{0,20}(length|window|size|limit)|maximum context|(prompt|input|request).{0,30}too (long|large)|too many tokens", re.IGNORECASE)
+
 
 class EndpointError(SpanLabError):
     """The endpoint did not give a reply.
@@ -38,6 +41,16 @@ class EndpointError(SpanLabError):
         super().__init__(message)
         self.permanent = permanent
         self.status = status
+
+
+def web_address(text: str) -> SplitResult | None:
+    """The parts of a web address; None when it is none."""
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return None
+    return parts if good else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +77,10 @@ class Endpoint:
 
     @property
     def _parts(self) -> SplitResult:
-        try:
-            parts = urlsplit(self.url)
-            if parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0):
-                return parts
-        except ValueError:
-            pass
-        source = "the base URL" if self.base_url else URL_VARIABLE
-        raise EndpointError(f"{source} is not a web address; it should look like {OPENAI_URL} or http://localhost:8000/v1")
+        parts = web_address(self.url)
+        if parts is not None:
+            return parts
+        raise EndpointError(f"{self.source} is not a web address; it should look like {OPENAI_URL} or http://localhost:8000/v1")
 
     @property
     def is_local(self) -> bool:
@@ -105,16 +114,35 @@ class Endpoint:
         EndpointError
             when a key is needed and missing, or holds what no key holds.
         """
-        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+        key = self._from_environment()
+        fault = self._fault_of(key)
+        if fault:
+            del key  # a traceback may show what the variables of its functions hold
+            raise EndpointError(fault)
+        return key or _NO_KEY
+
+    def _from_environment(self) -> str:
+        return os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+
+    def _fault_of(self, key: str) -> str:
         if not key:
             if self.key_variable is None or self.is_local:
-                return _NO_KEY
-            raise EndpointError(
-                f"no key for {self.public}: set the environment variable {self.key_variable}, or set {URL_VARIABLE} to the server that you mean"
-            )
+                return ""
+            other = "" if self.provider else f", or set {URL_VARIABLE} to the server that you mean"
+            return f"no key for {self.provider or self.public}: set the environment variable {self.key_variable}{other}"
         if not key.isascii() or not key.isprintable() or " " in key:
-            raise EndpointError(f"the key in {self.key_variable} holds a space, a line break or a character that no key has; set it again")
-        return key
+            return f"the key in {self.key_variable} holds a space, a line break or a character that no key has; set it again"
+        return ""
+
+    @property
+    def source(self) -> str:
+        """What says where the server is, for messages."""
+        return f"base_url of the provider {self.provider}" if self.provider else "the base URL" if self.base_url else URL_VARIABLE
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the environment holds a key for it."""
+        return bool(self._from_environment())
 
     def check(self) -> None:
         """Raise an :class:`EndpointError` for all that can be known to be wrong before the first request."""
@@ -124,8 +152,7 @@ class Endpoint:
 
     def redact(self, text: str) -> str:
         """``text`` in one line, cut to 200 characters, without the key and whatever looks like one."""
-        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
-        for secret in filter(None, (key, self._parts.password, self._parts.query)):
+        for secret in filter(None, (self._from_environment(), self._parts.password, self._parts.query)):
             text = text.replace(secret, "[hidden]")
         text = " ".join(_LOOKS_LIKE_A_KEY.sub("[hidden]", text).split())
         return text if len(text) <= 200 else text[:199] + "…"
@@ -149,23 +176,29 @@ def explain(error: Exception, endpoint: Endpoint, model: str, care: Care) -> End
         return EndpointError(f"{where} gave no reply within {care.timeout_s:g} s ({tries}); try again later, or raise the setting timeout_s", permanent=False)
     if isinstance(error, openai.APIConnectionError):
         cause = endpoint.redact(str(error.__cause__ or error))
-        return EndpointError(f"no connection to {where} {tries} ({cause}); is the server running, and is {URL_VARIABLE} right?", permanent=False)
+        return EndpointError(f"no connection to {where} {tries} ({cause}); is the server running, and is {endpoint.source} right?", permanent=False)
     if not isinstance(error, openai.APIStatusError):
-        return EndpointError(f"{where} answered, but not as a chat-completions server does; is {URL_VARIABLE} right (it usually ends in /v1)?", permanent=False)
-    status = error.status_code
-    if status == 401:  # its text is not quoted: some servers repeat a part of the key
+        return EndpointError(
+            f"{where} answered, but not as a chat-completions server does; is {endpoint.source} right (it usually ends in /v1)?", permanent=False
+        )
+    status, said = error.status_code, _said(error, endpoint)
+    if status == 401 or (status == 400 and "api key" in said.lower()):  # its text is not quoted: some servers repeat a part of the key
         remedy = f"check {endpoint.key_variable}" if endpoint.key_variable else "it wants a key"
         return EndpointError(f"{where} refused the key; {remedy}", status=status)
+    if status == 402 or error.code == "insufficient_quota":
+        return EndpointError(f"the account at {where} has no credit left{said}; top it up", status=status)
     if status == 403:
         return EndpointError(f"{where} does not allow this key to use the model '{model}'; choose another model or ask its owner", status=status)
-    said = _said(error, endpoint)
+    if status in (400, 413, 422) and (error.code == "context_length_exceeded" or _TOO_LONG.search(said)):
+        return EndpointError(
+            f"a conversation is too long for the model '{model}' at {where}{said}; choose a model with a longer context, smaller pictures, or shorter trials",
+            status=status,
+        )
     if status == 404:
         if error.code == "model_not_found" or "model" in said.lower():
             return EndpointError(f"{where} knows no model '{model}'{said}; check the name after 'chat:'", status=status)
-        return EndpointError(f"there is no chat-completions server at {where}; check {URL_VARIABLE} (it usually ends in /v1)", status=status)
+        return EndpointError(f"there is no chat-completions server at {where}; check {endpoint.source} (it usually ends in /v1)", status=status)
     if status == 429:
-        if error.code == "insufficient_quota":
-            return EndpointError(f"the account at {where} has no credit left{said}; top it up", status=status)
         return EndpointError(f"{where} was too busy {tries}{said}; run fewer trials at once, or try again later", permanent=False, status=status)
     if status in (408, 409) or status >= 500:
         return EndpointError(f"{where} failed with status {status} {tries}{said}; try again later", permanent=False, status=status)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -23,7 +22,7 @@ from ...errors import ParadigmError, Problem, SpanLabError
 from ...paradigms.problems import in_order, validated
 from ...paradigms.yaml_text import Document, parse, read
 from .account import Prices
-from .endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint
+from .endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, web_address
 
 #: the environment variable that names a file of one's own
 FILE_VARIABLE = "SPANLAB_PROVIDERS"
@@ -63,12 +62,8 @@ class Provider(BaseModel):
     @classmethod
     def _address(cls, value: str) -> str:
         # A ValueError tells the value no further: it may hold a password.
-        try:
-            parts = urlsplit(value)
-            good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-        except ValueError:
-            good = False
-        if not good:
+        parts = web_address(value)
+        if parts is None:
             raise ValueError(f"expected a web address such as {OPENAI_URL}")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("expected an address without user name, password and query: keys are read from the environment only (key_variable)")
@@ -132,7 +127,7 @@ def providers() -> dict[str, Provider]:
 
 @functools.cache
 def _shipped() -> Mapping[str, Provider]:
-    text = files(__package__).joinpath(_FILE).read_text("utf-8")
+    text = files(__name__.rpartition(".")[0]).joinpath(_FILE).read_text("utf-8")
     return _over({}, parse(text, _FILE))
 
 
