@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from spanlab.agents.chat import ChatSettings
-from spanlab.agents.chat.conversation import Conversation, Message
+from spanlab.agents.chat.conversation import Conversation
 from spanlab.agents.protocol import Briefing
 from spanlab.paradigms import Answer, Paradigm, Step, Trial
 
@@ -17,9 +18,9 @@ def briefing(trial: Trial, paradigm: Paradigm) -> Briefing:
 
 
 def converse(
-    trial: Trial, paradigm: Paradigm, reader: Callable[[Sequence[Message]], str], settings: ChatSettings | None = None
-) -> Iterator[tuple[Step, tuple[Message, ...], Answer | None]]:
-    """Every question of the trial: its step, the messages at that moment, and the answer that was read in the reply."""
+    trial: Trial, paradigm: Paradigm, reader: Callable[[Sequence[dict[str, Any]]], str], settings: ChatSettings | None = None
+) -> Iterator[tuple[Step, tuple[dict[str, Any], ...], Answer | None]]:
+    """Every question of the trial: its step, the messages as they are sent at that moment, and the answer that was read in the reply."""
     conversation = Conversation(briefing(trial, paradigm), settings or ChatSettings())
     for step in trial.steps:
         if not step.percept.model_step:
@@ -27,7 +28,7 @@ def converse(
         conversation.show(step.percept)
         if step.percept.ask is not None:
             conversation.ask(step.percept.ask.kind)
-            messages = conversation.messages
+            messages = tuple(message.sent() for message in conversation.request({}).messages)
             reply = reader(messages)
             conversation.hear(reply)
             yield step, messages, step.percept.ask.kind.parse(reply)

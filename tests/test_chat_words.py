@@ -107,13 +107,18 @@ def test_the_tone_that_only_people_get_is_not_sent() -> None:
     assert "tone" not in " ".join(message["content"] for message in messages[1:])
 
 
-def test_an_empty_reply_joins_the_next_question_to_the_last_message() -> None:
+def test_something_stands_for_an_empty_reply_which_servers_refuse() -> None:
     paradigm = load_paradigm("sfr")
     trial = compile_trial(paradigm, {"list_length": 1}, seed=1, generator="corrected")
     conversation = Conversation(briefing(trial, paradigm), ChatSettings())
     kind = briefing(trial, paradigm).asks[0]
     conversation.ask(kind)
-    conversation.hear("")
+    sent = conversation.request({}).messages
+    conversation.hear(" ")
     conversation.ask_again(kind)
-    assert [message["role"] for message in conversation.messages] == ["system", "user"]
-    assert conversation.messages[1]["content"].endswith(f"{kind.question()}\n\nThat could not be read as an answer. {kind.question()}")
+    messages = conversation.request({}).messages
+    assert messages[: len(sent)] == sent, "what was sent does not change"
+    assert [message.sent() for message in messages[len(sent) :]] == [
+        {"role": "assistant", "content": "(empty reply)"},
+        {"role": "user", "content": f"That could not be read as an answer. {kind.question()}"},
+    ]

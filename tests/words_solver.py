@@ -6,14 +6,13 @@ That it is always right proves that the words suffice. It knows the wording of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-
-from spanlab.agents.chat.conversation import Message
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 _MOVES = {"up": -3, "down": 3, "left": -1, "right": 1}
 
 
-def solve(messages: Sequence[Message]) -> str:
+def solve(messages: Sequence[Mapping[str, Any]]) -> str:
     """The reply to a conversation that ends with a question.
 
     Parameters

@@ -1,24 +1,54 @@
-"""A chat model as a participant: it reads the displays of a trial in words and writes its answers."""
+"""A chat model as a participant: it is shown the displays of a trial, in words or as pictures, and writes its answers."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...errors import SpanLabError
-from ...paradigms import Ask, Percept
-from ...paradigms.identity import digest
+from ...paradigms import Ask, Percept, ResponseKind
 from ..protocol import Briefing, Journal, Response
 from .account import Account
 from .care import Care
 from .client import Client
-from .conversation import Conversation
+from .conversation import Conversation, remembered
 from .endpoint import Endpoint
-from .messages import Message, Reply, Request, Text
+from .messages import Reply
+from .paid import Paid, Send
 from .settings import ChatSettings
+from .vision import VisionCheck
+
+
+# --- until reading has modules of its own
+@dataclass(frozen=True, slots=True)
+class Reading:
+    value: Any
+    how: str
+    said: str
+
+
+def read(kind: ResponseKind, text: str, settings: ChatSettings) -> Reading:
+    value = kind.parse(text)
+    return Reading(value, "unread" if value is None else "tolerant", text if value is None else kind.write(value))
+
+
+def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str, str]:
+    return "", reply.content
+
+
+def response_format(kind: ResponseKind, settings: ChatSettings) -> dict[str, Any] | None:
+    return None
+
+
+def answer_logprobs(kind: ResponseKind, first: Any) -> Any:
+    return None
+
+
+# ---
 
 
 class ChatAgent:
@@ -61,12 +91,42 @@ class ChatAgent:
         self._care = care or Care()
         self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
         self.account = account or Account(self._care)
-        self.concurrency = self._care.concurrency or self._care.max_concurrency
-        self._client = Client(self._endpoint, model, self._care, self._settings.conversation_header, clock, self.account)
+        self._client = Client(self._endpoint, model, self._care, self._settings.conversation_header, clock, self.account, self._settings.repeat)
+        self._vision = VisionCheck(model, self._endpoint.public, self._settings)
 
-    def start(self, briefing: Briefing) -> ChatMind:
-        """A fresh mind, and with it a fresh conversation."""
-        return ChatMind(Conversation(briefing, self._settings), self._client, self._model, self._settings)
+    def wording(self, paradigm: str) -> str | None:
+        """The instructions that this agent gets in place of the paradigm's own, with gaps for the levels of factors; None: the paradigm's own.
+
+        Raises
+        ------
+        SpanLabError
+            when the settings are for other paradigms.
+        """
+        return self._settings.wording_for(paradigm)
+
+    async def prepared(self, journal: Journal | None = None) -> None:
+        """Find out whether the server sees what it is sent, where the settings have pictures.
+
+        Parameters
+        ----------
+        journal : keeps the replies, which are paid for like any other
+
+        Raises
+        ------
+        SpanLabError
+            when it does not see them.
+        """
+        await self._vision.run(self._client.ask, journal)
+
+    def start(self, briefing: Briefing, ask: Send | None = None) -> ChatMind:
+        """A fresh mind, and with it a fresh conversation.
+
+        Parameters
+        ----------
+        briefing : what it is told before the trial
+        ask : what gives the replies in place of the server, such as for an estimate
+        """
+        return ChatMind(Conversation(briefing, self._settings, self._model, uuid.uuid4().hex), Paid(ask or self._client.ask), self._settings)
 
     def settings(self) -> dict[str, Any]:
         """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is what figures must say of this agent."""
@@ -74,12 +134,20 @@ class ChatAgent:
         return {**where, **self._settings.model_dump()}
 
     def apparatus(self) -> dict[str, Any]:
-        """Where the model was served and how the server was treated."""
-        return {"endpoint": self._endpoint.public, **self._care.model_dump(mode="json")}
+        """Where the model was served, how the server was treated, and what it was found to see."""
+        return {"endpoint": self._endpoint.public, **self._care.model_dump(mode="json"), **self._vision.found}
 
     def tally(self) -> str:
-        """How it stands, in a few words."""
+        """How it stands, in a few words: for the line that shows progress."""
         return self.account.tally()
+
+    def places(self) -> AbstractAsyncContextManager[None]:
+        """A place for one trial under way; there are as many as requests may be."""
+        return self._client.place()
+
+    def wind_down(self, why: str) -> None:
+        """Ask nothing new from now on: what is under way is still heard and kept, and a mind that wants more gets a ``Stopped``."""
+        self._client.wind_down(why)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -90,25 +158,30 @@ class ChatAgent:
         self._client.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One reply to a question and what was read in it."""
+
+    reply: Reply
+    reading: Reading
+    replayed: bool
+
+
 class ChatMind:
     """One trial's conversation with a chat model."""
 
-    def __init__(self, conversation: Conversation, client: Client, model: str, settings: ChatSettings) -> None:
+    def __init__(self, conversation: Conversation, paid: Paid, settings: ChatSettings) -> None:
         self._conversation = conversation
-        self._client = client
-        self._model = model
+        self._paid = paid
         self._settings = settings
-        self._identifier = uuid.uuid4().hex
-        self._journal: Journal | None = None
-        self._stored: list[Mapping[str, Any]] = []
+        self._asked = 0
 
     def attach(self, journal: Journal) -> None:
         """Keep every reply in ``journal`` before it is used, and take those that it already holds instead of asking again. Before the first step only."""
-        self._journal = journal
-        self._stored = list(journal.replies())
+        self._paid.attach(journal)
 
     async def step(self, percept: Percept) -> Response | None:
-        """Read a step; the answer when it has a question.
+        """Take in a step; the answer when it has a question.
 
         Raises
         ------
@@ -121,66 +194,69 @@ class ChatMind:
         return None if percept.ask is None else await self._answer(percept.ask)
 
     async def _answer(self, ask: Ask) -> Response:
+        self._asked += 1
         self._conversation.ask(ask.kind)
-        replies: list[Reply] = []
-        replayed = 0
-        value = None
-        while value is None and len(replies) <= self._settings.reask:
-            if replies:
-                self._conversation.ask_again(ask.kind)
-            replayed += bool(self._stored)
-            reply = await self._reply()
-            replies.append(reply)
-            self._conversation.hear(reply.content)
-            value = ask.kind.parse(reply.content)
+        attempts = [await self._attempt(ask.kind)]
+        while attempts[-1].reading.value is None and len(attempts) <= self._settings.reask:
+            self._conversation.ask_again(ask.kind)
+            attempts.append(await self._attempt(ask.kind))
+        last = attempts[-1]
         return Response(
-            value=value,
-            raw=replies[-1].content,
-            outcome="invalid" if value is None else "answered",
-            notes=_notes(replies, replayed),
+            value=last.reading.value,
+            raw=last.reply.content,
+            outcome="invalid" if last.reading.value is None else "answered",
+            notes={**_account(attempts), **self._probabilities(ask.kind, last.reply), **({"warm_up": True} if self._asked <= self._settings.warm_up else {})},
         )
 
-    async def _reply(self) -> Reply:
-        """The next reply of the conversation: from the journal as long as it holds any, else from the model."""
-        messages = self._conversation.messages
-        request = digest([self._model, messages, self._settings.sampling()])
-        if self._stored:
-            stored = self._stored.pop(0)
-            if stored.get("request") != request:
-                raise SpanLabError(
-                    "a stored reply answers other words than those of this trial: the paradigm or the chat settings have changed; start a new session"
-                )
-            return Reply.model_validate(stored["reply"])
-        if self._journal is not None:
-            self._journal.note({"note": "request", "request": request})  # a request without a stored reply may have been paid for
-        said = tuple(Message(message["role"], (Text(message["content"]),)) for message in messages)
-        reply = await self._client.ask(Request(said, self._settings.sampling(), request, self._identifier))
-        if self._journal is not None:
-            # in a thread: other conversations go on while the disk is waited for
-            await asyncio.to_thread(self._journal.store, {"request": request, "reply": reply.model_dump()})
-        return reply
+    async def _attempt(self, kind: ResponseKind) -> _Attempt:
+        """Ask once, read the reply, and keep what the model is going to see of it."""
+        settings, replaying = self._settings, self._paid.replaying
+        reply = await self._paid.reply(self._conversation.request(_options(kind, settings)), self._asked)
+        _, rest = split_reasoning(reply, settings)
+        reading = read(kind, rest, settings)
+        self._conversation.hear(reading.said if settings.history == "extracted" else remembered(rest, settings))
+        return _Attempt(reply, reading, replaying)
+
+    def _probabilities(self, kind: ResponseKind, reply: Reply) -> dict[str, Any]:
+        """The probabilities of the allowed answers, where they were asked for and came."""
+        if not self._settings.logprobs or reply.first_logprobs is None:
+            return {}
+        return {"answer_logprobs": answer_logprobs(kind, reply.first_logprobs)}
 
 
-def _notes(replies: list[Reply], replayed: int) -> dict[str, Any]:
+def _options(kind: ResponseKind, settings: ChatSettings) -> dict[str, Any]:
+    """What is sent beside the messages."""
+    form = response_format(kind, settings)
+    return settings.sampling() if form is None else {**settings.sampling(), "response_format": form}
+
+
+def _account(attempts: Sequence[_Attempt]) -> dict[str, Any]:
     """The account of one answer: of its last reply, and summed over all attempts."""
+    replies = [attempt.reply for attempt in attempts]
     last = replies[-1]
+    faults = [fault for reply in replies for fault in reply.faults]
     notes: dict[str, Any] = {
+        "extraction": attempts[-1].reading.how,
         "latency_ms": round(last.latency_ms, 3),
-        "attempts": len(replies),
-        "retries": sum(len(reply.faults) for reply in replies),
-        "replayed": replayed,
+        "attempts": len(attempts),
+        "retries": len(faults),
+        "replayed": sum(attempt.replayed for attempt in attempts),
         "prompt_tokens": _total(reply.prompt_tokens for reply in replies),
         "completion_tokens": _total(reply.completion_tokens for reply in replies),
         "finish_reason": last.finish_reason,
         "served_model": last.served_model,
     }
-    if last.fingerprint is not None:
-        notes["fingerprint"] = last.fingerprint
-    if last.refusal is not None:
-        notes["refusal"] = last.refusal
-    if len(replies) > 1:
-        notes["earlier_replies"] = [reply.content for reply in replies[:-1]]
-    return notes
+    beside = {
+        "faults": faults,
+        "waited_ms": round(sum(reply.waited_ms for reply in replies), 3),
+        "reasoning_tokens": _total(reply.reasoning_tokens for reply in replies),
+        "cached_tokens": _total(reply.cached_tokens for reply in replies),
+        "from_cache": sum(reply.cached for reply in replies),
+        "fingerprint": last.fingerprint,
+        "refusal": last.refusal,
+        "earlier_replies": [reply.content for reply in replies[:-1]],
+    }
+    return {**notes, **{name: value for name, value in beside.items() if value}}
 
 
 def _total(counts: Any) -> int | None:

@@ -2,69 +2,123 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from collections.abc import Mapping
+from typing import Any
 
 from ...paradigms import Percept, ResponseKind
 from ..protocol import Briefing
+from .messages import Message, Part, Picture, Request, Role, Text, chained
 from .settings import ChatSettings
-
-Role = Literal["system", "developer", "user", "assistant"]
-
-
-class Message(TypedDict):
-    """A message as it is sent."""
-
-    role: Role
-    content: str
-
-
-@dataclass(slots=True)
-class _Turn:
-    """One message in the making. Its parts are texts; they are sent as one string, which every server takes."""
-
-    role: Role
-    parts: list[str] = field(default_factory=list)
 
 
 class Conversation:
     """One conversation: one trial.
 
-    Whatever is shown between two replies becomes one user message, so that roles alternate (many chat templates refuse two user messages in a row).
+    It only ever grows: a message that was sent once is sent again as it was. What is shown between two replies is gathered, and becomes messages when a reply
+    is wanted.
+
+    Parameters
+    ----------
+    briefing : what the agent is told before the trial
+    settings : the protocol
+    model : the model's name, a part of the identity of every request
+    name : of the conversation, for servers with a memory
     """
 
-    def __init__(self, briefing: Briefing, settings: ChatSettings) -> None:
+    def __init__(self, briefing: Briefing, settings: ChatSettings, model: str = "", name: str = "") -> None:
         self._settings = settings
-        self._turns: list[_Turn] = []
-        legends = dict.fromkeys(kind.legend("words") for kind in briefing.asks)  # each legend once, in order of first use
-        for part in (settings.preamble, briefing.instructions, *legends):
-            self._add(settings.instructions_as, part)
+        self._name = name
+        self._seed = briefing.seed
+        self._messages: list[Message] = []
+        self._waiting: list[tuple[Part, ...]] = []  # messages of the user in the making, one for each step
+        self._shown = 0
+        self._chain = chained("", model)
+        self._instruct(briefing)
 
-    def _add(self, role: Role, part: str) -> None:
-        part = part.strip("\n")
-        if not part.strip():
+    def _instruct(self, briefing: Briefing) -> None:
+        settings = self._settings
+        if settings.wording == "full":
+            parts = [settings.preamble, briefing.instructions, *dict.fromkeys(kind.legend("words") for kind in briefing.asks)]  # each legend once
+        else:
+            parts = [settings.preamble, briefing.instructions, settings.reasoning_text]
+        told = tuple(Text(part.strip("\n")) for part in parts if part.strip())
+        if not told:
             return
-        if not self._turns or self._turns[-1].role != role:
-            self._turns.append(_Turn(role))
-        self._turns[-1].parts.append(part)
+        if settings.instructions_as == "user":
+            self._waiting.append(told)
+        else:
+            self._say(settings.instructions_as, told)
 
     def show(self, percept: Percept) -> None:
-        """Describe the display of a step."""
-        self._add("user", percept.for_machine.stimulus.words())
+        """Show the display of a step."""
+        self._shown += 1
+        stimulus, settings = percept.for_machine.stimulus, self._settings
+        parts: list[Part] = []
+        if settings.view != "image":
+            parts.append(Text(stimulus.words().strip("\n")))
+        if settings.view != "words":
+            parts.append(Picture(stimulus, self._shown, settings.image_px, settings.image_detail))
+        self._waiting.append(tuple(parts))
 
     def ask(self, kind: ResponseKind) -> None:
-        """Put the question."""
-        self._add("user", kind.question())
+        """Put the question to what was shown last."""
+        if self._settings.wording == "full":
+            question = Text(self._question(kind))
+            if self._waiting:
+                self._waiting[-1] = (*self._waiting[-1], question)
+            else:
+                self._waiting.append((question,))
 
     def ask_again(self, kind: ResponseKind) -> None:
-        """Put the question again after a reply that could not be read."""
-        self._add("user", f"{self._settings.reask_text} {kind.question()}")
+        """Put the question again after a reply that could not be read: now in words, whatever the wording."""
+        self._waiting.append((Text(f"{self._settings.reask_text} {self._question(kind)}"),))
+
+    def _question(self, kind: ResponseKind) -> str:
+        reasons = self._settings.reasoning_text if self._settings.wording == "full" else ""
+        return f"{kind.question()} {reasons}".strip()
 
     def hear(self, reply: str) -> None:
-        """Keep the model's reply. An empty one leaves no message (servers refuse those): the next question then joins the last."""
-        self._add("assistant", reply)
+        """Keep what the model is going to see again of its reply. Servers refuse empty messages: something else stands for an empty reply."""
+        self._send()
+        self._say("assistant", (Text(reply if reply.strip() else self._settings.empty_reply),))
+
+    def request(self, options: Mapping[str, Any]) -> Request:
+        """The conversation so far as a request: whatever was shown and asked is part of it from now on.
+
+        Parameters
+        ----------
+        options : everything else that is sent and shapes the reply
+        """
+        self._send()
+        return Request(tuple(self._messages), options, chained(self._chain, dict(options)), self._name, self._seed)
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The conversation so far, as it is sent."""
-        return tuple(Message(role=turn.role, content="\n\n".join(turn.parts)) for turn in self._turns)
+        """What was sent, and what the model said to it."""
+        return tuple(self._messages)
+
+    def _send(self) -> None:
+        """Make messages of what was gathered."""
+        if self._settings.delivery == "merged":
+            parts = tuple(part for message in self._waiting for part in message)
+            if parts:
+                self._say("user", parts)
+        else:
+            for message in self._waiting:
+                if self._settings.delivery == "acknowledged" and self._messages and self._messages[-1].role == "user":
+                    self._say("assistant", (Text(self._settings.acknowledgement),))
+                self._say("user", message)
+        self._waiting.clear()
+
+    def _say(self, role: Role, parts: tuple[Part, ...]) -> None:
+        message = Message(role, parts)
+        self._messages.append(message)
+        self._chain = chained(self._chain, message.stored())
+
+
+def remembered(text: str, settings: ChatSettings) -> str:
+    """What a model sees again of its reply with ``full`` history: all of it, or without the reasons that it was asked for."""
+    if settings.reasoning == "none" or settings.reasoning_history == "kept":
+        return text
+    lines = text.strip().splitlines()
+    return "" if not lines else lines[0] if settings.reasoning == "after" else lines[-1]

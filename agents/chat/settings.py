@@ -12,7 +12,6 @@ from ...errors import SpanLabError
 from .messages import Detail
 from .presets import preset
 
-
 #: The sentence before a paradigm's instructions, by view.
 PREAMBLES: Mapping[str, str] = {
     "words": "Each display is described in words.",
@@ -135,6 +134,23 @@ class ChatSettings(BaseModel):
             else:
                 said.append(f"'{key}': {problem['msg']} (found {problem['input']!r})" if key else problem["msg"].removeprefix("Value error, "))
         raise SpanLabError(f"chat settings: {'; '.join(said)}")
+
+    def wording_for(self, paradigm: str) -> str | None:
+        """The instructions for a paradigm in place of its own; None: its own.
+
+        Raises
+        ------
+        SpanLabError
+            when there are instructions for other paradigms only.
+        """
+        if not self.instructions:
+            return None
+        if paradigm not in self.instructions:
+            whose = f"the preset '{self.preset}' has" if self.preset else "the chat settings have"
+            raise SpanLabError(
+                f"{whose} instructions for {', '.join(self.instructions)} only, not for {paradigm}; choose another preset or one of these paradigms"
+            )
+        return self.instructions[paradigm]
 
     def sampling(self) -> dict[str, Any]:
         """The sampling arguments of a request: those that are set."""

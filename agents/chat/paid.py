@@ -1,0 +1,67 @@
+"""Requests whose replies are kept before they are used, and taken from what was kept instead of being paid for again."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from ...errors import SpanLabError
+from ..protocol import Journal
+from .messages import Reply, Request
+
+#: sends a request and gives the reply; is told what to call when the request really leaves
+Send = Callable[[Request, Callable[[], None] | None], Awaitable[Reply]]
+
+
+class Paid:
+    """The requests of one conversation.
+
+    Parameters
+    ----------
+    send : sends a request and gives the reply
+    """
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._journal: Journal | None = None
+        self._stored: list[Mapping[str, Any]] = []
+        self._written = 0
+
+    def attach(self, journal: Journal) -> None:
+        """Keep every reply in ``journal``, and take those that it already holds first."""
+        self._journal = journal
+        self._stored = list(journal.replies())
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the next reply is one that was kept."""
+        return bool(self._stored)
+
+    async def reply(self, request: Request, question: int) -> Reply:
+        """The reply to a request.
+
+        Parameters
+        ----------
+        request : the conversation so far, with what is added to it
+        question : which question of the trial it is about, from 1
+
+        Raises
+        ------
+        SpanLabError
+            when what was kept answers another request, or when there is no reply.
+        """
+        added = [message.stored() for message in request.messages[self._written :]]
+        self._written = len(request.messages)
+        if self._stored:
+            stored = self._stored.pop(0)
+            if stored.get("request") != request.identity:
+                raise SpanLabError(
+                    "a stored reply answers other words than those of this trial: the paradigm or the chat settings have changed; start a new session"
+                )
+            return Reply.model_validate(stored["reply"])
+        about = {"ask": question, "request": request.identity}
+        journal = self._journal
+        reply = await self._send(request, None if journal is None else lambda: journal.begun(about))
+        if journal is not None:
+            await journal.keep({**about, "sent": added, "reply": reply.model_dump(mode="json")})
+        return reply
