@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ParadigmError
+from ..errors import ParadigmError, Problem
 from .expressions import Template
 from .parts import Reader
 from .problems import show
-from .yaml_text import YamlPath
+from .yaml_text import Document, YamlPath
 
 _PLACE = re.compile(r"\{=(.*?)\}", re.DOTALL)
 
@@ -44,3 +44,25 @@ class LevelText:
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             raise ParadigmError([reader.document.problem(self.path, f"expected a number or a word within the text; found {show(value)}")])
         return str(value)
+
+
+def filled(text: str, levels: Mapping[str, Any], where: str) -> str:
+    """A text from elsewhere with gaps like those of instructions, for the levels of a trial.
+
+    Parameters
+    ----------
+    text : with gaps such as ``{=n}``
+    levels : of every factor
+    where : what messages say of its source
+
+    Raises
+    ------
+    ParadigmError
+        when an expression is wrong, or names no factor.
+    """
+    problems: list[Problem] = []
+    reader = Reader(Document({}, {}, where), problems)
+    read = LevelText.read(reader, text, (), frozenset(levels))
+    if problems:
+        raise ParadigmError(problems)
+    return read.fill(reader, levels)
