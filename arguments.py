@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ import typer
 from .errors import SpanLabError
 
 if TYPE_CHECKING:
+    from .agents.chat.account import Prices
     from .paradigms import Generator
 
 ParadigmArgument = Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file", metavar="PARADIGM")]
@@ -30,19 +31,30 @@ TrialsOption = Annotated[int | None, typer.Option("--trials", help="number of tr
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar that appears when the work takes longer than two seconds."""
+def progress_bar(what: str, tally: Callable[[], str] | None = None) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar that appears when the work takes longer than two seconds.
+
+    Parameters
+    ----------
+    tally : a text beside it that is asked for as often as the bar is drawn, in place of the time that is left; the bar then appears when it is first told
+    """
     import time
 
     began, bar, task = time.monotonic(), None, None
 
     def tell(done: int, total: int) -> None:
         nonlocal bar, task
-        if bar is None and time.monotonic() - began > 2:
+        if bar is None and (tally is not None or time.monotonic() - began > 2):
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+            from rich.text import Text
 
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            class Beside(ProgressColumn):
+                def render(self, task: object) -> Text:
+                    return Text(tally() if tally is not None else "", overflow="ellipsis")
+
+            beside = TimeRemainingColumn() if tally is None else Beside()
+            columns = (TextColumn("{task.description}", markup=False), BarColumn(40 if tally is None else 16), MofNCompleteColumn(), beside)
             bar = Progress(*columns, console=Console(stderr=True), transient=True)
             bar.start()
             task = bar.add_task(what, total=total)
@@ -90,6 +102,39 @@ def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
             raise SpanLabError(f"--chat takes NAME=VALUE, each name once; found '{pair}'")
         settings[name] = scalar(value)
     return settings
+
+
+def parse_prices(given: list[str] | None, agents: Sequence[str]) -> dict[str, Prices]:
+    """``["0.5/2"]``, or ``["chat:a=0.5/2"]`` for one of several, to the prices of each chat agent that has some.
+
+    Raises
+    ------
+    SpanLabError
+        when a price is none, or is for nobody.
+    """
+    from .agents.chat.account import Prices
+
+    chats = [spec for spec in agents if spec.startswith("chat:")]
+    found: dict[str, Prices] = {}
+    for text in given or []:
+        spec, equals, price = text.rpartition("=")
+        if equals and spec not in chats:
+            from .components import nearest
+
+            raise SpanLabError(f"--price is for the agent '{spec}', which is none of this command's{nearest(spec, chats)}")
+        numbers = price.split("/")
+        try:
+            read, written = (float(number) for number in numbers)
+            prices = Prices(input=read, output=written)
+        except ValueError:  # pydantic's errors are such, too
+            raise SpanLabError(
+                f"--price takes IN/OUT, what a million tokens cost that are read and written, such as 0.5/2, or AGENT=IN/OUT; found '{text}'"
+            ) from None
+        for one in [spec] if equals else chats:
+            if one in found:
+                raise SpanLabError(f"--price gives the price of '{one}' twice")
+            found[one] = prices
+    return found
 
 
 def parse_generator(name: str) -> Generator:

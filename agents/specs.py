@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..components import nearest
 from ..errors import SpanLabError
 from .protocol import Agent
+
+if TYPE_CHECKING:
+    from .chat.account import Prices
+    from .chat.agent import ChatAgent
 
 #: what may stand before the colon, with one line of help
 KINDS: dict[str, str] = {
@@ -15,12 +19,19 @@ KINDS: dict[str, str] = {
     "ideal": "oracle: remembers everything",
     "capacity": "oracle: a limited buffer with decay; capacity:PLACES sets its size",
     "network": "a trained network: network:laptop ships, network:FILE is a checkpoint of yours",
-    "chat": "a chat model behind an OpenAI-compatible endpoint: chat:MODEL",
+    "chat": "a chat model behind an OpenAI-compatible endpoint: chat:MODEL, or chat:MODEL@PROVIDER (see spanlab providers)",
     "simulated": "oracle: presses real keys and clicks in the real window; simulated:OBSERVER",
 }
 
 
-def make_agent(spec: str, seed: int = 0, window: Mapping[str, Any] | None = None, chat: Mapping[str, Any] | None = None) -> Agent:
+def make_agent(
+    spec: str,
+    seed: int = 0,
+    window: Mapping[str, Any] | None = None,
+    chat: Mapping[str, Any] | None = None,
+    care: Mapping[str, Any] | None = None,
+    prices: Prices | None = None,
+) -> Agent:
     """The agent that a name stands for. Names split at the first colon only (``chat:org/model:free``).
 
     Parameters
@@ -29,6 +40,8 @@ def make_agent(spec: str, seed: int = 0, window: Mapping[str, Any] | None = None
     seed : for agents whose reaction times are random
     window : for agents at a window: its size, the distance, the speed ... (arguments of ``SimulatedParticipant``)
     chat : settings of chat agents, by name
+    care : how the servers of chat agents are treated, by name; a provider's limits where nothing is said
+    prices : of a chat model, in place of its provider's
 
     Raises
     ------
@@ -62,10 +75,25 @@ def make_agent(spec: str, seed: int = 0, window: Mapping[str, Any] | None = None
 
         return NetworkAgent(detail or "laptop")
     if kind == "chat":
-        from .chat.agent import ChatAgent
-        from .chat.settings import ChatSettings
-
-        return ChatAgent(detail, ChatSettings.read(chat or {}))
+        return _chat(detail, chat or {}, care or {}, prices)
     from .participant.simulated import SimulatedParticipant
 
     return SimulatedParticipant(observer=detail or "capacity", seed=seed, name=f"simulated:{detail or 'capacity'}", **(window or {}))
+
+
+def _chat(detail: str, chat: Mapping[str, Any], care: Mapping[str, Any], prices: Prices | None) -> ChatAgent:
+    from .chat.account import Account
+    from .chat.agent import ChatAgent
+    from .chat.care import Care
+    from .chat.providers import serving
+    from .chat.settings import ChatSettings
+
+    served = serving(detail)
+    beside = {} if served.provider is None else {"max_tokens_field": served.provider.max_tokens_field}
+    treated = Care(**{**served.care, **care})
+    prices = prices or served.prices
+    if treated.max_cost is not None and prices is None:
+        raise SpanLabError(
+            f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read, written), or in a file of providers"
+        )
+    return ChatAgent(served.model, ChatSettings.read({**beside, **chat}), served.endpoint, treated, account=Account(treated, prices))

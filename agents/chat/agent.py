@@ -124,9 +124,10 @@ class ChatAgent:
         Parameters
         ----------
         briefing : what it is told before the trial
-        ask : what gives the replies in place of the server, such as for an estimate
+        ask : what gives the replies in place of the server, one for each question, whatever can be read in it (for an estimate)
         """
-        return ChatMind(Conversation(briefing, self._settings, self._model, uuid.uuid4().hex), Paid(ask or self._client.ask), self._settings)
+        settings = self._settings if ask is None else self._settings.model_copy(update={"reask": 0})
+        return ChatMind(Conversation(briefing, settings, self._model, uuid.uuid4().hex), Paid(ask or self._client.ask), settings)
 
     def settings(self) -> dict[str, Any]:
         """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is what figures must say of this agent."""

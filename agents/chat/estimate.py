@@ -1,0 +1,135 @@
+"""What a chat session is going to take, before it starts: its conversations are held with replies of our own, and what would be sent is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ...paradigms import Percept
+from ..protocol import Briefing
+from .account import Account, money, short
+from .agent import ChatAgent
+from .messages import Message, Picture, Reply, Request
+
+#: assumed: letters to a token of words
+CHARACTERS_PER_TOKEN = 4
+#: assumed: what a server adds to a message for its role
+TOKENS_PER_MESSAGE = 4
+#: assumed: tokens of a picture that is looked at coarsely, and of each tile of so many pixels of one that is looked at closely
+PICTURE_TOKENS, TILE_TOKENS, TILE_PX = 85, 170, 512
+#: assumed: tokens of the reasons that a model is asked for
+REASONING_TOKENS = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a session is expected to take.
+
+    Parameters
+    ----------
+    conversations, requests, pictures : how many; a picture counts every time that it is sent
+    prompt_tokens, completion_tokens : read and written; every request sends the whole conversation so far
+    cost : None when there are no prices
+    """
+
+    conversations: int
+    requests: int
+    pictures: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+    def noted(self) -> dict[str, Any]:
+        """For the record, with what was assumed."""
+        return {
+            **asdict(self),
+            "assumed": {
+                "characters_per_token": CHARACTERS_PER_TOKEN,
+                "tokens_per_message": TOKENS_PER_MESSAGE,
+                "tokens_per_picture": PICTURE_TOKENS,
+                "tokens_per_tile": TILE_TOKENS,
+                "tile_px": TILE_PX,
+                "reasoning_tokens": REASONING_TOKENS,
+            },
+        }
+
+    def __str__(self) -> str:
+        pictures = f", with {self.pictures:,} pictures" if self.pictures else ""
+        cost = "cost unknown without prices (--price IN/OUT)" if self.cost is None else f"cost about {money(self.cost)}"
+        return (
+            f"{self.requests:,} requests in {self.conversations:,} conversation{'s' * (self.conversations != 1)}{pictures}; about {short(self.prompt_tokens)} "
+            f"tokens read and {short(self.completion_tokens)} written, a model's own reasoning not counted; {cost}"
+        )
+
+
+@dataclass
+class _Count:
+    """What one conversation takes."""
+
+    requests: int = 0
+    pictures: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+def estimate(agent: ChatAgent, trials: Sequence[tuple[Briefing, Sequence[Percept], int]]) -> Estimate:
+    """What a session is going to take when every reply is short and can be read at once.
+
+    Parameters
+    ----------
+    agent : who is going to take it; no request is sent
+    trials : one of each kind: what is told before it, what is shown in it, and how many there are of this kind
+    """
+    total = _Count()
+    for briefing, percepts, times in trials:
+        count = asyncio.run(_hold(agent, briefing, percepts))
+        for name in ("requests", "pictures", "prompt_tokens", "completion_tokens"):
+            setattr(total, name, getattr(total, name) + times * getattr(count, name))
+    account: Account = agent.account
+    cost = None if account.prices is None else account.prices.cost(total.prompt_tokens, total.completion_tokens)
+    return Estimate(sum(times for *_, times in trials), total.requests, total.pictures, total.prompt_tokens, total.completion_tokens, cost)
+
+
+async def _hold(agent: ChatAgent, briefing: Briefing, percepts: Sequence[Percept]) -> _Count:
+    count = _Count()
+    answer = ""
+    settings = agent.settings()
+    reasons = " ".join(["because"] * (REASONING_TOKENS * CHARACTERS_PER_TOKEN // len("because ")))
+    longest = settings["max_tokens"] or math.inf
+
+    async def reply(request: Request, leaving: Callable[[], None] | None = None) -> Reply:
+        count.requests += 1
+        tokens, pictures = sent(request.messages)
+        count.prompt_tokens += tokens
+        count.pictures += pictures
+        written = {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings["reasoning"]]
+        count.completion_tokens += int(min(math.ceil(len("\n".join(written)) / CHARACTERS_PER_TOKEN), longest))
+        return Reply(content="\n".join(written), latency_ms=0)
+
+    mind = agent.start(briefing, reply)
+    random = np.random.RandomState(1)
+    for percept in percepts:
+        if percept.ask is not None:
+            # any answer that is allowed: what was right is not known here, and all are about as long
+            answer = percept.ask.kind.write(percept.ask.kind.guess(random))
+        await mind.step(percept)
+    return count
+
+
+def sent(messages: Sequence[Message]) -> tuple[int, int]:
+    """How many tokens messages have by what is assumed, and how many pictures."""
+    tokens, pictures = 0.0, 0
+    for message in messages:
+        tokens += TOKENS_PER_MESSAGE
+        for part in message.parts:
+            if isinstance(part, Picture):
+                pictures += 1
+                tokens += PICTURE_TOKENS + (0 if part.detail == "low" else TILE_TOKENS * math.ceil(part.size_px / TILE_PX) ** 2)
+            else:
+                tokens += len(part.text) / CHARACTERS_PER_TOKEN
+    return math.ceil(tokens), pictures
