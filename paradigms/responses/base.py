@@ -89,8 +89,20 @@ class ResponseKind(Component):
         raise NotImplementedError
 
     def write(self, answer: Answer) -> str:
-        """The reply that a perfect writer would give; ``parse`` reads it back."""
+        """The reply that a perfect writer would give; ``parse`` reads it back, and nothing else in its place."""
         raise NotImplementedError
+
+    def written_answers(self) -> tuple[str, ...]:
+        """Every allowed answer as ``write`` writes it, where the answers are few enough to be listed: here none."""
+        return ()
+
+    def answer_schema(self) -> dict[str, Any] | None:
+        """The JSON Schema of an answer, in the words of the question; None for a kind that cannot be answered in JSON, as it is here."""
+        return None
+
+    def answer_from_json(self, value: Any) -> Answer | None:
+        """The answer that a JSON value of this schema stands for; None when it is none that is allowed."""
+        return None
 
     def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
         """The answer that a network's outputs (its whole head) stand for.

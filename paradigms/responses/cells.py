@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from math import comb
 from typing import Annotated, Any, ClassVar, Literal
@@ -11,6 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
+from .pairs import read_pairs
 from .regions import WHOLE_CANVAS, Area, grid_regions
 
 _LEGEND = {
@@ -56,17 +56,31 @@ class Cells(ResponseKind):
         return Surface(regions=grid_regions(range(self.grid**2), self.grid, self.grid, self.within), several=True, take=self.take)
 
     def parse(self, text: str) -> Answer | None:
-        """Read ``row,column`` pairs; None unless there are exactly ``take`` different ones inside the grid."""
-        pairs = re.findall(r"(?<![\d,])\(?\s*(\d+)\s*,\s*(\d+)\s*\)?(?!\s*,?\s*\d*\s*,\s*\d+\s*,)", text)
-        numbers = re.findall(r"\d+", text)
-        if len(numbers) != 2 * len(pairs) or any(not 1 <= int(n) <= self.grid for n in numbers):
+        """Read ``row,column`` pairs; None unless there are exactly ``take`` different ones inside the grid, and no other number."""
+        pairs = read_pairs(text, self.take)
+        if pairs is None or any(not 1 <= number <= self.grid for pair in pairs for number in pair):
             return None
-        cells = tuple((int(row) - 1) * self.grid + int(column) - 1 for row, column in pairs)
+        cells = tuple((row - 1) * self.grid + column - 1 for row, column in pairs)
         return cells if self.allows(cells) else None
 
     def write(self, answer: Answer) -> str:
         assert isinstance(answer, tuple)
-        return "; ".join(f"{cell // self.grid + 1},{cell % self.grid + 1}" for cell in answer)
+        return "; ".join(self._cell(cell) for cell in answer)
+
+    def _cell(self, cell: int) -> str:
+        return f"{cell // self.grid + 1},{cell % self.grid + 1}"
+
+    def answer_schema(self) -> dict[str, Any] | None:
+        # Cells as the question names them. Their numbers would have to be reckoned out first: that is another task.
+        cells = [self._cell(cell) for cell in range(self.grid**2)]
+        return {"type": "array", "items": {"type": "string", "enum": cells}, "minItems": self.take, "maxItems": self.take, "uniqueItems": True}
+
+    def answer_from_json(self, value: Any) -> Answer | None:
+        names = {self._cell(cell): cell for cell in range(self.grid**2)}
+        if not isinstance(value, list) or not all(isinstance(name, str) and name in names for name in value):
+            return None
+        cells = tuple(names[name] for name in value)
+        return cells if self.allows(cells) else None
 
     def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
         own = logits[: self.grid**2] if classes is None else logits[list(classes)]

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from ...components import Places, Words
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
 from .keys import AnswerKeys, key_label
+from .labels import read_label
 from .regions import WHOLE_CANVAS, Area, Region, row_regions
 
 _LAYOUT = re.compile(r"(\d{1,2})x(\d{1,2})|\d{1,2}(?:\+\d{1,2})+")
@@ -192,28 +193,21 @@ class Choice(ResponseKind):
         return row_regions(self._places, self._rows, self.within or WHOLE_CANVAS) if self._rows else ()
 
     def parse(self, text: str) -> Answer | None:
-        """Read an answer: the bare label, a label before a colon or alone in the first line (then come reasons), or the only label in a longer reply."""
-        for part in (text, re.split(r"[:\n]", text.strip(), maxsplit=1)[0]):
-            stripped = part.strip().strip("'\"`*.()[] ").strip() or part.strip()
-            if (number := self._number(stripped)) is not None:
-                return self.values[number]
-        # Within a longer reply a single letter or sign means nothing ("a match", "m - maybe"): only numbers, words of some length, and labels of several words
-        # are looked for.
-        several = [rf"\b(?i:{label[0]}){re.escape(label[1:])}\b" for label in self.labels if re.fullmatch(r"\w.*\W.*\w", label)]
-        tokens = re.findall("|".join([*several, r"\d+", r"[^\W\d_]{2,}"]), text)
-        found = {number for token in tokens if (number := self._number(token)) is not None}
-        numbers = {token for token in tokens if token.isdigit()}
-        if len(found) == 1 and (not isinstance(self.options, int) or len(numbers) == 1):
-            return self.values[found.pop()]
-        return None
-
-    def _number(self, text: str) -> int | None:
-        """Which label a text is, or None. A word of some length may begin with a capital, as at the beginning of a sentence."""
-        forms = (text, text[:1].lower() + text[1:]) if len(text) > 1 else (text,)
-        return next((self.labels.index(form) for form in forms if form in self.labels), None)
+        """Read an answer: the bare label, a label at the head of a reply (then come reasons), or the only label in a longer reply that denies nothing."""
+        number = read_label(text, self.labels)
+        return None if number is None else self.values[number]
 
     def write(self, answer: Answer) -> str:
         return self.labels[self.values.index(answer)]  # type: ignore[arg-type]
+
+    def written_answers(self) -> tuple[str, ...]:
+        return self.labels
+
+    def answer_schema(self) -> dict[str, Any] | None:
+        return {"type": "string", "enum": list(self.labels)}
+
+    def answer_from_json(self, value: Any) -> Answer | None:
+        return self.values[self.labels.index(value)] if isinstance(value, str) and value in self.labels else None
 
     def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
         own = list(range(self.count) if classes is None else classes)

@@ -1,0 +1,242 @@
+"""How an answer is read in a reply. The declared rule is applied to the letter, and what could mean two answers means none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+from ...errors import SpanLabError
+from ...paradigms import Answer, ResponseKind
+from ...paradigms.responses.wording import HEAD_END, alike, negated, undressed
+from .constrained import loosely, read_constrained
+from .messages import Reply
+from .settings import ChatSettings
+
+#: How an answer was read: the reply was the answer and nothing else; its first character counted; it was found within the reply; the reply was JSON of the
+#: form that was asked for; or there is no answer in it.
+How = Literal["exact", "first_character", "tolerant", "constrained", "unread"]
+
+#: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an answer was asked for.
+LONGEST = 100_000
+_TAG = re.compile(r"<(/?) ?think(?:ing)? ?>", re.IGNORECASE)
+#: Where a reply says that its answer comes: "Answer: ...", "the answer is ...", an <answer> tag, a LaTeX box.
+_MARKER = re.compile(
+    r"(?P<tag><answer>)|(?P<box>\\boxed ?\{)"
+    r"|(?<![^\W_])(?:answer|response)(?![^\W_])[*_`\"']{0,4}(?: ?[:=]| (?:is|was|(?:would|will|must) be)(?![^\W_]) ?:?)[*_`]{0,4}",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[\n.!?;]")
+_HEADING = re.compile(r"[ #*_]*(?:the |my |final ){0,2}(?:answer|response)[ *_:]*", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?:;] (?:(?:so|thus|hence|therefore),? )?|,? (?:so|thus|hence|therefore),? ", re.IGNORECASE)
+#: How far back it is looked whether an announcement is denied, and how many heads of a line may be the answer.
+_BACK, _HEADS = 80, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read in a reply.
+
+    Parameters
+    ----------
+    value : the answer, or None when there is no unambiguous one
+    how : by which rule it was read. With ``constrained: json`` anything but ``constrained`` says that the reply was not JSON of the form that was asked for:
+        the server did not hold the model to it, and the declared rule was applied to what it wrote.
+    said : the answer as it is written, which an ``extracted`` history keeps; the full text when there is none
+    """
+
+    value: Answer | None
+    how: How
+    said: str
+
+
+def check_extraction(kind: ResponseKind, settings: ChatSettings) -> None:
+    """Make sure, before a session, that replies to such a question can be read in the declared way.
+
+    Raises
+    ------
+    SpanLabError
+        in one sentence that says which setting does not fit, and what to do.
+    """
+    json = settings.constrained == "json"
+    if json and kind.answer_schema() is None:
+        raise SpanLabError(f"chat settings: the response kind '{kind.name}' has no JSON Schema of an answer, so constrained cannot be json; set it to none")
+    answers = kind.written_answers()
+    if settings.extraction == "first_character" and not (answers and all(len(answer) == 1 for answer in answers)):
+        such = f" ('{next(answer for answer in answers if len(answer) != 1)[:40]}')" if answers else ""
+        raise SpanLabError(f"chat settings: extraction first_character needs answers of one character; '{kind.name}' has longer ones{such}: set it to tolerant")
+    if settings.extraction == "strict" and settings.reasoning != "none" and not json:
+        raise SpanLabError("chat settings: extraction strict reads nothing but a bare answer, and reasons are asked for as well; set extraction to tolerant")
+    if settings.logprobs and (json or settings.reasoning == "before"):
+        before = "an answer in JSON" if json else "an answer after reasons"
+        raise SpanLabError(f"chat settings: logprobs are those of the first token, which is no part of {before}; set logprobs to false")
+
+
+def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = False) -> Reading:
+    """Read an answer by the declared rule.
+
+    * ``strict``: the whole reply, but for space around it, is an answer as it is written.
+    * ``first_character``: so, or else its first character is one. The published runs with GPT-3.5 took the first character of the raw reply, those with other
+      models that of the reply without space around it. Here the raw one counts, and where that is no answer the first one that is no space: the two rules
+      differ only where a reply begins with a space or a new line, which with GPT-3.5 stopped a run or put the question again.
+    * ``tolerant``: so, or else the answer is found within the reply (``kind.parse``, "Answer: ...", tags and boxes). Where reasons come before the answer it
+      stands last, where they come after it first; else anywhere. Two different candidates are no answer.
+
+    With ``constrained: json`` JSON of the form that was asked for comes before all of these.
+
+    Parameters
+    ----------
+    kind : what was asked
+    text : the reply, without the reasoning that :func:`split_reasoning` takes away
+    settings : the protocol
+    cut : whether the reply ended at the largest number of tokens: then reasons may be without their answer, and its last word may be half of another
+    """
+    json = settings.constrained == "json"
+    value, how = None, "unread"
+    if json and (value := read_constrained(kind, text, settings)) is not None:
+        how = "constrained"
+    elif (value := _exact(kind, text)) is not None:
+        how = "exact"
+    elif settings.extraction == "first_character" and (value := _first_character(kind, text)) is not None:
+        how = "first_character"
+    elif settings.extraction == "tolerant" and (plain := loosely(text) if json else text) is not None:
+        # a JSON object keeps reasons apart, and its answer is all that is left here
+        value = _tolerant(kind, plain, settings.reasoning if plain is text else "none")
+        how = "unread" if value is None else "tolerant"
+    if value is None or (cut and how in ("exact", "tolerant") and _may_go_on(kind, text, value, settings)):
+        return Reading(None, "unread", text)
+    return Reading(value, how, kind.write(value))
+
+
+def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str | None, str]:
+    """The reasoning in a reply, and the rest, in which the answer is read.
+
+    Reasoning is what the server delivered as such and, with ``strip_think``, what stands in ``<think>`` (or ``<thinking>``) blocks. A closing tag alone has its
+    opening one in the prompt (some chat templates put it there): all before it is reasoning. After an opening tag that is never closed there is no answer:
+    the reply was cut, and all of it is reasoning.
+    """
+    content = reply.content
+    thoughts = [reply.reasoning] if reply.reasoning else []
+    rest: list[str] = []
+    depth = end = 0
+    for tag in _TAG.finditer(content) if settings.strip_think else ():
+        piece = content[end : tag.start()]
+        if depth or not tag[1]:
+            (thoughts if depth else rest).append(piece)
+        else:
+            thoughts += [*rest, piece]
+            rest = []
+        depth = max(0, depth - 1) if tag[1] else depth + 1
+        end = tag.end()
+    if depth:
+        thoughts += [*rest, content[end:]]
+        rest = []
+    else:
+        rest.append(content[end:])
+    reasoning = "\n\n".join(thought.strip() for thought in thoughts if thought.strip())
+    return reasoning or None, "".join(rest).strip() if end else content
+
+
+def _exact(kind: ResponseKind, text: str) -> Answer | None:
+    """The answer that the whole text is, as it is written."""
+    bare = text.strip()
+    if len(bare) > LONGEST:
+        return None
+    answers = kind.written_answers()
+    if answers and bare not in answers and text not in answers:
+        return None
+    value = kind.parse(text if text in answers else bare)
+    return value if value is not None and kind.write(value).strip() == bare else None
+
+
+def _first_character(kind: ResponseKind, text: str) -> Answer | None:
+    """The answer that the first character is: the raw one, or else the first that is no space."""
+    answers = kind.written_answers()
+    first = next((character for character in (text[:1], text.lstrip()[:1]) if character in answers), None)
+    return None if first is None else kind.parse(first)
+
+
+def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:
+    """The answer within a text, in the place where it stands."""
+    if reasoning == "none" and len(text) > LONGEST:
+        return None
+    text = re.sub(r"[^\S\n]+", " ", text[-LONGEST:] if reasoning == "before" else text[:LONGEST])
+    if reasoning == "before":
+        return _last(kind, text)
+    return _first(kind, text) if reasoning == "after" else _sole([kind.parse(text), *_marked(kind, text)])
+
+
+def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
+    """What is read after each place at which a text says that its answer comes, up to the next such place."""
+    markers = [marker for marker in _MARKER.finditer(text) if not negated(_SENTENCE.split(text[max(0, marker.start() - _BACK) : marker.start()])[-1])]
+    ends = [*(marker.start() for marker in markers[1:]), len(text)]
+    values = []
+    for marker, end in zip(markers, ends, strict=True):
+        said = text[marker.end() : end]
+        if marker["tag"]:
+            said = re.split("</answer>", said, maxsplit=1, flags=re.IGNORECASE)[0]
+        elif marker["box"]:
+            said = re.sub(r"\A ?\\(?:text|mathrm|mathbf)\w* ?\{", "", said).partition("}")[0]
+        values.append(kind.parse(said))
+    return values
+
+
+def _last(kind: ResponseKind, text: str) -> Answer | None:
+    """The answer that stands last, after reasons: in the last line, in its last sentence, or after the last place at which it is announced."""
+    line = next((line for line in reversed(text.split("\n")) if line.strip()), "")
+    if (value := _bare(kind, line)) is not None:
+        return value
+    if _MARKER.search(line):
+        return next(reversed(_marked(kind, line)), None)
+    ends = list(_SENTENCE_END.finditer(line))
+    sentence = _bare(kind, line[ends[-1].end() :]) if ends and not negated(line) else None
+    announced = next(reversed(_marked(kind, text)), None)
+    return _sole([sentence, kind.parse(line), announced])
+
+
+def _first(kind: ResponseKind, text: str) -> Answer | None:
+    """The answer that stands first, before reasons: the first line, or its head. An announced answer further on that is another one makes it none."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    first = lines[1] if len(lines) > 1 and _HEADING.fullmatch(lines[0]) else lines[0] if lines else ""
+    value = _head(kind, first)
+    if value is None and (marker := _MARKER.search(first)) is not None and not negated(first[: marker.start()]):
+        value = _head(kind, first[marker.end() :])
+    if value is None:
+        value = kind.parse(first)
+    if value is None:
+        return None
+    others = (re.escape(answer) for answer in kind.written_answers() if answer != kind.write(value))
+    if any(re.search(rf"(?<![^\W_]){other} ?:", first, re.IGNORECASE) for other in others):
+        return None  # a list of all that was seen
+    return _sole([value, *_marked(kind, text)])
+
+
+def _head(kind: ResponseKind, line: str) -> Answer | None:
+    """The answer with which a line begins, before reasons."""
+    heads = (line[: end.start()] for end in islice(HEAD_END.finditer(line), _HEADS))
+    return next((value for head in (line, *heads) if (value := _bare(kind, head)) is not None), None)
+
+
+def _bare(kind: ResponseKind, text: str) -> Answer | None:
+    """The answer that a text is, but for what stands around it."""
+    value = kind.parse(text)
+    return value if value is not None and alike(kind.write(value)) in map(alike, undressed(text)) else None
+
+
+def _sole(values: Iterable[Answer | None]) -> Answer | None:
+    """The only answer among several readings; None when there is none, or another."""
+    found = {value for value in values if value is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _may_go_on(kind: ResponseKind, text: str, value: Answer, settings: ChatSettings) -> bool:
+    """Whether a reply that was cut may have meant to say another answer than the one that is read in it."""
+    if settings.reasoning == "before":
+        return True
+    end, said = text.rstrip(), kind.write(value)
+    answers = kind.written_answers()
+    if not answers:
+        return end[-1:].isalnum()
+    return end.endswith(said) and any(answer != said and answer.startswith(said) for answer in answers)
