@@ -6,12 +6,17 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
+from ..errors import SpanLabError
 from ..paradigms import Answer, AnswerKeys, NetworkView, Percept, ResponseKind, Truth
 
 #: Kinds of agents that sit at a window: they get every step, also those that only people get, and are given practice and pages of text.
 PEOPLE = frozenset({"participant", "simulated"})
 
 Outcome = Literal["answered", "omitted", "invalid"]
+
+
+class Stopped(SpanLabError):  # noqa: N818 - it is no fault
+    """Something was not begun, since nothing new is to begin: the session is being stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +107,12 @@ class Agent(Protocol):
     * ``agent.ready()``: raises when something that a session needs is missing (a trigger port); asked before a session begins, and before every trial;
     * ``agent.answer(briefings, trials)``: many trials in one batch, proven equal to stepping;
     * ``agent.batch_size``: how many trials one batch should have;
-    * ``agent.concurrency``: how many trials may be under way at once (minds then take turns in one event loop);
+    * ``agent.places()``: an async context manager in which one trial is under way; it waits until there is a place (minds take turns in one event loop);
+    * ``agent.wind_down(why)``: nothing new is asked from now on; what is under way ends, and a mind that wants more gets a :class:`Stopped`;
+    * ``agent.prepared(journal)``: awaited before the first trial: finds out whether the agent can do what it is going to be asked, and raises when not;
+    * ``agent.wording(paradigm)``: instructions in place of the paradigm's own, with gaps for the levels of factors as theirs, or None;
     * ``agent.settings()``: everything that shaped the answers, fit for JSON, without secrets;
+    * ``agent.introduction()``: a line or two for whoever starts a session, before it begins: what was found in somebody else's checkpoint;
     * ``agent.apparatus()``: what was measured or found (display, versions), fit for JSON; asked once the first trial is over;
     * ``agent.speak(language)``: in which language a person is spoken to, before the first page;
     * ``agent.page(title, body)``: a page of text for a person, until they go on (instructions, practice feedback, breaks, thanks);
@@ -137,8 +146,18 @@ class BatchAgent(Protocol):
 class Journal(Protocol):
     """Where a mind keeps what was paid for, per trial; on disk before it is used."""
 
-    def replies(self) -> Sequence[Mapping[str, Any]]: ...
+    def replies(self) -> Sequence[Mapping[str, Any]]:
+        """What earlier attempts at the trial have kept, in order."""
+        ...
 
-    def store(self, reply: Mapping[str, Any]) -> None: ...
+    def begun(self, line: Mapping[str, Any]) -> None:
+        """Note, without waiting, that a request leaves."""
+        ...
 
-    def note(self, event: Mapping[str, Any]) -> None: ...
+    async def keep(self, line: Mapping[str, Any]) -> None:
+        """Keep a reply; it is on the disk when this returns."""
+        ...
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        """Note something that happened."""
+        ...

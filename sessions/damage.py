@@ -56,6 +56,8 @@ _EVENT_KEYS: dict[str, Keys] = {
         **dict.fromkeys(("flip_ms", "sent_ms", "delay_ms"), (int, float, type(None))),
     },
 }
+_TRANSCRIPT_KEYS: Keys = {**_OF_TRIAL, "ask": (int,), "request": (str,)}
+_REPLY_KEYS: Keys = {"sent": (list,), "reply": (dict,)}
 _ASK_KEYS: Keys = {
     "ask": (int,),
     "outcome": (str,),
@@ -97,13 +99,24 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
     return misfit or next(filter(None, (_misfit(trial, _PLAN_KEYS, OF_SOME_TRIALS) for trial in session["plan"])), None)
 
 
+def transcript_damage(line: Any) -> str | None:
+    """Why a line of ``transcripts.jsonl`` cannot be read, or None."""
+    begun = isinstance(line, dict) and line.get("begun") is True
+    return _misfit(line, _TRANSCRIPT_KEYS if begun else {**_TRANSCRIPT_KEYS, **_REPLY_KEYS}) or _trial_misfit(line)
+
+
+def _trial_misfit(line: Mapping[str, Any]) -> str | None:
+    """What is wrong with the name of a trial."""
+    return None if re.fullmatch(r"p?[0-9]{1,9}", str(line["trial"])) else "'trial' is not what it should be"
+
+
 def event_damage(event: Any) -> str | None:
     """Why a line of ``events.jsonl`` cannot be read, or None."""
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         return "it is no event"
     misfit = _misfit(event, _EVENT_KEYS.get(event["event"], {}))
-    if misfit is None and "trial" in event and not re.fullmatch(r"p?[0-9]{1,9}", str(event["trial"])):
-        misfit = "'trial' is not what it should be"
+    if misfit is None and "trial" in event:
+        misfit = _trial_misfit(event)
     parts: list[tuple[Any, Keys]] = []
     if misfit is None and event["event"] == "step":
         shown = event.get("shown", [])

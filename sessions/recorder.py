@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import queue
@@ -9,18 +10,55 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..errors import SpanLabError
 from .disk import sync_folder
+from .transcript_file import TRANSCRIPTS
 
+EVENTS = "events.jsonl"
 _STOP = object()
+_BLOCK = 65_536
+
+
+class _Soon:
+    """Somebody for whom everything before is to be put on the disk, and who does not wait."""
+
+    def done(self) -> None:
+        """It is on the disk, or cannot be."""
+
+
+class _Thread(_Soon):
+    """A thread that waits."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+
+    def done(self) -> None:
+        self.event.set()
+
+
+class _Task(_Soon):
+    """A task that waits, while others of its event loop go on."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[None] = self._loop.create_future()
+
+    def done(self) -> None:
+        with suppress(RuntimeError):  # the event loop is over, and nobody waits any more
+            self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        if not self.future.done():
+            self.future.set_result(None)
 
 
 class Recorder:
-    """Appends events to ``events.jsonl``.
+    """Appends events to ``events.jsonl``, and what was said to and by a chat model to ``transcripts.jsonl``.
 
-    ``write`` never waits; ``commit`` returns when everything before it is on the disk for sure.
+    ``write`` and ``note`` never wait; ``commit``, ``committed`` and ``keep`` return when everything before them is on the disk for sure. Whoever waits at the
+    same time waits for the same writing: the disk is not asked once for each.
 
     Raises
     ------
@@ -29,74 +67,134 @@ class Recorder:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "events.jsonl"
+        self.path = folder / EVENTS
+        self._folder = folder
+        self._files: dict[str, IO[bytes]] = {}
         try:
-            self._file = self.path.open("ab+")
-            if self._file.tell():
-                # A kill may have cut the last line: what follows begins on a line of its own.
-                self._file.seek(-1, os.SEEK_END)
-                if self._file.read(1) != b"\n":
-                    self._file.write(b"\n")
+            self._files[EVENTS] = _opened(self.path)
+            if (folder / TRANSCRIPTS).exists():
+                self._files[TRANSCRIPTS] = _opened(folder / TRANSCRIPTS)
             sync_folder(folder)
         except OSError as error:
             raise SpanLabError(f"cannot write {self.path}: {error.strerror or error}") from None
+        self._unsynced: set[str] = set()
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._failure = ""
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        while True:
-            item = self._queue.get()
-            if item is _STOP:
-                return
+        over = False
+        while not over:
+            # all that is there by now is written together
+            items = [self._queue.get()]
+            items += [self._queue.get() for _ in range(self._queue.qsize())]
+            waiting: list[_Soon] = [item for item in items if isinstance(item, _Soon)]
+            over = any(item is _STOP for item in items)
             # After a failure nothing more is written: the file stays the beginning of what happened, without holes.
             if not self._failure:
-                try:
-                    self._put(item)
-                except OSError as error:
-                    self._failure = f"cannot write {self.path}: {error.strerror or error}; make room, or see to the disk"
-                except (TypeError, ValueError) as error:
-                    self._failure = f"what the agent gave cannot be recorded ({error}); this is a fault of the agent"
-            if isinstance(item, threading.Event):
-                item.set()
+                self._put(items, sync=bool(waiting))
+            for one in waiting:
+                one.done()
 
-    def _put(self, item: Any) -> None:
-        if isinstance(item, threading.Event):
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        else:
-            self._file.write(json.dumps(item, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n")
+    def _put(self, items: Sequence[Any], sync: bool) -> None:
+        name = EVENTS
+        try:
+            for item in items:
+                if isinstance(item, tuple):
+                    name, line = item
+                    self._file(name).write(json.dumps(line, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n")
+                    self._unsynced.add(name)
+            for name in sorted(self._unsynced) if sync else ():
+                self._files[name].flush()
+                os.fsync(self._files[name].fileno())
+            if sync:
+                self._unsynced.clear()
+        except OSError as error:
+            self._failure = f"cannot write {self._folder / name}: {error.strerror or error}; make room, or see to the disk"
+        except (TypeError, ValueError) as error:
+            self._failure = f"what the agent gave cannot be recorded ({error}); this is a fault of the agent"
+
+    def _file(self, name: str) -> IO[bytes]:
+        if name not in self._files:
+            self._files[name] = _opened(self._folder / name)
+            sync_folder(self._folder)
+        return self._files[name]
 
     def write(self, event: Mapping[str, Any]) -> None:
         """Queue one event."""
         self._check()
-        self._queue.put(event)
+        self._queue.put((EVENTS, event))
+
+    def note(self, line: Mapping[str, Any]) -> None:
+        """Queue one line of the transcript."""
+        self._check()
+        self._queue.put((TRANSCRIPTS, line))
 
     def commit(self) -> None:
         """Wait until everything written so far is on the disk."""
-        done = threading.Event()
-        self._queue.put(done)
-        done.wait()
+        waiting = _Thread()
+        self._queue.put(waiting)
+        waiting.event.wait()
         self._check()
+
+    async def committed(self) -> None:
+        """As ``commit``, while other tasks go on."""
+        waiting = _Task()
+        self._queue.put(waiting)
+        await waiting.future
+        self._check()
+
+    async def keep(self, line: Mapping[str, Any]) -> None:
+        """Add a line to the transcript; it is on the disk when this returns."""
+        self.note(line)
+        await self.committed()
 
     def sync(self) -> None:
         """Have everything written so far put on the disk soon, without waiting for it."""
         self._check()
-        self._queue.put(threading.Event())
+        self._queue.put(_Soon())
 
     def _check(self) -> None:
         if self._failure:
             raise SpanLabError(self._failure)
 
     def close(self) -> None:
-        """Write what is left, as far as the disk takes it, and close the file."""
+        """Write what is left, as far as the disk takes it, and close the files."""
         if self._thread.is_alive():
-            self._queue.put(threading.Event())
+            self._queue.put(_Soon())
             self._queue.put(_STOP)
             self._thread.join()
-            with suppress(OSError):  # the failure that lost it was reported by write or commit
-                self._file.close()
+            for file in self._files.values():
+                with suppress(OSError):  # the failure that lost it was reported by write or commit
+                    file.close()
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """A file to append lines to. A kill may have cut the last line: what follows the events begins on a line of its own, and says that the session was
+    resumed. Of transcripts nobody has been told that such a line is there, and it goes."""
+    file = path.open("ab+")
+    end = file.tell()
+    if end:
+        file.seek(-1, os.SEEK_END)
+        if file.read(1) != b"\n":
+            if path.name == TRANSCRIPTS:
+                file.truncate(_last_line_end(file, end))
+            else:
+                file.write(b"\n")
+    return file
+
+
+def _last_line_end(file: IO[bytes], end: int) -> int:
+    """Where the last whole line ends."""
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
 
 
 class TrialJournal:
@@ -106,13 +204,16 @@ class TrialJournal:
         self._recorder, self._key, self._attempt, self._earlier = recorder, key, attempt, list(earlier)
 
     def replies(self) -> Sequence[Mapping[str, Any]]:
-        """The replies stored by earlier attempts at this trial, in order."""
+        """What was kept in earlier attempts at this trial, in order: a line a reply, with at least ``request`` and ``reply``."""
         return self._earlier
 
-    def store(self, reply: Mapping[str, Any]) -> None:
-        """Store a reply; it is on the disk when this returns."""
-        self._recorder.write({"event": "reply", "trial": self._key, "attempt": self._attempt, "reply": dict(reply)})
-        self._recorder.commit()
+    def begun(self, line: Mapping[str, Any]) -> None:
+        """Note that a request leaves (``ask``, ``request``): without a line that keeps its reply, it may have been paid for in vain."""
+        self._recorder.note({"trial": self._key, "attempt": self._attempt, **line, "begun": True})
+
+    async def keep(self, line: Mapping[str, Any]) -> None:
+        """Keep a reply (``ask``, ``request``, ``sent``, ``reply``); it is on the disk when this returns."""
+        await self._recorder.keep({"trial": self._key, "attempt": self._attempt, **line})
 
     def trigger(self, sent: Mapping[str, Any]) -> None:
         """Note a trigger code that was sent."""

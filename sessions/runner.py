@@ -12,14 +12,19 @@ from ..errors import SpanLabError
 from ..paradigms import Ask, Percept, PlannedTrial, Step, Trial, Truth, Verdict
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
+from .concurrent import interruptible, several, takes_several
 from .disk import only_writer
 from .people import Hospitality
 from .record import finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
 from .recorder import Recorder, TrialJournal
 from .session import Session, settings_of, utc_now, write_info
 from .staircase import Staircase
+from .transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
 
 _BATCH = 128
+_START = {"event": "session_start"}
+#: under which name is kept what an agent asks before the first trial
+_NO_TRIAL = "0"
 
 #: called after every finished trial with (trials done, trials in all)
 Progress = Callable[[int, int], None]
@@ -58,10 +63,19 @@ class Runner:
     agent : who takes the trials
     progress : called after every finished trial
     now : the wall clock, for the measured column ``started_at``
+    say : told what happens when the session is being stopped
     """
 
-    def __init__(self, session: Session, agent: Agent, progress: Progress | None = None, now: Callable[[], str] = utc_now) -> None:
+    def __init__(
+        self,
+        session: Session,
+        agent: Agent,
+        progress: Progress | None = None,
+        now: Callable[[], str] = utc_now,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
         self.session, self.agent, self.now = session, agent, now
+        self.say: Callable[[str], None] = say or (lambda sentence: None)
         self.progress: Progress = progress or (lambda done, total: None)
         self._person = agent.kind in PEOPLE
         self._apparatus_noted = False
@@ -73,7 +87,9 @@ class Runner:
         info, settings = self.session.info, settings_of(self.agent)
         if digest([self.agent.kind, self.agent.name, settings]) != info["agent_settings_hash"]:
             then, same = info.get("agent_settings") or {}, self.agent.name == info["agent"]
-            other = [f"{key} was {_short(then.get(key))} and is {_short(settings.get(key))}" for key in {**then, **settings} if then.get(key) != settings.get(key)]
+            other = [
+                f"{key} was {_short(then.get(key))} and is {_short(settings.get(key))}" for key in {**then, **settings} if then.get(key) != settings.get(key)
+            ]
             how = f" ({'; '.join(other)}): give the settings of then, or begin a new one" if same and other else ": begin a new one"
             raise SpanLabError(f"{self.session.folder} was begun by {info['agent']} with other settings, so it cannot go on with {self.agent.name}{how}")
 
@@ -89,38 +105,38 @@ class Runner:
         ------
         SpanLabError
             what an agent or the disk reports, and when another process is running the session; everything up to the last finished trial is safe then.
+        KeyboardInterrupt
+            when Ctrl-C has stopped it: pressed once, after an agent that is asked over a network has finished and kept what was under way.
         """
         self._ready()
         with only_writer(self.session.folder):
-            events = read_events(self.session.folder)
-            self._take_up(events)
+            events, lines = read_events(self.session.folder), read_transcript(self.session.folder)
+            self._take_up(events, lines)
             self.recorder = Recorder(self.session.folder)
-            self._record_all(resumed=bool(events))
+            self._record_all({"event": "resumed", "paid_twice_at_most": paid_twice_at_most(lines)} if lines else {"event": "resumed"} if events else _START)
             write_responses(self.session.folder)
 
     def _ready(self) -> None:
         if hasattr(self.agent, "ready"):
             self.agent.ready()  # type: ignore[attr-defined]
 
-    def _take_up(self, events: Sequence[Mapping[str, Any]]) -> None:
+    def _take_up(self, events: Sequence[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]) -> None:
         """What an earlier part of the session has left: finished trials, attempts, practice scores, replies that were paid for."""
         self._done = finished_trials(events)
         self._attempts: dict[str, int] = {}
-        self._replies: dict[str, list[Mapping[str, Any]]] = {}
+        self._replies = replies_by_trial(events, lines)
         for event in events:
             key = event.get("trial", "")
             if "attempt" in event:
                 self._attempts[key] = max(event["attempt"], self._attempts.get(key, 0))
-            if event["event"] == "reply":
-                self._replies.setdefault(key, []).append(event["reply"])
         self._scores = finished_scores(events)
         self._staircase = staircase_of(self.session.info, events)
 
-    def _record_all(self, resumed: bool) -> None:
+    def _record_all(self, beginning: Mapping[str, Any]) -> None:
         try:
-            self.recorder.write({"event": "resumed" if resumed else "session_start", "at": self.now()})
+            self.recorder.write({**beginning, "at": self.now()})
             self.recorder.commit()
-            asyncio.run(self._run())
+            asyncio.run(interruptible(self.agent, self._run(), self.say))
             self.recorder.write({"event": "session_end", "at": self.now()})
             self.recorder.commit()
         except (Exception, KeyboardInterrupt) as error:
@@ -155,6 +171,8 @@ class Runner:
 
     async def _take_all(self) -> None:
         hospitality = Hospitality(self.session, self.agent, self.recorder.write) if self._person else None
+        if hasattr(self.agent, "prepared"):
+            await self.agent.prepared(TrialJournal(self.recorder, _NO_TRIAL, 1, self._replies.get(_NO_TRIAL, [])))  # type: ignore[attr-defined]
         if hasattr(self.agent, "concerns"):
             self.agent.concerns(self._to_come())  # type: ignore[attr-defined]
         if hospitality is not None:
@@ -166,8 +184,8 @@ class Runner:
         self._count = len(self.session.plan) - len(pending)
         if self._staircase is None and hasattr(self.agent, "answer"):
             await self._in_batches(pending)
-        elif self._staircase is None and getattr(self.agent, "concurrency", 1) > 1:
-            await self._concurrently(pending, self.agent.concurrency)  # type: ignore[attr-defined]
+        elif self._staircase is None and takes_several(self.agent):
+            await several(self.agent, pending, self._take_and_tell)
         else:
             await self._one_by_one(pending, hospitality)
         if self._staircase is not None:
@@ -211,23 +229,9 @@ class Runner:
         if found:
             write_info(self.session.folder, {**self.session.info, "apparatus": found})
 
-    async def _concurrently(self, pending: Sequence[PlannedTrial], limit: int) -> None:
-        places = asyncio.Semaphore(limit)
-
-        async def one(planned: PlannedTrial) -> None:
-            async with places:
-                await self.take(planned)
-                self._tell()
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                for planned in pending:
-                    group.create_task(one(planned))
-        except ExceptionGroup as errors:
-            fault = next((error for error in errors.exceptions if isinstance(error, SpanLabError)), errors.exceptions[0])
-        else:
-            return
-        raise fault  # the first one says what to do; the others were under way and come back when the session goes on
+    async def _take_and_tell(self, planned: PlannedTrial) -> None:
+        await self.take(planned)
+        self._tell()
 
     async def _in_batches(self, pending: Sequence[PlannedTrial]) -> None:
         size = getattr(self.agent, "batch_size", _BATCH)
@@ -267,7 +271,8 @@ class Runner:
         paradigm, language = self.session.paradigm, self.session.info["language"]
         asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
-        told, view = paradigm.told(language, trial.levels), paradigm.network_view(trial.levels)
+        instead = self.agent.wording(paradigm.name) if hasattr(self.agent, "wording") else None  # type: ignore[attr-defined]
+        told, view = paradigm.told(language, trial.levels, instead), paradigm.network_view(trial.levels)
         words = paradigm.translations.get(language, {}) if self._person else {}
         return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, self.session.answer_keys, words)
 
@@ -349,7 +354,7 @@ class Runner:
             mind.finish()
         log.flush()
         self._finish(key, attempt, len(steps))
-        self.recorder.commit()
+        await self.recorder.committed()
         self._first_is_over()
         await asyncio.sleep(0)  # Ctrl-C is noticed here, also when an agent never waits for anything
         return judged

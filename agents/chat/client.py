@@ -1,22 +1,30 @@
-"""Requests to the endpoint: the official openai client, one per event loop, and one kind of reply."""
+"""Requests to the endpoint: the official openai client, one per event loop, under a gate, and repeated as long as that may help."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from pydantic import ValidationError
-
 from .account import Account
+from .cache import ReplyCache
 from .care import Care
 from .endpoint import Endpoint, EndpointError, explain
-from .messages import Reply, Request
+from .faults import TRIES_OF_STRANGERS, Fault, asked_wait, word_of_status
+from .gate import Gate, Limit, Pass
+from .messages import Picture, Reply, Request
+from .replies import NoReplyError, read_reply
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+#: how many characters a token is taken to have, until the server has told, and a picture
+_CHARACTERS_PER_TOKEN = 4.0
+_CHARACTERS_PER_PICTURE = 4000
 
 
 class Client:
@@ -28,6 +36,7 @@ class Client:
     conversation_header : name of a request header that carries the name of the conversation
     clock : seconds from any origin, for the latency
     account : what keeps the account of it; one of its own when not given
+    repeat : number of this repetition; what other repetitions were answered does not come from the cache
     """
 
     def __init__(
@@ -38,6 +47,7 @@ class Client:
         conversation_header: str | None = None,
         clock: Callable[[], float] = time.perf_counter,
         account: Account | None = None,
+        repeat: int = 1,
     ) -> None:
         endpoint.check()
         self._endpoint = endpoint
@@ -46,72 +56,157 @@ class Client:
         self._account = account or Account(self._care)
         self._header = conversation_header
         self._clock = clock
+        self._cache = ReplyCache(self._care.cache, [endpoint.identity, model, repeat]) if self._care.cache is not None else None
+        self._gate = Gate(Limit(self._care.max_concurrency, self._care.concurrency), self._care.requests_per_minute, self._care.tokens_per_minute)
+        self._orders: dict[str, int] = {}
+        self._met = False
+        self._expected = _Expected()
         # connections belong to the event loop that opened them
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI] = WeakKeyDictionary()
 
     def _client(self) -> AsyncOpenAI:
+        import httpx2
         import openai
 
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
+            # every conversation keeps its connection between its questions
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
             self._clients[loop] = openai.AsyncOpenAI(
-                api_key=self._endpoint.key(), base_url=self._endpoint.url, timeout=self._care.timeout_s, max_retries=self._care.max_retries
+                api_key=self._endpoint.key(),
+                base_url=self._endpoint.url,
+                timeout=self._care.timeout_s,
+                max_retries=0,
+                http_client=openai.DefaultAsyncHttpxClient(limits=limits),
             )
         return self._clients[loop]
 
-    async def ask(self, request: Request) -> Reply:
+    def place(self) -> AbstractAsyncContextManager[None]:
+        """A place for one trial: no more of them are open than requests may be under way."""
+        return self._gate.place()
+
+    def wind_down(self, why: str) -> None:
+        """Send no new request from now on, nor repeat one: whoever wants to gets :class:`.gate.Stopped`. Those under way come back."""
+        self._gate.stop(why)
+
+    async def ask(self, request: Request, leaving: Callable[[], None] | None = None) -> Reply:
         """The reply to a conversation.
+
+        Parameters
+        ----------
+        request : the conversation
+        leaving : called when the request really leaves: not for replies from the cache, and once, however often it is repeated
 
         Raises
         ------
         EndpointError
-            when there is none; never for what a reply says.
+            when there is none; never for what a reply says. No other request begins after that.
+        Stopped
+            when no new request may begin.
         """
-        import openai
-
-        client = self._client()
-        if limit := self._account.exhausted():
-            raise EndpointError(limit)
-        self._account.leaves()
-        started = self._clock()
-        try:
-            raw = await client.chat.completions.with_raw_response.create(
-                model=self._model,
-                messages=[message.sent() for message in request.messages],  # type: ignore[arg-type]
-                extra_headers={self._header: request.conversation} if self._header else None,
-                extra_body=dict(request.options),
-            )
-            outcome = self._read(raw.parse(), (self._clock() - started) * 1000, raw.retries_taken)
-            del raw
-        except (openai.OpenAIError, ValueError) as error:  # ValueError: neither JSON nor UTF-8
-            outcome = explain(error, self._endpoint, self._model, self._care)
+        if self._cache is not None and (reply := self._cache.get(request)) is not None:
+            self._account.found(reply)
+            return reply
+        outcome = await self._until_answered(request, leaving)
         if isinstance(outcome, EndpointError):
-            self._account.fails()
-            raise outcome  # outside the except block, so that nothing of the request (whose headers hold the key) hangs on it
-        self._account.arrives(outcome)
+            self.wind_down(str(outcome))
+            raise outcome  # outside any except block, so that nothing of the request (whose headers hold the key) hangs on it
+        if self._cache is not None:
+            self._cache.put(request, outcome)
         return outcome
 
-    def _read(self, completion: Any, latency_ms: float, retries: int) -> Reply | EndpointError:
-        """What came back with status 200: a reply, or what is wrong with it. The openai client does not validate it."""
+    async def _until_answered(self, request: Request, leaving: Callable[[], None] | None) -> Reply | EndpointError:
+        """The reply, or why there will be none."""
+        client, content = self._client(), self._content(request)
+        headers = {"Content-Type": "application/json", **({self._header: request.conversation} if self._header else {})}
+        order = self._orders.setdefault(request.conversation, len(self._orders))
+        faults: list[str] = []
+        began, left = self._clock(), False
+        outcome: Reply | Fault | None = None
         try:
-            choice, usage = completion.choices[0], completion.usage
-            return Reply(
-                content=_sendable(choice.message.content or ""),
-                refusal=choice.message.refusal,
-                finish_reason=choice.finish_reason,
-                served_model=completion.model,
-                fingerprint=completion.system_fingerprint,
-                prompt_tokens=usage.prompt_tokens if usage else None,
-                completion_tokens=usage.completion_tokens if usage else None,
-                latency_ms=latency_ms,
-                faults=("server",) * retries,
-            )
-        except (AttributeError, IndexError, TypeError, ValidationError):
-            error = getattr(completion, "error", None)
-        if isinstance(error, dict) and error.get("message"):
-            said = self._endpoint.redact(str(error["message"]))
-            return EndpointError(f"{self._endpoint.public} reported an error instead of a reply ({said}); try again later", permanent=False)
-        return explain(ValueError(), self._endpoint, self._model, self._care)
+            while True:
+                async with self._gate.request(order, self._expected.tokens(request) if self._care.tokens_per_minute else 0.0) as one:
+                    if not left:
+                        if limit := self._account.exhausted():
+                            return EndpointError(limit)
+                        if leaving is not None:
+                            leaving()
+                        self._account.leaves()
+                        left = True
+                    waited = self._clock() - began
+                    outcome = await self._once(client, content, headers, len(faults) + 1)
+                    self._note(one, request, outcome)
+                if isinstance(outcome, Reply):
+                    return outcome.model_copy(update={"faults": tuple(faults), "waited_ms": waited * 1000}) if faults else outcome
+                faults.append(outcome.word)
+                most = self._care.max_retries if self._met or not outcome.stranger else min(self._care.max_retries, TRIES_OF_STRANGERS)
+                if outcome.error.permanent or len(faults) > most:
+                    return outcome.error
+                await self._gate.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
+        finally:
+            if isinstance(outcome, Reply):
+                self._account.arrives(outcome.model_copy(update={"faults": tuple(faults)}) if faults else outcome)
+            elif left:
+                self._account.fails(*faults)
+
+    def _note(self, one: Pass, request: Request, outcome: Reply | Fault) -> None:
+        """Tell the gate what became of a request."""
+        if isinstance(outcome, Reply):
+            self._met = one.answered = True
+            if outcome.prompt_tokens is not None:
+                one.tokens = float(outcome.prompt_tokens + (outcome.completion_tokens or 0))
+                self._expected.learn(request, outcome)
+        else:
+            one.busy = outcome.busy
+            if outcome.error.status is not None:
+                one.tokens = 0.0  # refused, and not taken from what the server allows
+
+    def _content(self, request: Request) -> bytes:
+        """A request as it is sent."""
+        body = {"messages": [message.sent() for message in request.messages], "model": self._model, **request.options}
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+
+    async def _once(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int) -> Reply | Fault:
+        """What one request brings."""
+        import httpx2
+        import openai
+
+        started = self._clock()
+        try:
+            async with asyncio.timeout(self._care.timeout_s):  # of all of it: a server may drip
+                response = await client.post("/chat/completions", cast_to=httpx2.Response, content=content, options={"headers": headers})
+            latency_ms = (self._clock() - started) * 1000
+            return read_reply(response.content, latency_ms, self._endpoint.reasoning_fields)
+        except TimeoutError:
+            error = openai.APITimeoutError(request=httpx2.Request("POST", self._endpoint.public))
+            return self._fault(error, tries)
+        except NoReplyError as nothing:
+            if nothing.said:
+                return self._told(nothing)
+            return self._fault(nothing, tries)
+        except (openai.OpenAIError, httpx2.HTTPError, OSError) as error:
+            return self._fault(error, tries)
+
+    def _fault(self, error: Exception, tries: int) -> Fault:
+        """An exception as a fault."""
+        import openai
+
+        told = explain(error, self._endpoint, self._model, self._care.model_copy(update={"max_retries": tries - 1}))
+        if isinstance(error, openai.APIStatusError):
+            status = error.status_code
+            return Fault(word_of_status(status), told, busy=status in (429, 503), wait_s=asked_wait(error.response.headers))
+        if isinstance(error, openai.APITimeoutError):
+            return Fault("timeout", told, busy=True)  # a server that lets requests queue up says so by being late
+        return Fault("garbage" if isinstance(error, NoReplyError | openai.APIResponseValidationError) else "connection", told)
+
+    def _told(self, nothing: NoReplyError) -> Fault:
+        """An error that came in place of a reply, as if all was well."""
+        status = nothing.status
+        permanent = status is not None and 400 <= status < 500 and status not in (408, 409, 429)
+        remedy = "change the chat settings or the model" if permanent else "try again later"
+        sentence = f"{self._endpoint.public} reported an error instead of a reply ({self._endpoint.redact(nothing.said)}); {remedy}"
+        word = "server" if status is None else word_of_status(status)
+        return Fault(word, EndpointError(sentence, permanent=permanent, status=status), busy=status in (429, 503))
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -129,6 +224,28 @@ class Client:
         self._clients.clear()
 
 
-def _sendable(text: str) -> str:
-    """A reply as it can be sent back: half characters (lone surrogates), which only garbage has, become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+class _Expected:
+    """How many tokens a request is going to take, from what those before it took."""
+
+    def __init__(self) -> None:
+        self._characters = 0
+        self._prompt = 0
+        self._completion = 0
+        self._replies = 0
+
+    def tokens(self, request: Request) -> float:
+        """An estimate for a request and its reply."""
+        per_token = self._characters / self._prompt if self._prompt else _CHARACTERS_PER_TOKEN
+        completion = self._completion / self._replies if self._replies else 0.0
+        return _characters(request) / per_token + completion
+
+    def learn(self, request: Request, reply: Reply) -> None:
+        """What a request really took."""
+        self._characters += _characters(request)
+        self._prompt += reply.prompt_tokens or 0
+        self._completion += reply.completion_tokens or 0
+        self._replies += 1
+
+
+def _characters(request: Request) -> int:
+    return sum(_CHARACTERS_PER_PICTURE if isinstance(part, Picture) else len(part.text) for message in request.messages for part in message.parts)

@@ -1,0 +1,62 @@
+"""``transcripts.jsonl``: what was said to and by a chat model, a line a reply; each was on the disk before the reply was used.
+
+A line says of which trial, attempt and question it is, gives the identity of the request, the messages that were new in it (``sent``) and the reply. Before a
+request leaves, a line with ``begun`` is written, so that those in flight when a program is killed are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import SpanLabError
+from .damage import transcript_damage
+from .disk import read_lines
+
+TRANSCRIPTS = "transcripts.jsonl"
+
+
+def read_transcript(folder: str | Path) -> list[dict[str, Any]]:
+    """The lines of ``transcripts.jsonl``, in order; none when the session has no such file. A last line that was cut off by a kill is left out.
+
+    Raises
+    ------
+    SpanLabError
+        when any other line is damaged.
+    """
+    path = Path(folder) / TRANSCRIPTS
+    lines = read_lines(path)
+    for number, line in enumerate(lines, start=1):
+        if damage := transcript_damage(line):
+            raise SpanLabError(f"{path}:{number} is damaged ({damage}); restore the file from a copy, or remove this line and those of its trial after it")
+    return lines
+
+
+def is_reply(line: Mapping[str, Any]) -> bool:
+    """Whether a line keeps a reply."""
+    return "reply" in line
+
+
+def replies_by_trial(events: Iterable[Mapping[str, Any]], lines: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """What was kept of every trial, in order: ``request`` and ``reply``. Sessions of older versions have it among the events."""
+    kept: dict[str, list[Mapping[str, Any]]] = {}
+    for event in events:
+        if event["event"] == "reply":
+            kept.setdefault(event["trial"], []).append(event["reply"])
+    for line in lines:
+        if is_reply(line):
+            kept.setdefault(line["trial"], []).append(line)
+    return kept
+
+
+def paid_twice_at_most(lines: Iterable[Mapping[str, Any]]) -> int:
+    """How many requests left without their reply being kept, and were sent again, or will be: all of those may have been paid for in vain."""
+    begun: set[tuple[Any, ...]] = set()
+    for line in lines:
+        which = (line["trial"], line["attempt"], line["ask"], line["request"])
+        if is_reply(line):
+            begun.discard(which)
+        else:
+            begun.add(which)
+    return len(begun)
