@@ -29,10 +29,11 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[\n.!?;]")
-_HEADING = re.compile(r"[ #*_]*(?:the |my |final ){0,2}(?:answer|response)[ *_:]*", re.IGNORECASE)
+_HEADING = re.compile(r"[ #*_]*(?:the |my |final ){0,2}(?:answer|response)[ *_:]*|```\w*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?:;] (?:(?:so|thus|hence|therefore),? )?|,? (?:so|thus|hence|therefore),? ", re.IGNORECASE)
-#: How far back it is looked whether an announcement is denied, and how many heads of a line may be the answer.
-_BACK, _HEADS = 80, 20
+_CONCLUSION = re.compile(r"(?:\A|(?<=[.;,] ))(?:therefore|thus|hence|so|in conclusion|conclusion)(?![^\W_])", re.IGNORECASE)
+#: How far back it is looked whether an announcement is denied, how many heads of a line may be the answer, and in how many words there are no reasons.
+_BACK, _HEADS, _FEW = 80, 20, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,19 +160,26 @@ def _first_character(kind: ResponseKind, text: str) -> Answer | None:
 
 
 def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:
-    """The answer within a text, in the place where it stands."""
+    """The answer within a text: in the place where it was asked for, else wherever it is clear that it is the answer, and the only one."""
     if reasoning == "none" and len(text) > LONGEST:
         return None
     text = re.sub(r"[^\S\n]+", " ", text[-LONGEST:] if reasoning == "before" else text[:LONGEST])
-    if reasoning == "before":
-        return _last(kind, text)
-    return _first(kind, text) if reasoning == "after" else _sole([kind.parse(text), *_marked(kind, text)])
+    anywhere = _sole([kind.parse(text), *_marked(kind, text)])
+    lines = [line for line in text.split("\n") if line.strip()]
+    if reasoning == "none" or not lines:
+        return anywhere
+    place = _last(kind, text, lines) if reasoning == "before" else _first(kind, text, lines)
+    if place is not None or anywhere is None:
+        return place
+    # Reasons may name one answer alone, without giving it.
+    clear = not kind.written_answers() or anywhere in (_bare(kind, text), _head(kind, lines[0]), *_marked(kind, text))
+    return anywhere if clear else None
 
 
 def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
     """What is read after each place at which a text says that its answer comes, up to the next such place."""
     markers = [marker for marker in _MARKER.finditer(text) if not negated(_SENTENCE.split(text[max(0, marker.start() - _BACK) : marker.start()])[-1])]
-    ends = [*(marker.start() for marker in markers[1:]), len(text)]
+    ends = [*(marker.start() for marker in markers), len(text)][1:]
     values = []
     for marker, end in zip(markers, ends, strict=True):
         said = text[marker.end() : end]
@@ -183,34 +191,42 @@ def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
     return values
 
 
-def _last(kind: ResponseKind, text: str) -> Answer | None:
+def _last(kind: ResponseKind, text: str, lines: list[str]) -> Answer | None:
     """The answer that stands last, after reasons: in the last line, in its last sentence, or after the last place at which it is announced."""
-    line = next((line for line in reversed(text.split("\n")) if line.strip()), "")
+    line = lines[-1]
     if (value := _bare(kind, line)) is not None:
         return value
     if _MARKER.search(line):
         return next(reversed(_marked(kind, line)), None)
-    ends = list(_SENTENCE_END.finditer(line))
-    sentence = _bare(kind, line[ends[-1].end() :]) if ends and not negated(line) else None
-    announced = next(reversed(_marked(kind, text)), None)
-    return _sole([sentence, kind.parse(line), announced])
+    ends = [0, *(end.end() for end in _SENTENCE_END.finditer(line))]
+    sentence = None if negated(line) else _bare(kind, line[ends[-1] :])
+    concluded = [kind.parse(line[conclusion.start() :]) for conclusion in _CONCLUSION.finditer(line)][-1:]
+    return _sole([sentence, *concluded, _short(kind, line), *_marked(kind, text)[-1:]])
 
 
-def _first(kind: ResponseKind, text: str) -> Answer | None:
+def _first(kind: ResponseKind, text: str, lines: list[str]) -> Answer | None:
     """The answer that stands first, before reasons: the first line, or its head. An announced answer further on that is another one makes it none."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    first = lines[1] if len(lines) > 1 and _HEADING.fullmatch(lines[0]) else lines[0] if lines else ""
+    first, *more = lines[1:] if len(lines) > 1 and _HEADING.fullmatch(lines[0]) else lines
     value = _head(kind, first)
     if value is None and (marker := _MARKER.search(first)) is not None and not negated(first[: marker.start()]):
         value = _head(kind, first[marker.end() :])
     if value is None:
-        value = kind.parse(first)
+        value = _short(kind, first)
     if value is None:
         return None
-    others = (re.escape(answer) for answer in kind.written_answers() if answer != kind.write(value))
-    if any(re.search(rf"(?<![^\W_]){other} ?:", first, re.IGNORECASE) for other in others):
-        return None  # a list of all that was seen
+    others = "|".join(re.escape(answer) for answer in kind.written_answers() if answer != kind.write(value))
+    if others:
+        listed = rf"(?<![^\W_])(?:{others}) ?:|\bor [*_`'\"(]*(?:{others})(?![^\W_])"
+        if re.search(listed, first, re.IGNORECASE) or any(re.match(rf"\W*(?:{others}) ?:", line, re.IGNORECASE) for line in more):
+            return None  # a list of what there may be
     return _sole([value, *_marked(kind, text)])
+
+
+def _short(kind: ResponseKind, line: str) -> Answer | None:
+    """The answer in a line too short for reasons, such as "Position 3", or in one for answers that are no words."""
+    if len(line.split()) > _FEW and kind.written_answers():
+        return None
+    return kind.parse(line) if _head(kind, line) is None else None
 
 
 def _head(kind: ResponseKind, line: str) -> Answer | None:
