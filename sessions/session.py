@@ -17,6 +17,7 @@ from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_para
 from ..paradigms.design import staircase_rule
 from ..paradigms.identity import digest
 from ..paradigms.responses import ResponseKind
+from ..paradigms.texts import filled
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from .damage import OF_SOME_TRIALS
 from .disk import only_writer, sync_folder, write_json
@@ -102,6 +103,18 @@ def settings_of(agent: Agent) -> dict[str, Any]:
     return dict(getattr(agent, "settings", dict)())
 
 
+def told_to(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str, Any]) -> str:
+    """The instructions that an agent gets: the paradigm's own, in its language, or those that the agent's settings have in place of them.
+
+    Raises
+    ------
+    SpanLabError
+        when these settings are for other paradigms, or a gap in them cannot be filled.
+    """
+    own: str | None = agent.wording(paradigm.name) if hasattr(agent, "wording") else None  # type: ignore[attr-defined]
+    return paradigm.told(language, levels) if own is None else filled(own, levels, f"{agent.name}: the instructions for {paradigm.name}")
+
+
 def begin(
     data: Path,
     paradigm: Paradigm,
@@ -127,7 +140,10 @@ def begin(
         raise SpanLabError(f"{paradigm.name} has no instructions in '{request.language}'; there are {', '.join(paradigm.instructions)}")
     if not plan:
         raise SpanLabError("no trials to run")
-    try_out(paradigm, agent, plan, request)
+    kinds = try_out(paradigm, agent, plan, request)
+    told = told_to(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
+    if hasattr(agent, "suits"):
+        agent.suits(kinds)  # type: ignore[attr-defined]
     if hasattr(agent, "ready"):
         agent.ready()  # type: ignore[attr-defined]
     folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
@@ -153,7 +169,7 @@ def begin(
         "design": request.design,
         "language": request.language,
         # as told before the first trial; they may change with the levels of factors
-        "instructions": paradigm.told(request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed)),
+        "instructions": told,
         "pilot": request.pilot,
         "practice": request.practice,
         "like": request.like,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,40 +15,15 @@ from ..protocol import Briefing, Journal, Response
 from .account import Account
 from .care import Care
 from .client import Client
+from .constrained import response_format
 from .conversation import Conversation, remembered
 from .endpoint import Endpoint
+from .extraction import Reading, check_extraction, read, split_reasoning
+from .logprobs import answer_logprobs
 from .messages import Reply
 from .paid import Paid, Send
 from .settings import ChatSettings
 from .vision import VisionCheck
-
-
-# --- until reading has modules of its own
-@dataclass(frozen=True, slots=True)
-class Reading:
-    value: Any
-    how: str
-    said: str
-
-
-def read(kind: ResponseKind, text: str, settings: ChatSettings) -> Reading:
-    value = kind.parse(text)
-    return Reading(value, "unread" if value is None else "tolerant", text if value is None else kind.write(value))
-
-
-def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str, str]:
-    return "", reply.content
-
-
-def response_format(kind: ResponseKind, settings: ChatSettings) -> dict[str, Any] | None:
-    return None
-
-
-def answer_logprobs(kind: ResponseKind, first: Any) -> Any:
-    return None
-
-
-# ---
 
 
 class ChatAgent:
@@ -94,6 +69,11 @@ class ChatAgent:
         self._client = Client(self._endpoint, model, self._care, self._settings.conversation_header, clock, self.account, self._settings.repeat)
         self._vision = VisionCheck(model, self._endpoint.public, self._settings)
 
+    @property
+    def care(self) -> Care:
+        """How the server is treated."""
+        return self._care
+
     def wording(self, paradigm: str) -> str | None:
         """The instructions that this agent gets in place of the paradigm's own, with gaps for the levels of factors; None: the paradigm's own.
 
@@ -103,6 +83,17 @@ class ChatAgent:
             when the settings are for other paradigms.
         """
         return self._settings.wording_for(paradigm)
+
+    def suits(self, kinds: Iterable[ResponseKind]) -> None:
+        """Make sure, before a session, that replies to its questions can be read in the way of the settings.
+
+        Raises
+        ------
+        SpanLabError
+            when they cannot.
+        """
+        for kind in kinds:
+            check_extraction(kind, self._settings)
 
     async def prepared(self, journal: Journal | None = None) -> None:
         """Find out whether the server sees what it is sent, where the settings have pictures.
@@ -214,8 +205,8 @@ class ChatMind:
         settings, replaying = self._settings, self._paid.replaying
         reply = await self._paid.reply(self._conversation.request(_options(kind, settings)), self._asked)
         _, rest = split_reasoning(reply, settings)
-        reading = read(kind, rest, settings)
-        self._conversation.hear(reading.said if settings.history == "extracted" else remembered(rest, settings))
+        reading = read(kind, rest, settings, cut=reply.finish_reason == "length")
+        self._conversation.hear(remembered(rest, reading, settings))
         return _Attempt(reply, reading, replaying)
 
     def _probabilities(self, kind: ResponseKind, reply: Reply) -> dict[str, Any]:

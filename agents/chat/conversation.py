@@ -7,6 +7,8 @@ from typing import Any
 
 from ...paradigms import Percept, ResponseKind
 from ..protocol import Briefing
+from .constrained import json_sentence
+from .extraction import Reading
 from .messages import Message, Part, Picture, Request, Role, Text, chained
 from .settings import ChatSettings
 
@@ -40,7 +42,8 @@ class Conversation:
         if settings.wording == "full":
             parts = [settings.preamble, briefing.instructions, *dict.fromkeys(kind.legend("words") for kind in briefing.asks)]  # each legend once
         else:
-            parts = [settings.preamble, briefing.instructions, settings.reasoning_text]
+            forms = dict.fromkeys(json_sentence(kind, settings) for kind in briefing.asks)
+            parts = [settings.preamble, briefing.instructions, settings.reasoning_text, *forms]
         told = tuple(Text(part.strip("\n")) for part in parts if part.strip())
         if not told:
             return
@@ -74,8 +77,9 @@ class Conversation:
         self._waiting.append((Text(f"{self._settings.reask_text} {self._question(kind)}"),))
 
     def _question(self, kind: ResponseKind) -> str:
-        reasons = self._settings.reasoning_text if self._settings.wording == "full" else ""
-        return f"{kind.question()} {reasons}".strip()
+        """What is asked; where nothing but stimuli goes out, reasons and form were asked for in the instructions."""
+        beside = [self._settings.reasoning_text, json_sentence(kind, self._settings)] if self._settings.wording == "full" else []
+        return " ".join(filter(None, [kind.question(), *beside]))
 
     def hear(self, reply: str) -> None:
         """Keep what the model is going to see again of its reply. Servers refuse empty messages: something else stands for an empty reply."""
@@ -116,9 +120,15 @@ class Conversation:
         self._chain = chained(self._chain, message.stored())
 
 
-def remembered(text: str, settings: ChatSettings) -> str:
-    """What a model sees again of its reply with ``full`` history: all of it, or without the reasons that it was asked for."""
+def remembered(text: str, reading: Reading, settings: ChatSettings) -> str:
+    """What a model sees again of its reply: all of it, its part with the answer, or the answer that was read in it. Of a reply that could not be read, all."""
+    if reading.value is None:
+        return text
+    if settings.history == "extracted":
+        return reading.said
     if settings.reasoning == "none" or settings.reasoning_history == "kept":
         return text
+    if reading.how == "constrained":
+        return reading.said  # the reasons are a part of the JSON
     lines = text.strip().splitlines()
-    return "" if not lines else lines[0] if settings.reasoning == "after" else lines[-1]
+    return lines[0] if settings.reasoning == "after" else lines[-1]
