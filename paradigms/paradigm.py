@@ -118,10 +118,9 @@ class Paradigm:
             raise SpanLabError(f"{self.name}: more than {MAX_COMBINATIONS} combinations of factor levels; choose some levels, or make some factors random")
         return [dict(zip(crossed, levels, strict=True)) for levels in itertools.product(*crossed.values())]
 
-    def told(self, language: str, levels: Mapping[str, Any], instead: str | None = None) -> str:
-        """The instructions in a language, for the levels of a trial; ``instead`` are others in their place, with gaps as theirs."""
-        text = self.instructions[language] if instead is None else LevelText.read(self.reader, instead, ("instructions", language), frozenset(self.factors))
-        return text.fill(self.reader, levels)
+    def told(self, language: str, levels: Mapping[str, Any]) -> str:
+        """The instructions in a language, for the levels of a trial."""
+        return self.instructions[language].fill(self.reader, levels)
 
     def network_view(self, levels: Mapping[str, Any]) -> NetworkView | None:
         """What a network sees of trials with these levels, or None when there is nothing for networks."""

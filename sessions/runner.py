@@ -17,7 +17,7 @@ from .disk import only_writer
 from .people import Hospitality
 from .record import finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
 from .recorder import Recorder, TrialJournal
-from .session import Session, settings_of, utc_now, write_info
+from .session import Session, settings_of, told_to, utc_now, write_info
 from .staircase import Staircase
 from .transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
 
@@ -271,8 +271,7 @@ class Runner:
         paradigm, language = self.session.paradigm, self.session.info["language"]
         asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
-        instead = self.agent.wording(paradigm.name) if hasattr(self.agent, "wording") else None  # type: ignore[attr-defined]
-        told, view = paradigm.told(language, trial.levels, instead), paradigm.network_view(trial.levels)
+        told, view = told_to(self.agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
         words = paradigm.translations.get(language, {}) if self._person else {}
         return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, self.session.answer_keys, words)
 
