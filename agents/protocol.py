@@ -110,6 +110,7 @@ class Agent(Protocol):
     * ``agent.places()``: an async context manager in which one trial is under way; it waits until there is a place (minds take turns in one event loop);
     * ``agent.wind_down(why)``: nothing new is asked from now on; what is under way ends, and a mind that wants more gets a :class:`Stopped`;
     * ``agent.prepared(journal)``: awaited before the first trial: finds out whether the agent can do what it is going to be asked, and raises when not;
+    * ``agent.suits(kinds)``: before a session, raises when questions of these kinds cannot be answered under its settings;
     * ``agent.wording(paradigm)``: instructions in place of the paradigm's own, with gaps for the levels of factors as theirs, or None;
     * ``agent.settings()``: everything that shaped the answers, fit for JSON, without secrets;
     * ``agent.introduction()``: a line or two for whoever starts a session, before it begins: what was found in somebody else's checkpoint;
