@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,10 +81,10 @@ def serial_position_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title:
 
     panels = [_panel(length) for length in sorted(curve["list_length"].unique())]
     facet = alt.Facet("panel:N", header=alt.Header(title=None, labelAnchor="start"), sort=panels)
-    layers = _layers(agents, curve, "serial_position", "serial position")
+    layers = curve_layers(agents, curve, "serial_position", "serial position")
     facets = layers.facet(facet=facet, columns=max(1, min(columns, len(panels))), data=alt.InlineData(values=[])).resolve_scale(x="independent")
-    rows = _points(curve, "serial_position", agents, panel="list_length")
-    return _declared(facets.properties(title=_title(title, subtitle), spacing={"row": 68, "column": 16}, bounds="flush"), rows)
+    rows = curve_points(curve, "serial_position", agents, panel="list_length")
+    return declared(facets.properties(title=title_lines(title, subtitle), spacing={"row": 68, "column": 16}, bounds="flush"), rows)
 
 
 def set_size_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", x_title: str = "set size") -> dict[str, Any]:
@@ -101,15 +101,16 @@ def set_size_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, s
     """
     import altair as alt
 
-    layers = _layers(agents, curve, "set_size", x_title, width=440, height=250)
-    return _declared(layers.properties(title=_title(title, subtitle), data=alt.InlineData(values=[])), _points(curve, "set_size", agents))
+    layers = curve_layers(agents, curve, "set_size", x_title, width=440, height=250)
+    return declared(layers.properties(title=title_lines(title, subtitle), data=alt.InlineData(values=[])), curve_points(curve, "set_size", agents))
 
 
 def _panel(length: Any) -> str:
     return f"{int(length)} item{'' if int(length) == 1 else 's'}"
 
 
-def _title(title: str, subtitle: str) -> Any:
+def title_lines(title: str, subtitle: str) -> Any:
+    """Title and lines below it, of a figure."""
     import altair as alt
 
     return alt.TitleParams(text=title, subtitle=[line for line in subtitle.split("\n") if line])
@@ -119,12 +120,17 @@ def _number(value: Any) -> float | None:
     return None if value is None or value != value else float(value)
 
 
-def _percent(value: float | None) -> str:
+def percent_said(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.0f}%"
 
 
-def _points(curve: pd.DataFrame, over: str, agents: Sequence[Look], panel: str | None = None) -> list[dict[str, Any]]:
-    """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other) and those of the chance line."""
+def curve_points(
+    curve: pd.DataFrame, over: str, agents: Sequence[Look], panel: str | None = None, said: Callable[[float | None], str] = percent_said
+) -> list[dict[str, Any]]:
+    """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other) and those of the chance line.
+
+    ``said`` turns a value into the words that are shown when somebody points at it.
+    """
     rows: list[dict[str, Any]] = []
     drawn = set(curve["agent"])
     present = [look for look in agents if look.label in drawn]
@@ -152,8 +158,8 @@ def _points(curve: pd.DataFrame, over: str, agents: Sequence[Look], panel: str |
                     "high": high,
                     "hollow": look.hollow,
                     "faint": look.faint,
-                    "correct": _percent(mean),
-                    "range": f"{_percent(low)} to {_percent(high)}" if low is not None else (row["note"] or "none"),
+                    "correct": said(mean),
+                    "range": f"{said(low)} to {said(high)}" if low is not None else (row["note"] or "none"),
                     "n": "not published" if count is None else f"{count:.0f} {row['unit']}{'' if count == 1 else 's'}",
                 }
                 | ({"panel": _panel(row[panel])} if panel else {})
@@ -172,8 +178,22 @@ def _chance_rows(curve: pd.DataFrame, over: str, panel: str | None) -> list[dict
     return rows
 
 
-def _layers(agents: Sequence[Look], curve: pd.DataFrame, over: str, x_title: str, *, width: int = _PANEL[0], height: int = _PANEL[1]) -> Any:
-    """The layers that all figures share: chance, intervals, lines, points.
+#: The vertical axis of proportions, with room for points at 0 and at 100%.
+PROPORTIONS: dict[str, Any] = {"title": "correct", "domain": [-0.04, 1.05], "format": "%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+
+
+def curve_layers(
+    agents: Sequence[Look],
+    curve: pd.DataFrame,
+    over: str,
+    x_title: str,
+    *,
+    width: int = _PANEL[0],
+    height: int = _PANEL[1],
+    vertical: Mapping[str, Any] = PROPORTIONS,
+    called: str = "correct",
+) -> Any:
+    """The layers that all figures share: chance, intervals, lines, points. ``vertical`` is their vertical axis, and ``called`` the name of what it shows.
 
     Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown.
     """
@@ -196,16 +216,16 @@ def _layers(agents: Sequence[Look], curve: pd.DataFrame, over: str, x_title: str
         axis=alt.Axis(grid=False, values=[int(one) for one in sorted(curve[over].dropna().unique())], format="d", labelOverlap="parity"),
     )
     height_axis = {
-        "title": "correct",
-        "scale": alt.Scale(domain=[-0.04, 1.05], nice=False, zero=False),  # room for points at 0 and at 100%
-        "axis": alt.Axis(format="%", values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelOverlap=False),
+        "title": vertical["title"],
+        "scale": alt.Scale(domain=vertical["domain"], nice=False, zero=False),
+        "axis": alt.Axis(format=vertical["format"], values=vertical["values"], labelOverlap=False),
     }
     y = alt.Y("mean:Q", **height_axis)
     order = alt.Order("at:Q")
     tooltip = [
         alt.Tooltip("agent:N", title="who"),
         alt.Tooltip("at:Q", title=x_title),
-        alt.Tooltip("correct:N"),
+        alt.Tooltip("correct:N", title=called),
         alt.Tooltip("range:N", title="95% interval"),
         alt.Tooltip("n:N"),
     ]
@@ -230,7 +250,7 @@ def _layers(agents: Sequence[Look], curve: pd.DataFrame, over: str, x_title: str
     return alt.layer(guess, spread, lines, points).properties(width=width, height=height).add_params(hidden, intervals)
 
 
-def _declared(chart: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def declared(chart: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """A chart as its specification. Its rows come in last, for Altair would copy and check each of them many times over."""
     import altair as alt
 

@@ -35,7 +35,7 @@ _VARIANTS = {
     "nback_abstraction": "spatial_abstraction",
     "nback_abstraction_strict": "spatial_abstraction_2",
 }
-REFERENCE = "Gong, D., Wan, X., & Wang, D. (2024). Working memory capacity of ChatGPT: An empirical study. AAAI Conference on Artificial Intelligence (N-back)."
+REFERENCE = "Gong, D., Wan, X., & Wang, D. (2024). Working memory capacity of ChatGPT: An empirical study. AAAI Conference on Artificial Intelligence."
 
 
 def published_blocks() -> pd.DataFrame:

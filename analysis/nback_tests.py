@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -120,8 +120,8 @@ def signed_ranks(differences: np.ndarray) -> dict[str, float]:
     ranks = rankdata(np.abs(kept))
     plus, minus = float(ranks[kept > 0].sum()), float(ranks[kept < 0].sum())
     exact = exact_without_ties(plus, len(kept)) if len(kept) <= EXACT_UP_TO else math.nan
-    _, today = wilcoxon(kept, alternative="greater")
-    return none | {"w_plus": plus, "p_exact": exact, "p": float(today), "rank_biserial": (plus - minus) / (plus + minus)}
+    today: Any = wilcoxon(kept, alternative="greater")
+    return none | {"w_plus": plus, "p_exact": exact, "p": float(today.pvalue), "rank_biserial": (plus - minus) / (plus + minus)}
 
 
 def exact_without_ties(w_plus: float, n: int) -> float:

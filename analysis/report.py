@@ -15,6 +15,7 @@ from .figures import page_theme, vegalite_version
 from .gather import Gathered, gather
 from .look import GROUP_MEANS, looks
 from .names import name_agents
+from .nback_published import REFERENCE
 from .published import sources
 from .resampling import RESAMPLES
 from .section import curve_tables, section
@@ -103,6 +104,7 @@ def _page(gathered: Gathered, scored: Scored, out: Path, command: str) -> str:
         parts=parts,
         timing=timing_lines(gathered),
         resamples=RESAMPLES,
+        nback_reference=REFERENCE,
         references=sorted({reference for name in names for _, reference in sources(human[name])}),
         sessions=gathered.sessions,
         command=command,
