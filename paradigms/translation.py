@@ -1,5 +1,5 @@
-"""Texts of the screen in the language of a person. Trials have their texts once, as the timeline writes them and as machines see them; what a person sees instead
-is decided at the window, so that neither a trial's identity nor its percepts depend on a language."""
+"""Texts of the screen in the language of a person. Trials have their texts once, as the timeline writes them and as machines see them; what a person sees
+instead is decided at the window, so that neither a trial's identity nor its percepts depend on a language."""
 
 from __future__ import annotations
 

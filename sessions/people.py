@@ -64,7 +64,11 @@ class Hospitality:
             paradigm = self._session.paradigm
             levels, words = resolve_levels(paradigm, planned.levels, planned.seed), paradigm.translations.get(self._language, {})
             pictured = [
-                replace(display, stimulus=translated(display.stimulus, words), asks=None if display.asks is None else self._session.answer_keys.kind_for(display.asks))
+                replace(
+                    display,
+                    stimulus=translated(display.stimulus, words),
+                    asks=None if display.asks is None else self._session.answer_keys.kind_for(display.asks),
+                )
                 for display in example_displays(paradigm, self._language, levels, self._session.info["generator"])
             ]
             self._page(paradigm.titled(self._language), told, example=pictured, after="\n\n".join(self._legends(told, planned)))

@@ -16,8 +16,8 @@ from .study import Study
 class Overview:
     """A table of participants by sessions by paradigms.
 
-    A cell holds trials done of trials planned (of a staircase that is over, those that were taken); ``-`` where a paradigm of the session has not begun, nothing
-    where the session has none such.
+    A cell holds trials done of trials planned (of a staircase that is over, those that were taken); ``-`` where a paradigm of the session has not begun,
+    nothing where the session has none such.
     """
 
     study: str

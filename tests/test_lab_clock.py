@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.random import RandomState
 from virtual_lab import Person, VirtualRoom, VirtualWindow, play
 
+from spanlab.agents.participant import pages
 from spanlab.agents.participant.player import DELIVERY
 from spanlab.agents.protocol import Shown
 from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
@@ -162,3 +163,22 @@ def test_late_frames_are_owned_up_to_and_nothing_adds_up(vsync: bool) -> None:
         refreshes += one.shown_frames
     # a late frame inside a display is caught up with; only one at its end lengthens it
     assert sum(one.shown_frames != one.planned_frames for one in shown) < sum(one.dropped_frames > 0 for one in shown)
+
+
+@pytest.mark.parametrize("vsync", [True, False])
+@pytest.mark.parametrize(("wanted", "takes"), [(1000, 0.0), (800, 0.0), (1000, 0.7), (250, 0.2), (500, 1.3)])
+def test_the_interval_before_a_trial_is_on_record_and_lasts_as_planned_or_as_long_as_it_took(vsync: bool, wanted: float, takes: float) -> None:
+    """From the first frame of the empty screen to that of the trial; ``takes`` (s) is how long it takes to make the trial ready."""
+    room = VirtualRoom(VirtualWindow(60, vsync, jitter=0.001))
+    trial = compile_trial(load_paradigm("vsr"), {"list_length": 2}, 1)
+    frame = 1000 / 60
+    for _ in range(3):
+        pages.show(room, pages.Page(""), "en", seconds=wanted / 1000, meanwhile=lambda: room.window.sleep(takes))
+        first, *others = [notes for _, _, _, notes in play(room, trial, somebody(1))]
+        if takes * 1000 < wanted - 2 * frame:
+            assert abs(first["interval_ms"] - wanted) < frame / 2 + 2
+        else:  # it is never told to be shorter than it was
+            assert takes * 1000 <= first["interval_ms"] < takes * 1000 + 4 * frame
+        assert not any("interval_ms" in notes for notes in others)
+    (first, *_) = [notes for _, _, _, notes in play(room, trial, somebody(1))]
+    assert "interval_ms" not in first  # nothing was between this trial and the one before

@@ -205,7 +205,8 @@ def test_the_schema_of_studies_is_printed(run: Run) -> None:
     [
         STUDY,
         HEAD + "paradigms: [vsr]\nkeys: counterbalanced\ntheme: dark\npalette: safe\nsessions: 3\ndisplay: room.yaml",
-        HEAD + "paradigms: [vsr]\nkeys: {sides: swapped, own: {same: s, different: 1}}\nfields: [age, {name: g, label: {en: G}, type: choice, choices: [a, b]}]",
+        HEAD
+        + "paradigms: [vsr]\nkeys: {sides: swapped, own: {same: s, different: 1}}\nfields: [age, {name: g, label: {en: G}, type: choice, choices: [a, b]}]",
     ],
 )
 def test_good_studies_fit_the_schema(schema: jsonschema.Draft202012Validator, tmp_path: Path, text: str) -> None:

@@ -18,8 +18,8 @@ from spanlab.sessions.battery import Battery
 from spanlab.sessions.disk import only_writer
 from spanlab.sessions.participants import find, people, register
 from spanlab.sessions.participants import withdraw as remove
-from spanlab.sessions.sitting import Wanted, check_wanted
 from spanlab.sessions.record import read_events
+from spanlab.sessions.sitting import Wanted, check_wanted
 from spanlab.sessions.status import overview
 from spanlab.sessions.study import Study
 
