@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -103,3 +105,31 @@ def recording(root: str) -> Iterator[Tap]:
     """A proxy before the server at ``root`` that keeps what goes through."""
     with listening(forwarding(root)) as tap:
         yield tap
+
+
+class Stub:
+    """The stub of ``chat_stub.py`` in a process of its own."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.base_url = f"{root}/v1"
+
+    def stats(self) -> dict[str, Any]:
+        """What it has heard so far."""
+        with urllib.request.urlopen(f"{self.root}/stats") as reply:
+            return json.load(reply)
+
+
+@contextmanager
+def stub(**options: Any) -> Iterator[Stub]:
+    """A server that behaves as the options say (see ``chat_stub.Behaviour``)."""
+    program = Path(__file__).with_name("chat_stub.py")
+    process = subprocess.Popen([sys.executable, str(program), json.dumps(options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        yield Stub(f"http://127.0.0.1:{int(process.stdout.readline())}")
+    finally:
+        process.stdin.close()
+        process.stdout.close()
+        process.wait(10)
