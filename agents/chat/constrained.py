@@ -20,6 +20,9 @@ class Constraint(Protocol):
     def constrained(self) -> Literal["none", "json"]: ...
 
     @property
+    def schema_as(self) -> Literal["json_schema", "json_object"]: ...
+
+    @property
     def reasoning(self) -> Literal["none", "after", "before"]: ...
 
 
@@ -34,6 +37,8 @@ def response_format(kind: ResponseKind, settings: Constraint) -> dict[str, Any] 
     of_each = {ANSWER: _without(schema), REASONING: {"type": "string"}}
     keys = _keys(settings)
     whole = {"type": "object", "properties": {key: of_each[key] for key in keys}, "required": list(keys), "additionalProperties": False}
+    if settings.schema_as == "json_object":
+        return {"type": "json_object", "schema": whole}
     return {"type": "json_schema", "json_schema": {"name": ANSWER, "strict": True, "schema": whole}}
 
 
