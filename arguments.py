@@ -91,15 +91,21 @@ def parse_levels(pairs: list[str] | None) -> dict[str, list[Any]]:
     return levels
 
 
-def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
-    """``["temperature=0"]`` to ``{"temperature": 0}``; a value is read as YAML reads it, commas and all."""
+def parse_pairs(pairs: list[str] | None, option: str) -> dict[str, Any]:
+    """``["temperature=0"]`` to ``{"temperature": 0}``; a value is read as YAML reads it, commas and all.
+
+    Raises
+    ------
+    SpanLabError
+        when a pair is not NAME=VALUE, or a name comes twice.
+    """
     from .paradigms.yaml_text import scalar
 
     settings: dict[str, Any] = {}
     for pair in pairs or []:
         name, equals, value = pair.partition("=")
         if not equals or not name or name in settings:
-            raise SpanLabError(f"--chat takes NAME=VALUE, each name once; found '{pair}'")
+            raise SpanLabError(f"{option} takes NAME=VALUE, each name once; found '{pair}'")
         settings[name] = scalar(value)
     return settings
 

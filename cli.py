@@ -6,36 +6,28 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from . import __version__
 from .arguments import (
-    DataOption,
-    DesignOption,
     GeneratorOption,
     ParadigmArgument,
-    SeedOption,
     SetOption,
-    TrialsOption,
-    TriggersOption,
-    parse_generator,
-    parse_settings,
 )
 from .commands.display import display
 from .commands.exchange import export_app, import_app
 from .commands.listing import list_, print_table
 from .commands.preview import preview
-from .commands.run import DATA, run
-from .commands.running import begin_session, machine, one_trial, person, plan_trials, run_session, window_again
+from .commands.providers import providers
+from .commands.replay import replay, resume
+from .commands.run import run
+from .commands.running import one_trial
 from .commands.study import status, withdraw
 from .commands.timing import timing
+from .commands.transcript import transcript
 from .errors import SpanLabError
-
-if TYPE_CHECKING:
-    from .paradigms import Paradigm, PlannedTrial
-    from .sessions import Request
 
 app = typer.Typer(
     name="spanlab",
@@ -180,111 +172,10 @@ app.command()(status)
 app.command()(withdraw)
 
 
-@app.command()
-def replay(
-    paradigm: Annotated[
-        str | None, typer.Argument(help="name in the library, or a YAML file; not needed with --like or --trials-from", metavar="[PARADIGM]")
-    ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option("--agent", help="who takes the trials, such as ideal, network:laptop, chat:MODEL or recorded:SESSION; may be repeated", metavar="SPEC"),
-    ] = None,
-    trials: TrialsOption = None,
-    seed: SeedOption = 1,
-    set_: SetOption = None,
-    like: Annotated[Path | None, typer.Option("--like", help="exactly the trials of this session", metavar="SESSION")] = None,
-    trials_from: Annotated[Path | None, typer.Option("--trials-from", help="the trials of this file (see spanlab import)", metavar="FILE")] = None,
-    data: DataOption = DATA,
-    design: DesignOption = None,
-    generator: GeneratorOption = "corrected",
-    chat: Annotated[
-        list[str] | None, typer.Option("--chat", help="setting of chat agents, such as temperature=0; may be repeated", metavar="NAME=VALUE")
-    ] = None,
-    pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
-) -> None:
-    """A session with a machine: the same trials, step by step."""
-    from .sessions import Request
-
-    if not agent:
-        raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
-    if chat and not any(spec.startswith("chat:") for spec in agent):
-        raise SpanLabError("--chat sets something for chat agents, and there is none; add --agent chat:MODEL, or leave it out")
-    if like is not None:
-        if set_ or trials is not None or design is not None or trials_from is not None:
-            raise SpanLabError("--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design")
-        loaded, plan, request = _like(like, paradigm, pilot)
-    elif trials_from is not None:
-        if set_ or design is not None:
-            raise SpanLabError(
-                "--trials-from takes the trials of that file as they are: leave out --set and --design (and choose some at random with --trials)"
-            )
-        loaded, plan, request = _from_file(trials_from, paradigm, seed, trials, generator, pilot)
-    elif paradigm is None:
-        raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION or --trials-from FILE")
-    else:
-        loaded, plan = plan_trials(paradigm, seed, set_, trials, design)
-        request = Request(seed=seed, generator=parse_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
-    # All of them before the first begins: a slip in the last name shows at once.
-    for taker in [machine(spec, request.seed, parse_settings(chat)) for spec in agent]:
-        run_session(begin_session(data, loaded, taker, plan, request), taker)
-
-
-def _like(session: Path, paradigm: str | None, pilot: bool) -> tuple[Paradigm, list[PlannedTrial], Request]:
-    from .sessions import Request, same_trials
-
-    other = same_trials(session)
-    info = other.info
-    if paradigm is not None and paradigm != info["paradigm_source"] and paradigm != other.paradigm.name:
-        raise SpanLabError(f"{session} is a session of {other.paradigm.name}, not of {paradigm}")
-    extra = {key: info[key] for key in ("trials_from",) if key in info}
-    request = Request(
-        seed=other.seed, generator=info["generator"], design=info["design"], pilot=pilot, like=other.name, source=info["paradigm_source"], extra=extra
-    )
-    return other.paradigm, list(other.plan), request
-
-
-def _from_file(file: Path, paradigm: str | None, seed: int, trials: int | None, generator: str, pilot: bool) -> tuple[Paradigm, list[PlannedTrial], Request]:
-    from .paradigms.trials_file import TrialsFile, plan_given
-    from .sessions import Request
-
-    opened = TrialsFile(file, paradigm)
-    header = opened.header
-    if generator not in ("corrected", header.generator):
-        raise SpanLabError(f"the trials of {file} come from the {header.generator} generator: leave out --generator")
-    request = Request(
-        seed=seed,
-        generator=header.generator,
-        pilot=pilot,
-        source=paradigm or header.paradigm,
-        extra={"trials_from": {"file": file.name, "sha256": opened.sha256(), "source": header.source}},
-    )
-    return opened.paradigm, plan_given(opened, seed, trials), request
-
-
-@app.command()
-def resume(
-    session: Annotated[Path, typer.Argument(help="folder of an unfinished session", metavar="SESSION")],
-    triggers: TriggersOption = None,
-) -> None:
-    """Go on with a session that was interrupted, at the next trial."""
-    from .sessions import complete, reopen
-
-    if complete(session):
-        print(f"nothing to do: every trial of {session} is finished")
-        return
-    opened = reopen(session)
-    kind, settings = opened.info["agent_kind"], opened.info["agent_settings"]
-    if triggers and "triggers" not in opened.info:
-        raise SpanLabError(f"{session} began without trigger codes: leave out --triggers, or begin a new session")
-    if kind in ("participant", "simulated"):
-        port = triggers or opened.info.get("triggers", {}).get("port", "")
-        window = {**window_again(settings), "triggers": port}
-        observer = opened.info["agent"].partition(":")[2] if kind == "simulated" else None
-        agent = person(observer, settings.get("seed", opened.seed), settings.get("speed", 1.0), window)
-    else:
-        chat = {name: value for name, value in settings.items() if name not in ("model", "endpoint")} if kind == "chat" else None
-        agent = machine(opened.info["agent"], opened.seed, chat)
-    run_session(opened, agent)
+app.command()(replay)
+app.command()(resume)
+app.command()(transcript)
+app.command()(providers)
 
 
 @app.command()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import parse_generator, parse_levels, progress_bar
 from ..errors import SpanLabError
+from .chatting import account_for, say
 
 if TYPE_CHECKING:
+    from ..agents.chat.account import Prices
     from ..agents.protocol import Agent
     from ..paradigms import Paradigm, PlannedTrial, Trial
     from ..sessions import Request, Session
@@ -109,7 +112,7 @@ def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
     return observer, speed
 
 
-def machine(spec: str, seed: int, chat: dict[str, Any] | None) -> Agent:
+def machine(spec: str, seed: int, chat: Mapping[str, Any] | None = None, care: Mapping[str, Any] | None = None, prices: Prices | None = None) -> Agent:
     """An agent by its name; recorded answers, too."""
     if spec.startswith("recorded:"):
         from ..sessions.replaying import recorded_agent
@@ -117,7 +120,11 @@ def machine(spec: str, seed: int, chat: dict[str, Any] | None) -> Agent:
         return recorded_agent(spec)
     from ..agents.specs import make_agent
 
-    return make_agent(spec, seed, chat=chat)
+    agent = make_agent(spec, seed, chat=chat, care=care, prices=prices)
+    introduction = getattr(agent, "introduction", None)
+    for line in introduction() if introduction else ():
+        print(f"spanlab: {line}", file=sys.stderr)
+    return agent
 
 
 def plan_trials(paradigm: str, seed: int, set_: list[str] | None, trials: int | None, design: str | None) -> tuple[Paradigm, list[PlannedTrial]]:
@@ -170,15 +177,20 @@ def run_session(session: Session, agent: Agent) -> None:
     """Run a session to its end; whatever stops it, the sentence says how to go on."""
     from ..sessions import Runner
 
-    runner = Runner(session, agent)
+    runner = Runner(session, agent, say=say)
+    tally = getattr(agent, "tally", None)
     try:
-        with progress_bar(f"{session.paradigm.name} · {agent.name}") as tell:
+        with progress_bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:
+            if tally is not None:
+                tell(0, len(session.plan))  # trials take turns, so that none may be over for long
             runner.progress = tell
             runner.run()
     except KeyboardInterrupt:
         raise SpanLabError(f"interrupted; the finished trials are safe. Go on with: spanlab resume {session.folder}") from None
     except SpanLabError as error:
         raise SpanLabError(f"{error}\nThe finished trials are safe. Go on with: spanlab resume {session.folder}") from None
+    finally:
+        account_for(agent, session)
     if runner.span is not None:
         print(_told(runner.span))
     print(session.folder)

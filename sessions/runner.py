@@ -17,7 +17,7 @@ from .disk import only_writer
 from .people import Hospitality
 from .record import finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
 from .recorder import Recorder, TrialJournal
-from .session import Session, settings_of, told_to, utc_now, write_info
+from .session import Session, brief, settings_of, utc_now, write_info
 from .staircase import Staircase
 from .transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
 
@@ -268,12 +268,8 @@ class Runner:
 
     def briefing(self, planned: PlannedTrial, trial: Trial) -> Briefing:
         """What the agent is told before this trial."""
-        paradigm, language = self.session.paradigm, self.session.info["language"]
-        asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
-        told, view = told_to(self.agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
-        words = paradigm.translations.get(language, {}) if self._person else {}
-        return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, self.session.answer_keys, words)
+        return brief(self.agent, self.session.paradigm, self.session.info["language"], trial, seed, self.session.answer_keys)
 
     def _steps(self, trial: Trial) -> list[Step]:
         return [step for step in trial.steps if self._person or step.percept.model_step]

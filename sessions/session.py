@@ -11,9 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..agents.protocol import PEOPLE, Agent
+from ..agents.protocol import PEOPLE, Agent, Briefing
 from ..errors import SpanLabError
-from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_paradigm, paradigm_from_data, resolve_levels
+from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, resolve_levels
 from ..paradigms.design import staircase_rule
 from ..paradigms.identity import digest
 from ..paradigms.responses import ResponseKind
@@ -115,6 +115,20 @@ def told_to(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str
     return paradigm.told(language, levels) if own is None else filled(own, levels, f"{agent.name}: the instructions for {paradigm.name}")
 
 
+def brief(agent: Agent, paradigm: Paradigm, language: str, trial: Trial, seed: int = 0, keys: AnswerKeys | None = None) -> Briefing:
+    """What an agent is told before a trial.
+
+    Parameters
+    ----------
+    seed : of the agent's own randomness in this trial
+    keys : with which keys a person answers
+    """
+    asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+    told, view = told_to(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
+    words = paradigm.translations.get(language, {}) if agent.kind in PEOPLE else {}
+    return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, keys or AnswerKeys(), words)
+
+
 def begin(
     data: Path,
     paradigm: Paradigm,
@@ -140,10 +154,8 @@ def begin(
         raise SpanLabError(f"{paradigm.name} has no instructions in '{request.language}'; there are {', '.join(paradigm.instructions)}")
     if not plan:
         raise SpanLabError("no trials to run")
-    kinds = try_out(paradigm, agent, plan, request)
+    try_out(paradigm, agent, plan, request)
     told = told_to(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
-    if hasattr(agent, "suits"):
-        agent.suits(kinds)  # type: ignore[attr-defined]
     if hasattr(agent, "ready"):
         agent.ready()  # type: ignore[attr-defined]
     folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
@@ -195,11 +207,16 @@ def _stairs(first: PlannedTrial, rule: Mapping[str, Any] | None) -> list[Planned
 
 def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> Collection[ResponseKind]:
     """Compile before anybody sits down, so that a fault in the file does not show up in the session: every trial for people and every trial whose draws are
-    given, one of each kind for machines.
+    given, one of each kind for machines. Agents that may be unable to take some trials are asked.
 
     Returns
     -------
     the kinds of questions that came
+
+    Raises
+    ------
+    SpanLabError
+        for what is wrong with a trial, and when the agent cannot take one.
     """
     seen: list[Mapping[str, Any]] = []
     kinds: dict[ResponseKind, None] = {}
@@ -207,7 +224,11 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
         if agent.kind in PEOPLE or planned.draws is not None or planned.levels not in seen:
             seen.append(planned.levels)
             trial = planned.compile(paradigm, request.generator)
+            if hasattr(agent, "takes"):
+                agent.takes(brief(agent, paradigm, request.language, trial))  # type: ignore[attr-defined]
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+    if hasattr(agent, "suits"):
+        agent.suits(kinds)  # type: ignore[attr-defined]
     if "keys" in request.extra:
         check_keys(answer_keys(request.extra["keys"]), kinds, others="study" in request.extra)
         if agent.kind in PEOPLE:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...paradigms import Percept
 from ..protocol import Briefing
-from .account import Account, money, short
+from .account import money, short
 from .agent import ChatAgent
 from .messages import Message, Picture, Reply, Request
 
@@ -77,7 +77,7 @@ class _Count:
     completion_tokens: int = 0
 
 
-def estimate(agent: ChatAgent, trials: Sequence[tuple[Briefing, Sequence[Percept], int]]) -> Estimate:
+def estimate(agent: ChatAgent, trials: Sequence[tuple[Briefing, Sequence[Percept], float]]) -> Estimate:
     """What a session is going to take when every reply is short and can be read at once.
 
     Parameters
@@ -85,14 +85,15 @@ def estimate(agent: ChatAgent, trials: Sequence[tuple[Briefing, Sequence[Percept
     agent : who is going to take it; no request is sent
     trials : one of each kind: what is told before it, what is shown in it, and how many there are of this kind
     """
-    total = _Count()
+    names = ("requests", "pictures", "prompt_tokens", "completion_tokens")
+    total = dict.fromkeys(names, 0.0)
     for briefing, percepts, times in trials:
         count = asyncio.run(_hold(agent, briefing, percepts))
-        for name in ("requests", "pictures", "prompt_tokens", "completion_tokens"):
-            setattr(total, name, getattr(total, name) + times * getattr(count, name))
-    account: Account = agent.account
-    cost = None if account.prices is None else account.prices.cost(total.prompt_tokens, total.completion_tokens)
-    return Estimate(sum(times for *_, times in trials), total.requests, total.pictures, total.prompt_tokens, total.completion_tokens, cost)
+        for name in names:
+            total[name] += times * getattr(count, name)
+    requests, pictures, read, written = (round(total[name]) for name in names)
+    prices = agent.account.prices
+    return Estimate(round(sum(times for *_, times in trials)), requests, pictures, read, written, None if prices is None else prices.cost(read, written))
 
 
 async def _hold(agent: ChatAgent, briefing: Briefing, percepts: Sequence[Percept]) -> _Count:

@@ -1,0 +1,195 @@
+"""``spanlab replay`` and ``spanlab resume``: sessions with machines, and sessions that go on. Part of the command line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..arguments import (
+    DataOption,
+    DesignOption,
+    GeneratorOption,
+    SeedOption,
+    SetOption,
+    TrialsOption,
+    TriggersOption,
+    parse_generator,
+    parse_pairs,
+    parse_prices,
+)
+from ..errors import SpanLabError
+from .chatting import CacheOption, CareOption, ConcurrencyOption, MaxCostOption, MaxTokensOption, PriceOption, care_given, estimated, noted, take_up
+from .run import DATA
+from .running import begin_session, machine, person, plan_trials, run_session, window_again
+
+if TYPE_CHECKING:
+    from ..agents.protocol import Agent
+    from ..paradigms import Paradigm, PlannedTrial
+    from ..sessions import Request, Session
+
+_FOR_CHAT = {"chat", "concurrency", "max_cost", "max_tokens", "price", "cache", "care"}
+
+
+def replay(
+    context: typer.Context,
+    paradigm: Annotated[
+        str | None, typer.Argument(help="name in the library, or a YAML file; not needed with --like or --trials-from", metavar="[PARADIGM]")
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent", help="who takes the trials, such as ideal, network:laptop, chat:MODEL@PROVIDER or recorded:SESSION; may be repeated", metavar="SPEC"
+        ),
+    ] = None,
+    trials: TrialsOption = None,
+    seed: SeedOption = 1,
+    set_: SetOption = None,
+    like: Annotated[Path | None, typer.Option("--like", help="exactly the trials of this session", metavar="SESSION")] = None,
+    trials_from: Annotated[Path | None, typer.Option("--trials-from", help="the trials of this file (see spanlab import)", metavar="FILE")] = None,
+    data: DataOption = DATA,
+    design: DesignOption = None,
+    generator: GeneratorOption = "corrected",
+    chat: Annotated[
+        list[str] | None,
+        typer.Option("--chat", help="setting of chat agents, such as temperature=0 or preset=published-base; may be repeated", metavar="NAME=VALUE"),
+    ] = None,
+    concurrency: ConcurrencyOption = None,
+    max_cost: MaxCostOption = None,
+    max_tokens: MaxTokensOption = None,
+    price: PriceOption = None,
+    cache: CacheOption = None,
+    care: CareOption = None,
+    pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
+) -> None:
+    """A session with a machine, or one with each of several: the same trials, step by step."""
+    from ..sessions import Request
+
+    if not agent:
+        raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
+    if not any(spec.startswith("chat:") for spec in agent):
+        _refuse_chat(context)
+    if like is not None:
+        if set_ or trials is not None or design is not None or trials_from is not None:
+            raise SpanLabError("--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design")
+        loaded, plan, request = _like(like, paradigm, pilot)
+    elif trials_from is not None:
+        if set_ or design is not None:
+            raise SpanLabError(
+                "--trials-from takes the trials of that file as they are: leave out --set and --design (and choose some at random with --trials)"
+            )
+        loaded, plan, request = _from_file(trials_from, paradigm, seed, trials, generator, pilot)
+    elif paradigm is None:
+        raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION or --trials-from FILE")
+    else:
+        loaded, plan = plan_trials(paradigm, seed, set_, trials, design)
+        request = Request(seed=seed, generator=parse_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
+    settings, treated, prices = parse_pairs(chat, "--chat"), care_given(concurrency, max_cost, max_tokens, cache, care), parse_prices(price, agent)
+    # All of them before the first begins: a slip in the last name shows at once, and what all of them will cost.
+    takers = [machine(spec, request.seed, settings, treated, prices.get(spec)) for spec in agent]
+    requests = [_asked_of(taker, loaded, plan, request) for taker in takers]
+    for taker, asked in zip(takers, requests, strict=True):
+        run_session(begin_session(data, loaded, taker, plan, asked), taker)
+
+
+def _refuse_chat(context: typer.Context) -> None:
+    """Options for chat agents, where there is none."""
+    given = [name for name in context.params if name in _FOR_CHAT and context.params[name] not in (None, [], ())]
+    if given:
+        spelt = " and ".join("--" + name.replace("_", "-") for name in given)
+        raise SpanLabError(f"{spelt} sets something for chat agents, and there is none; add --agent chat:MODEL, or leave it out")
+
+
+def _asked_of(taker: Agent, paradigm: Paradigm, plan: list[PlannedTrial], request: Request) -> Request:
+    """What is asked of one of several: that it can take the trials, and what its record is to say beside."""
+    from ..sessions.session import try_out
+
+    try_out(paradigm, taker, plan, request)
+    return replace(request, extra={**request.extra, **noted(taker), **estimated(taker, paradigm, plan, request)})
+
+
+def _like(session: Path, paradigm: str | None, pilot: bool) -> tuple[Paradigm, list[PlannedTrial], Request]:
+    from ..sessions import Request, same_trials
+
+    other = same_trials(session)
+    info = other.info
+    if paradigm is not None and paradigm != info["paradigm_source"] and paradigm != other.paradigm.name:
+        raise SpanLabError(f"{session} is a session of {other.paradigm.name}, not of {paradigm}")
+    extra = {key: info[key] for key in ("trials_from",) if key in info}
+    request = Request(
+        seed=other.seed, generator=info["generator"], design=info["design"], pilot=pilot, like=other.name, source=info["paradigm_source"], extra=extra
+    )
+    return other.paradigm, list(other.plan), request
+
+
+def _from_file(file: Path, paradigm: str | None, seed: int, trials: int | None, generator: str, pilot: bool) -> tuple[Paradigm, list[PlannedTrial], Request]:
+    from ..paradigms.trials_file import TrialsFile, plan_given
+    from ..sessions import Request
+
+    opened = TrialsFile(file, paradigm)
+    header = opened.header
+    if generator not in ("corrected", header.generator):
+        raise SpanLabError(f"the trials of {file} come from the {header.generator} generator: leave out --generator")
+    request = Request(
+        seed=seed,
+        generator=header.generator,
+        pilot=pilot,
+        source=paradigm or header.paradigm,
+        extra={"trials_from": {"file": file.name, "sha256": opened.sha256(), "source": header.source}},
+    )
+    return opened.paradigm, plan_given(opened, seed, trials), request
+
+
+def resume(
+    context: typer.Context,
+    session: Annotated[Path, typer.Argument(help="folder of an unfinished session", metavar="SESSION")],
+    triggers: TriggersOption = None,
+    concurrency: ConcurrencyOption = None,
+    max_cost: MaxCostOption = None,
+    max_tokens: MaxTokensOption = None,
+    price: PriceOption = None,
+    cache: CacheOption = None,
+    care: CareOption = None,
+) -> None:
+    """Go on with a session that was interrupted, at the next trial, with its own settings."""
+    from ..sessions import complete, reopen
+
+    if complete(session):
+        print(f"nothing to do: every trial of {session} is finished")
+        return
+    opened = reopen(session)
+    kind, settings = opened.info["agent_kind"], opened.info["agent_settings"]
+    if triggers and "triggers" not in opened.info:
+        raise SpanLabError(f"{session} began without trigger codes: leave out --triggers, or begin a new session")
+    if kind != "chat":
+        _refuse_chat(context)
+    if kind in ("participant", "simulated"):
+        port = triggers or opened.info.get("triggers", {}).get("port", "")
+        window = {**window_again(settings), "triggers": port}
+        observer = opened.info["agent"].partition(":")[2] if kind == "simulated" else None
+        agent = person(observer, settings.get("seed", opened.seed), settings.get("speed", 1.0), window)
+    elif kind == "chat":
+        opened, agent = _chat_again(opened, care_given(concurrency, max_cost, max_tokens, cache, care, opened.info.get("care")), price)
+    else:
+        agent = machine(opened.info["agent"], opened.seed)
+    run_session(opened, agent)
+
+
+def _chat_again(session: Session, care: dict[str, object], price: list[str] | None) -> tuple[Session, Agent]:
+    """A chat agent as it was, but treated anew; and its session, whose record says so."""
+    from ..agents.chat.account import Prices
+    from ..sessions.session import write_info
+
+    info = session.info
+    spec = info["agent"]
+    settings = {name: value for name, value in info["agent_settings"].items() if name not in ("model", "endpoint", "provider")}
+    before = Prices.model_validate(info["prices"]) if "prices" in info else None
+    agent = machine(spec, session.seed, settings, care, parse_prices(price, [spec]).get(spec, before))
+    now = {**info, **noted(agent)}
+    if now != info:
+        write_info(session.folder, now)
+        session = replace(session, info=now)
+    take_up(agent, session)
+    return session, agent

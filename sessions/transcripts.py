@@ -1,0 +1,248 @@
+"""Conversations of chat sessions, as the model saw them: put together from what was kept, with the pictures drawn anew."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ..agents.chat.account import Prices, Totals, summary
+from ..agents.chat.messages import Reply, png
+from ..errors import SpanLabError
+from ..paradigms import Answer, Percept, ResponseKind, Trial, compile_trial
+from ..stimuli import Stimulus
+from .record import is_practice, read_events, trial_key
+from .session import Session, same_trials
+from .transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
+
+#: what became of an answer
+Mark = Literal["right", "wrong", "partly", "unread", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture of a conversation.
+
+    Parameters
+    ----------
+    file : the PNG file, drawn anew; None when it is not known what was shown
+    same : whether it is the very file that was sent
+    words : what it shows, in words (for readers; the model was not told)
+    size_px, detail : as it was sent
+    """
+
+    file: bytes | None
+    same: bool
+    words: str
+    size_px: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message that was sent: who says it, and texts and pictures in order."""
+
+    role: str
+    parts: tuple[str | Drawing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What was sent since the last reply, and the reply.
+
+    Parameters
+    ----------
+    ask : the question of the trial that it is about, from 1
+    sent : messages that were new in the request
+    reply : the reply
+    seen_again : what the model sees of this reply from now on; None when nothing was sent after it
+    extraction, answer : how the answer was read and what was read, as a model writes it; empty where the record does not tell or nothing was read
+    correct_answer : as a model writes it; never sent
+    mark : whether the answer was right; empty where the trial was not finished, or the question was put again afterwards
+    right, items : scored items that were right, and all
+    warm_up : whether it does not count
+    again : whether the question is put again after this reply, since it could not be read
+    """
+
+    ask: int
+    sent: tuple[Said, ...]
+    reply: Reply
+    seen_again: str | None
+    extraction: str = ""
+    answer: str = ""
+    correct_answer: str = ""
+    mark: Mark = ""
+    right: int = 0
+    items: int = 0
+    warm_up: bool = False
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """One conversation: one trial.
+
+    Parameters
+    ----------
+    trial : as events name it: ``12``, ``p3``
+    levels : of the factors; empty for what is no trial (whether the server sees)
+    finished : whether the trial is
+    unanswered : requests that left and brought no reply that was kept
+    """
+
+    trial: str
+    levels: Mapping[str, Any]
+    finished: bool
+    turns: tuple[Turn, ...]
+    unanswered: int
+
+
+class Transcript:
+    """What was kept of a chat session.
+
+    Raises
+    ------
+    SpanLabError
+        when it is no session of a chat model, or cannot be read.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.session: Session = same_trials(folder)
+        if self.session.info["agent_kind"] != "chat":
+            raise SpanLabError(f"{folder} is a session of {self.session.info['agent']}, and only chat models have conversations")
+        self._events = read_events(folder)
+        self._lines = read_transcript(folder)
+        self._kept = replies_by_trial(self._events, self._lines)
+        self._starts = {event["trial"]: event for event in self._events if event["event"] == "trial_start"}
+        self._ended = {event["trial"] for event in self._events if event["event"] == "trial_end"}
+        self._draws = {trial_key(planned.practice, planned.trial): planned.draws for planned in self.session.plan}
+
+    @property
+    def trials(self) -> list[str]:
+        """The trials of which something was said, in the order of the session; what is no trial comes first."""
+        known = [key for key in self._kept if key in self._starts]
+        return [key for key in self._kept if key not in self._starts] + sorted(known, key=lambda key: (not is_practice(key), int(key.removeprefix("p"))))
+
+    def talk(self, key: str) -> Talk:
+        """The conversation of a trial.
+
+        Raises
+        ------
+        SpanLabError
+            when nothing was said in it.
+        """
+        if key not in self._kept:
+            there = self.trials
+            known = f"there are {there[0]} to {there[-1]}" if there else "nothing was said in this session so far"
+            raise SpanLabError(f"{self.folder} has no conversation of trial {key}: {known}")
+        start = self._starts.get(key)
+        steps = self._steps(key)
+        drawn = _Drawer(*self._compiled(start, steps, key)) if start is not None else _Drawer([], [])
+        kept = self._kept[key]
+        turns = [_turn(line, drawn, following) for line, following in zip(kept, [*kept[1:], None], strict=True)]
+        unanswered = paid_twice_at_most([line for line in self._lines if line["trial"] == key])
+        return Talk(key, {} if start is None else start["levels"], key in self._ended, tuple(turns), unanswered)
+
+    def _steps(self, key: str) -> dict[int, Mapping[str, Any]]:
+        """The last record of every step of a trial."""
+        return {event["step"]: event for event in self._events if event["event"] == "step" and event["trial"] == key}
+
+    def _compiled(self, start: Mapping[str, Any], steps: Mapping[int, Mapping[str, Any]], key: str) -> tuple[list[Percept], list[_Asked]]:
+        trial: Trial = compile_trial(self.session.paradigm, start["levels"], start["seed"], self.session.info["generator"], self._draws.get(key))
+        percepts = [step.shown_after(steps.get(step.index + 1, {}).get("feedback", "missed")) for step in trial.steps if step.percept.model_step]
+        asked = [
+            _Asked(step.percept.ask.kind, step.truth.answer, steps.get(step.index + 1, {}))
+            for step in trial.steps
+            if step.percept.ask is not None and step.percept.model_step
+        ]
+        return percepts, asked
+
+    def totals(self) -> Totals:
+        """What the session took so far, all its parts together."""
+        totals = Totals()
+        for lines in self._kept.values():
+            for line in lines:
+                totals.add(Reply.model_validate(line["reply"]))
+        totals.requests = totals.replies + paid_twice_at_most(self._lines)
+        return totals
+
+    def account(self) -> dict[str, Any]:
+        """The account of the session for its record: all its parts together."""
+        return {**summary(self.totals(), self.prices), "paid_twice_at_most": paid_twice_at_most(self._lines)}
+
+    @property
+    def prices(self) -> Prices | None:
+        """What the model cost when the session began."""
+        noted = self.session.info.get("prices")
+        return None if noted is None else Prices.model_validate(noted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question, its answer, and the record of what was answered."""
+
+    kind: ResponseKind
+    correct: Answer | None
+    event: Mapping[str, Any]
+
+    def judged(self, turn: Turn) -> Turn:
+        """The turn, and what became of the answer."""
+        event, notes = self.event, self.event.get("notes") or {}
+        correct = "" if self.correct is None else self.kind.write(self.correct)
+        if "ask" not in event:
+            return replace(turn, correct_answer=correct)
+        value = event["value"]
+        value = tuple(value) if isinstance(value, list) else value
+        scores: Sequence[Mapping[str, Any]] = event["scores"]
+        right = sum(bool(score["correct"]) for score in scores)
+        mark: Mark = "unread" if value is None else "right" if right == len(scores) else "partly" if right else "wrong"
+        return replace(
+            turn,
+            extraction=str(notes.get("extraction", "")),
+            answer="" if value is None else self.kind.write(value),
+            correct_answer=correct,
+            mark=mark,
+            right=right,
+            items=len(scores),
+            warm_up=bool(notes.get("warm_up")),
+        )
+
+
+class _Drawer:
+    """Draws the pictures of a trial anew."""
+
+    def __init__(self, percepts: Sequence[Percept], asked: Sequence[_Asked]) -> None:
+        self._percepts = percepts
+        self.asked = asked
+
+    def picture(self, stored: Mapping[str, Any]) -> Drawing:
+        """A picture by what was kept of it."""
+        stimulus = self._stimulus(int(stored["step"]))
+        size, detail = int(stored["size_px"]), str(stored["detail"])
+        if stimulus is None:
+            return Drawing(None, False, "", size, detail)
+        file = png(stimulus, size)  # type: ignore[arg-type]
+        return Drawing(file, hashlib.sha256(file).hexdigest() == stored["sha256"], stimulus.words(), size, detail)
+
+    def _stimulus(self, step: int) -> Stimulus | None:
+        if 1 <= step <= len(self._percepts):
+            return self._percepts[step - 1].for_machine.stimulus
+        return None
+
+
+def _said(message: Mapping[str, Any], drawn: _Drawer) -> Said:
+    parts: Iterable[Mapping[str, Any]] = message["parts"]
+    return Said(message["role"], tuple(drawn.picture(part["picture"]) if "picture" in part else str(part.get("text", "")) for part in parts))
+
+
+def _turn(line: Mapping[str, Any], drawn: _Drawer, following: Mapping[str, Any] | None) -> Turn:
+    """A reply with what was sent before it, and what the model sees of it in what was sent after it."""
+    ask = int(line.get("ask", 0))
+    sent = tuple(_said(message, drawn) for message in line.get("sent", []))
+    after = following["sent"][0] if following is not None and following.get("sent") else None
+    seen = "\n\n".join(part.get("text", "") for part in after["parts"]) if after is not None and after["role"] == "assistant" else None
+    turn = Turn(ask, sent, Reply.model_validate(line["reply"]), seen, again=following is not None and bool(ask) and following.get("ask") == ask)
+    return turn if turn.again or not 1 <= ask <= len(drawn.asked) else drawn.asked[ask - 1].judged(turn)
