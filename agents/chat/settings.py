@@ -87,7 +87,7 @@ class ChatSettings(BaseModel):
     constrained: Literal["none", "json"] = Field(default="none", description="whether the server is made to answer by a JSON schema of the allowed answers")
     schema_as: Literal["json_schema", "json_object"] = Field(
         default="json_schema",
-        description="with constrained, how the schema is handed over: as response format json_schema, or json_object, as the server of llama-cpp-python wants it",
+        description="how the schema is handed over: as response format json_schema, or json_object, as the server of llama-cpp-python wants it",
     )
     empty_reply: str = Field(
         default="(empty reply)", min_length=1, description="what the model sees in place of an empty reply of its own; servers refuse empty messages"
