@@ -1,13 +1,14 @@
 # make demo        everything, from an empty machine to a report       make demo ARGS=--me   with you as the participant
 # make test        style, types and the quick tests (minutes)          make test-all         also kills, soaks and servers
-# make setup       only the set-up                                     make bench            speed, measured here
-# make lint        only style and types                                make clean            remove what these made, except data
+# make setup       only the set-up                                     make test-servers     tiny chat models (compiles, the first time)
+# make lint        only style and types                                make bench            speed, measured here
+# make clean       remove what these made, except data
 # Every target sets up what it needs; a second run starts at once.
 
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: help setup demo lint test test-all bench clean
+.PHONY: help setup demo lint test test-all test-servers bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# //p' Makefile
@@ -31,7 +32,12 @@ test: setup
 	$(TESTS) $(ARGS) && exit $$faults
 
 test-all: setup
-	$(TESTS) --hypothesis-profile=others -m "slow or not slow" $(ARGS) && exit $$faults
+	$(TESTS) --hypothesis-profile=others -m "not servers" $(ARGS) && exit $$faults
+
+# Real chat servers, each in an environment of its own under the user's cache folder, which is kept.
+test-servers: setup
+	@.venv/bin/python tests/servers/install.py
+	@.venv/bin/python -m pytest -m servers tests/test_servers_*.py $(ARGS)
 
 bench: setup
 	@.venv/bin/python benchmarks/run.py $(ARGS)

@@ -1,0 +1,27 @@
+"""Makes the environments of the servers; ``python tests/servers/install.py``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from servers.environments import ENVIRONMENTS
+from spanlab.errors import SpanLabError
+
+
+def main() -> int:
+    """All of them; each that cannot be made is said in one sentence."""
+    failed = 0
+    for wanted in ENVIRONMENTS:
+        try:
+            wanted.install()
+        except SpanLabError as error:
+            failed += 1
+            print(f"error: {error}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
