@@ -1,6 +1,6 @@
 """Writes a tiny text model with random weights (about 120,000) as a GGUF file. Run in the environment of its server.
 
-``python tiny_text.py FILE [prints]``. Its tokens are bytes, so what it says is often no text at all. It sees no pictures: its chat template leaves them out or,
+``python tiny_text.py FILE [prints]``. Its tokens are bytes, so what it says is often no text at all. It sees no pictures: its template leaves them out or,
 with ``prints``, puts whatever it is given into the prompt as text, base64 and all, as careless templates do.
 """
 
