@@ -20,7 +20,7 @@ from .settings import ChatSettings
 How = Literal["exact", "first_character", "tolerant", "constrained", "unread"]
 
 #: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an answer was asked for.
-LONGEST = 100_000
+LONGEST = 20_000
 _TAG = re.compile(r"<(/?) ?think(?:ing)? ?>", re.IGNORECASE)
 #: Where a reply says that its answer comes: "Answer: ...", "the answer is ...", an <answer> tag, a LaTeX box.
 _MARKER = re.compile(
@@ -180,14 +180,17 @@ def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
     """What is read after each place at which a text says that its answer comes, up to the next such place."""
     markers = [marker for marker in _MARKER.finditer(text) if not negated(_SENTENCE.split(text[max(0, marker.start() - _BACK) : marker.start()])[-1])]
     ends = [*(marker.start() for marker in markers), len(text)][1:]
-    values = []
+    values: list[Answer | None] = []
+    known: dict[str, Answer | None] = {}
     for marker, end in zip(markers, ends, strict=True):
         said = text[marker.end() : end]
         if marker["tag"]:
             said = re.split("</answer>", said, maxsplit=1, flags=re.IGNORECASE)[0]
         elif marker["box"]:
             said = re.sub(r"\A ?\\(?:text|mathrm|mathbf)\w* ?\{", "", said).partition("}")[0]
-        values.append(kind.parse(said))
+        if said not in known:
+            known[said] = kind.parse(said)
+        values.append(known[said])
     return values
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from .wording import HEAD_END, alike, dashed, negated, undressed
 
@@ -45,10 +46,18 @@ def _whole(text: str, labels: Sequence[str]) -> int | None:
     for form in undressed(text):
         if form in labels:
             return labels.index(form)
-        like = [number for number, label in enumerate(labels) if form and alike(label) == alike(form)]
-        if like:
+        if like := _like(tuple(labels)).get(alike(form), ()):
             return like[0] if len(like) == 1 else None
     return None
+
+
+@lru_cache(maxsize=512)
+def _like(labels: tuple[str, ...]) -> dict[str, list[int]]:
+    """The numbers of the labels, by what they have in common with all texts that are like them."""
+    like: dict[str, list[int]] = {}
+    for number, label in enumerate(labels):
+        like.setdefault(alike(label), []).append(number)
+    return like
 
 
 def _only(text: str, labels: Sequence[str]) -> int | None:
