@@ -43,6 +43,8 @@ def as_text(read: Transcript, talk: Talk) -> str:
     for turn in talk.turns:
         lines += [line for message in turn.sent for line in _message(message)]
         lines += ["", f"ASSISTANT  [{told(turn)}]", _indented(turn.reply.content or "(an empty reply)")]
+        if turn.seen_again is not None and turn.seen_again.strip() != turn.reply.content.strip():
+            lines += ["  [the model sees it again as:]", _indented(turn.seen_again, "  | ")]
         if turn.reply.reasoning:
             lines += ["  [reasoning, delivered apart:]", _indented(turn.reply.reasoning, "  | ")]
         lines += [f"  [{note}]" for note in marked(turn)]
@@ -102,7 +104,8 @@ def _message(message: Said) -> list[str]:
     from ..sessions.transcripts import Drawing
 
     lines = ["", _WHO.get(message.role, message.role.upper())]
-    for part in message.parts:
+    for number, part in enumerate(message.parts):
+        lines += [""] * bool(number)
         if isinstance(part, Drawing):
             same = "" if part.same else "; it cannot be drawn anew as it was" if part.file else "; it is not known what it showed"
             lines.append(

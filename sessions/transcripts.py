@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 from ..agents.chat.account import Prices, Totals, summary
 from ..agents.chat.messages import Reply, png
+from ..agents.chat.vision import LETTERS, letter_picture
 from ..errors import SpanLabError
-from ..paradigms import Answer, Percept, ResponseKind, Trial, compile_trial
+from ..paradigms import Answer, ResponseKind, Trial, compile_trial
 from ..stimuli import Stimulus
 from .record import is_practice, read_events, trial_key
 from .session import Session, same_trials
@@ -55,7 +56,7 @@ class Turn:
     Parameters
     ----------
     ask : the question of the trial that it is about, from 1
-    sent : messages that were new in the request
+    sent : messages that were new in the request, what the model sees of its own last reply left out
     reply : the reply
     seen_again : what the model sees of this reply from now on; None when nothing was sent after it
     extraction, answer : how the answer was read and what was read, as a model writes it; empty where the record does not tell or nothing was read
@@ -126,6 +127,10 @@ class Transcript:
         known = [key for key in self._kept if key in self._starts]
         return [key for key in self._kept if key not in self._starts] + sorted(known, key=lambda key: (not is_practice(key), int(key.removeprefix("p"))))
 
+    def finished(self, key: str) -> bool:
+        """Whether a trial is."""
+        return key in self._ended
+
     def talk(self, key: str) -> Talk:
         """The conversation of a trial.
 
@@ -140,9 +145,9 @@ class Transcript:
             raise SpanLabError(f"{self.folder} has no conversation of trial {key}: {known}")
         start = self._starts.get(key)
         steps = self._steps(key)
-        drawn = _Drawer(*self._compiled(start, steps, key)) if start is not None else _Drawer([], [])
+        drawn = _Drawer(*self._compiled(start, steps, key)) if start is not None else _Drawer([letter_picture(letters) for letters in LETTERS], [])
         kept = self._kept[key]
-        turns = [_turn(line, drawn, following) for line, following in zip(kept, [*kept[1:], None], strict=True)]
+        turns = [_turn(line, drawn, bool(place), following) for place, (line, following) in enumerate(zip(kept, [*kept[1:], None], strict=True))]
         unanswered = paid_twice_at_most([line for line in self._lines if line["trial"] == key])
         return Talk(key, {} if start is None else start["levels"], key in self._ended, tuple(turns), unanswered)
 
@@ -150,15 +155,17 @@ class Transcript:
         """The last record of every step of a trial."""
         return {event["step"]: event for event in self._events if event["event"] == "step" and event["trial"] == key}
 
-    def _compiled(self, start: Mapping[str, Any], steps: Mapping[int, Mapping[str, Any]], key: str) -> tuple[list[Percept], list[_Asked]]:
+    def _compiled(self, start: Mapping[str, Any], steps: Mapping[int, Mapping[str, Any]], key: str) -> tuple[list[Stimulus], list[_Asked]]:
         trial: Trial = compile_trial(self.session.paradigm, start["levels"], start["seed"], self.session.info["generator"], self._draws.get(key))
-        percepts = [step.shown_after(steps.get(step.index + 1, {}).get("feedback", "missed")) for step in trial.steps if step.percept.model_step]
+        shown = [
+            step.shown_after(steps.get(step.index + 1, {}).get("feedback", "missed")).for_machine.stimulus for step in trial.steps if step.percept.model_step
+        ]
         asked = [
             _Asked(step.percept.ask.kind, step.truth.answer, steps.get(step.index + 1, {}))
             for step in trial.steps
             if step.percept.ask is not None and step.percept.model_step
         ]
-        return percepts, asked
+        return shown, asked
 
     def totals(self) -> Totals:
         """What the session took so far, all its parts together."""
@@ -214,23 +221,18 @@ class _Asked:
 class _Drawer:
     """Draws the pictures of a trial anew."""
 
-    def __init__(self, percepts: Sequence[Percept], asked: Sequence[_Asked]) -> None:
-        self._percepts = percepts
+    def __init__(self, shown: Sequence[Stimulus], asked: Sequence[_Asked]) -> None:
+        self._shown = shown
         self.asked = asked
 
     def picture(self, stored: Mapping[str, Any]) -> Drawing:
         """A picture by what was kept of it."""
-        stimulus = self._stimulus(int(stored["step"]))
-        size, detail = int(stored["size_px"]), str(stored["detail"])
-        if stimulus is None:
+        step, size, detail = int(stored["step"]), int(stored["size_px"]), str(stored["detail"])
+        if not 1 <= step <= len(self._shown):
             return Drawing(None, False, "", size, detail)
+        stimulus = self._shown[step - 1]
         file = png(stimulus, size)  # type: ignore[arg-type]
         return Drawing(file, hashlib.sha256(file).hexdigest() == stored["sha256"], stimulus.words(), size, detail)
-
-    def _stimulus(self, step: int) -> Stimulus | None:
-        if 1 <= step <= len(self._percepts):
-            return self._percepts[step - 1].for_machine.stimulus
-        return None
 
 
 def _said(message: Mapping[str, Any], drawn: _Drawer) -> Said:
@@ -238,10 +240,19 @@ def _said(message: Mapping[str, Any], drawn: _Drawer) -> Said:
     return Said(message["role"], tuple(drawn.picture(part["picture"]) if "picture" in part else str(part.get("text", "")) for part in parts))
 
 
-def _turn(line: Mapping[str, Any], drawn: _Drawer, following: Mapping[str, Any] | None) -> Turn:
-    """A reply with what was sent before it, and what the model sees of it in what was sent after it."""
+def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Mapping[str, Any] | None) -> Turn:
+    """A reply with what was sent before it, and what the model sees of it in what was sent after it.
+
+    Parameters
+    ----------
+    earlier : whether there was a reply before it
+    following : the next reply, if any
+    """
     ask = int(line.get("ask", 0))
-    sent = tuple(_said(message, drawn) for message in line.get("sent", []))
+    messages = line.get("sent", [])
+    if earlier and messages and messages[0]["role"] == "assistant":
+        messages = messages[1:]  # what the model sees of its reply before this one
+    sent = tuple(_said(message, drawn) for message in messages)
     after = following["sent"][0] if following is not None and following.get("sent") else None
     seen = "\n\n".join(part.get("text", "") for part in after["parts"]) if after is not None and after["role"] == "assistant" else None
     turn = Turn(ask, sent, Reply.model_validate(line["reply"]), seen, again=following is not None and bool(ask) and following.get("ask") == ask)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import SpanLabError
-from ...stimuli import STIMULI
+from ...stimuli import STIMULI, Stimulus
 from ..protocol import Journal
 from .endpoint import EndpointError
 from .messages import Message, Part, Picture, Reply, Request, Text, chained
@@ -21,7 +21,7 @@ from .paid import Paid, Send
 from .settings import ChatSettings
 
 #: What the pictures show: capital letters that look like no others.
-LETTERS = ("KRVT", "MHXC", "WFLN")
+LETTERS = ("KRHX", "MFCT", "WNLD")
 #: How many of the pictures must be read.
 MUST_READ = 2
 _QUESTION = "Which four capital letters does the picture show? Answer with these letters and nothing else; if there is no picture, answer with the word none."
@@ -100,8 +100,7 @@ class VisionCheck:
     def _request(self, letters: str | None, number: int = 0) -> Request:
         parts: list[Part] = []
         if letters is not None:
-            stimulus = STIMULI.get("letter").model_validate({"symbol": letters})
-            parts.append(Picture(stimulus, number, self._settings.image_px, self._settings.image_detail))
+            parts.append(Picture(letter_picture(letters), number, self._settings.image_px, self._settings.image_detail))
         message = Message("user", (*parts, Text(_QUESTION)))
         options = {name: value for name, value in self._settings.sampling().items() if name not in _NOT_SENT}
         return Request((message,), options, chained(chained(chained("", self._model), message.stored()), options), f"vision-{number}")
@@ -132,6 +131,11 @@ class VisionCheck:
             f"pictures arrive at {self._where} (one makes a request {sight.tokens} tokens longer), but they were not read: {read}; "
             "choose another model, raise image_px, or set vision_check to tokens if it need not read letters"
         )
+
+
+def letter_picture(letters: str) -> Stimulus:
+    """The picture of some letters."""
+    return STIMULI.get("letter").model_validate({"symbol": letters})
 
 
 def _reads(reply: str, letters: str) -> bool:
