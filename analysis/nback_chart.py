@@ -56,7 +56,7 @@ def nback_chart(cells: pd.DataFrame, agents: Sequence[Look], measures: Sequence[
         heading = alt.TitleParams(text=called, fontSize=12, fontWeight=600, offset=8, anchor="start", frame="group")
         panels.append(layers.transform_filter(f"datum.measure == '{measure}'").properties(title=heading))
         rows += [row | {"measure": measure} for row in curve_points(part, "n", agents, said=_number_said if is_dprime else percent_said)]
-    shown = alt.concat(*panels, columns=min(columns, len(panels)), data=alt.InlineData(values=[]), spacing={"row": 60, "column": 30}, bounds="flush")
+    shown = alt.concat(*panels, columns=min(columns, len(panels)), data=alt.InlineData(values=[]), spacing={"row": 84, "column": 46}, bounds="flush")
     return declared(shown.properties(title=title_lines(title, subtitle)), rows)
 
 

@@ -17,11 +17,11 @@
       fit.spec.width = Math.min(340, Math.floor((width - axis - gap * (columns - 1)) / columns) - 3);
       fit.spec.height = narrow ? 125 : 150;
     } else if (fit.concat) { // panels with an axis each
-      const columns = Math.max(1, Math.min(fit.concat.length, Math.floor(width / ((narrow ? 110 : 150) + axis))));
+      const between = 46, columns = Math.max(1, Math.min(fit.concat.length, Math.floor((width + between) / ((narrow ? 110 : 150) + between))));
       fit.columns = columns;
-      fit.spacing = { row: 56, column: 22 };
+      fit.spacing = { row: 84, column: between };
       for (const panel of fit.concat) {
-        panel.width = Math.min(300, Math.floor((width - axis - 40 * (columns - 1)) / columns) - 8);
+        panel.width = Math.min(300, Math.floor((width - between * columns) / columns) - 4);
         panel.height = narrow ? 125 : 170;
       }
     } else {

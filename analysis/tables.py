@@ -21,6 +21,7 @@ SHAPES = {
     "triangle-right": "M4.8 0L-3.6 4.6V-4.6Z",
     "triangle-left": "M-4.8 0L3.6-4.6V4.6Z",
     "cross": "M-1.5-4.2H1.5V-1.5H4.2V1.5H1.5V4.2H-1.5V1.5H-4.2V-1.5H-1.5Z",
+    "wedge": "M0-4.5L-1.2 2.2H1.2Z",
     "stroke": "M-4.5-1.2H4.5V1.2H-4.5Z",
 }
 
