@@ -222,10 +222,18 @@ def _again(typed: Sequence[str], sitting: Sitting) -> str:
 
 def check_study(file: Path) -> str:
     """Validate a study, and compile trials of its paradigms; one line that says what was checked."""
+    from ..paradigms import AnswerKeys
     from ..paradigms.checking import check_paradigm
+    from ..sessions.keys import check_keys
     from ..sessions.study import load_study
 
     study = load_study(file)
+    if study.keys.own:
+        steps = [step for one in study.paradigms for planned in one.plan(1) for step in planned.compile(one.paradigm, one.entry.generator).steps]
+        try:
+            check_keys(AnswerKeys(own=dict(study.keys.own)), dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None))
+        except SpanLabError as error:
+            raise SpanLabError(f"{file.name} keys > own: {error}") from None
     for source in dict.fromkeys(one.source for one in study.paradigms):
         check_paradigm(source)
     return f"{file.name}: {study.name} is fine ({len(study.paradigms)} paradigms, {len(study.sessions)} session{'s' * (len(study.sessions) > 1)})"

@@ -85,6 +85,8 @@ def _expectation(item: Any) -> str:
         return str(context.get("error"))
     if kind == "literal_error":
         return f"expected {context.get('expected')}"
+    if kind == "string_pattern_mismatch" and context["pattern"] in _PATTERNS:
+        return f"expected {_PATTERNS[context['pattern']]}"
     if kind in _BOUNDS:
         return f"expected {_BOUNDS[kind]} {next(iter(context.values()))}"
     if kind in ("too_short", "too_long", "string_too_short", "string_too_long"):
@@ -99,6 +101,10 @@ _BOUNDS = {
     "less_than": "a number below",
     "less_than_equal": "a number up to",
 }
+
+
+#: patterns of names, in words
+_PATTERNS = {"^[a-z][a-z0-9_]{0,40}$": "small letters (a to z), digits and underscores, at most 41, beginning with a letter"}
 
 
 def _real_path(location: Iterable[int | str], data: Any) -> YamlPath:

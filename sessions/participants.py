@@ -27,6 +27,7 @@ _FILE = "participants.jsonl"
 _PATIENCE_S = 20.0
 _GONE = ".withdrawn-"
 _MOST = 1_000_000
+_BLANKS = {" ": "blank", "\n": "line break", "\t": "tab"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,16 @@ class Person:
 
 def misnamed(name: str) -> str | None:
     """Why an identifier cannot be one, or None."""
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}", name) and not re.fullmatch(r"(?i)con|prn|aux|nul|com[0-9]|lpt[0-9]", name):
+    if not name:
+        return "this is needed"
+    if re.fullmatch(r"(?i)con|prn|aux|nul|com[0-9]|lpt[0-9]", name):
+        return f"Windows keeps the name '{name}' for itself; take another one"
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}", name):
         return None
-    return "an identifier has at most 40 letters (a to z), digits, hyphens and underscores" if name else "this is needed"
+    strange = re.sub(r"[A-Za-z0-9_-]", "", name)[:1] or name[:1]
+    found = f"{len(name)} letters" if len(name) > 40 else f"'{strange}'" if strange.isprintable() and strange != " " else f"a {_BLANKS.get(strange, 'sign')}"
+    how = ", and begins with a letter or digit" if strange in "-_" else ""
+    return f"an identifier has at most 40 letters (a to z), digits, hyphens and underscores{how}; found {found}"
 
 
 def people(folder: Path) -> list[Person]:
@@ -88,6 +96,13 @@ def people(folder: Path) -> list[Person]:
 def find(folder: Path, name: str) -> Person | None:
     """The person with an identifier (in whatever case), or None."""
     return next((person for person in people(folder) if person.name is not None and person.name.casefold() == name.casefold()), None)
+
+
+def unknown(folder: Path) -> list[str]:
+    """Of whom there are sessions in the folder of the study, and no line in ``participants.jsonl``."""
+    names = {person.name for person in people(folder)}
+    inside = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path.name for path in inside if path.name not in names and not path.name.startswith(".") and any(path.glob("session-*/battery.json")))
 
 
 def next_number(everybody: Iterable[Person], kind: Kind) -> int:
@@ -128,6 +143,11 @@ def register(folder: Path, name: str, kind: Kind, number: int | None = None, now
         known = find(folder, name) if name else None
         if known is not None:
             return known
+        if lost := unknown(folder):
+            raise SpanLabError(
+                f"{folder / _FILE} does not know {', '.join(lost[:5])}, of whom there are data beside it, so that numbers might be given twice: restore the "
+                "file from a copy, or move those folders elsewhere"
+            )
         everybody = people(folder)
         trouble = number_taken(everybody, kind, number) if number is not None else None
         if trouble:
@@ -155,7 +175,7 @@ def withdraw(folder: Path, person: Person, sessions: int, forget: bool = False, 
     """
     with only_writer(folder, _PATIENCE_S):
         if not person.withdrawn:
-            note = {"event": "withdrew", "number": person.number, "kind": person.kind, "participant": None if forget else person.name}
+            note = {"event": "withdrew", "number": person.number, "kind": person.kind, "participant": person.name}
             append_line(folder / _FILE, {**note, "at": now(), "sessions": sessions})
         try:
             if person.name is not None and (folder / person.name).exists():

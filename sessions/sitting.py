@@ -97,7 +97,7 @@ def check_wanted(study: Study, data: Path, wanted: Wanted) -> dict[str, str]:
         many = f"a number from 1 to {len(study.sessions)}" if len(study.sessions) > 1 else "1: the study has one session"
         wrong["session"] = f"expected {many}" + (f"; found '{wanted.session[:60]}'" if wanted.session.strip() else "")
     number = wanted.number.strip()
-    if number and (trouble := _misnumbered(folder, person, wanted.kind, number)):
+    if number and (trouble := _misnumbered(study, folder, person, wanted.kind, number)):
         wrong["number"] = trouble
     language = wanted.language.strip() or study.languages[0]
     if language not in study.languages:
@@ -128,11 +128,13 @@ def _stranger(person: Person, name: str, kind: Kind) -> str | None:
     return None
 
 
-def _misnumbered(folder: Path, person: Person | None, kind: Kind, number: str) -> str | None:
+def _misnumbered(study: Study, folder: Path, person: Person | None, kind: Kind, number: str) -> str | None:
     if not re.fullmatch(r"[0-9]{1,9}", number):
         return f"a participant's number is a whole number from 1; found '{number[:60]}'"
     if person is not None:
         return None if person.number == int(number) else f"{person.name} has the number {person.number}, for good"
+    if int(number) > study.most_participants:
+        return f"the study has seeds for {study.most_participants} participants; found {number}"
     return number_taken(people(folder), kind, int(number))
 
 
@@ -252,6 +254,8 @@ def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = 
         own = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
         sitting = Sitting(own, study, person, session, run, language, fields)
         study.seed_for(person.number, session, study.paradigms[0].name, run)
+        if (own / JOURNAL).exists() or any(own.glob("*/session.json")):
+            raise SpanLabError(f"{own} has data, but no {HEAD}, which says whose they are; restore that file from a copy, or move the folder elsewhere")
         try:
             own.mkdir(parents=True, exist_ok=True)
             sync_folder(own.parent)

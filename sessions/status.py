@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import SpanLabError
 from .disk import only_writer
-from .participants import KINDS, Person, people, size_of
+from .participants import KINDS, Person, people, size_of, unknown
 from .sitting import State, read_head, runs, states
 from .study import Study
 
@@ -48,6 +48,7 @@ def overview(study: Study, data: Path) -> Overview:
             rows.append((*_bare(person, len(names))[:-1], str(error)))
     counted = [person for person in everybody if person.kind == "person"]
     withdrawn = sum(bool(person.withdrawn) for person in counted)
+    rows += [("?", name, "", "", *[""] * len(names), "", f"data that participants.jsonl in {folder} does not know of") for name in unknown(folder)]
     others = "".join(f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody)))
     summary = f"{study.name}: {len(counted)} participants, {through} through with every session, {withdrawn} withdrawn{others}"
     return Overview(study.name, ("no.", "participant", "session", "begun", *names, "finished", "note"), tuple(rows), summary)
@@ -60,7 +61,8 @@ def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[
     finished = all(name in found and found[name].finished for name in order)
     run = f" (run {head['run']})" if head["run"] > 1 else ""
     note = "" if head["study_hash"] == study.hash else "older study file"
-    notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note)))
+    more = [f"{name} {state.progress}" for name, state in found.items() if name not in names]  # of an older file
+    notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note, *more)))
     return (str(person.number), str(person.name), f"{head['session']}{run}", head["created"][:10], *cells, "yes" if finished else "no", notes)
 
 

@@ -19,6 +19,7 @@ from ..stimuli.palette import PaletteName
 from .fields import COMMON, FieldPart, missing_texts
 from .keys import KeySetting, key_request
 from .orders import Order, order_of, rows
+from .participants import misnamed
 from .study_schema import Breaks, Entry, StudyFile
 from .triggers import trigger_request
 
@@ -78,6 +79,11 @@ class Study:
         orders = math.lcm(*(rows(len(taken)) for taken in self.sessions)) if self.order == "latin_square" else 1
         return key_request(self.keys, person, number, orders)
 
+    @property
+    def most_participants(self) -> int:
+        """The largest number for which there are seeds."""
+        return _FIRST_RUNS // (len(self.sessions) * len(self.paradigms))
+
     def seed_for(self, number: int, session: int, name: str, run: int) -> int:
         """The seed of one paradigm in one session of one participant: different wherever one of these differs.
 
@@ -90,7 +96,7 @@ class Study:
         """
         if run > 1:
             return _FIRST_RUNS + int(digest([self.name, self.seed, number, session, name, run], length=8), 16) % _FIRST_RUNS
-        most = _FIRST_RUNS // (len(self.sessions) * len(self.paradigms))
+        most = self.most_participants
         if number > most:
             raise SpanLabError(f"the study {self.name} has seeds for {most} participants; the number {number} is above that")
         part = next(n for n, one in enumerate(self.paradigms) if one.name == name)
@@ -158,6 +164,8 @@ def build_study(document: Document, file: Path) -> Study:
     names = [one.name for one in loaded]
     if len(loaded) == len(data.get("paradigms") or ()):
         problems += [document.problem(path, message) for path, message in _misnamed(checked, names)]
+    if misnamed(checked.study):
+        problems.append(document.problem(("study",), f"the folder of the data cannot be called '{checked.study}': {misnamed(checked.study)}"))
     problems += [document.problem(path, message) for path, message in _texts_amiss(checked)]
     fields, wrong = _fields(own, checked.languages)
     problems += [document.problem(path, message) for path, message in wrong]
@@ -251,7 +259,9 @@ def _misnamed(checked: StudyFile, names: Sequence[str]) -> Iterator[tuple[YamlPa
 
 
 def _texts_amiss(checked: StudyFile) -> Iterator[tuple[YamlPath, str]]:
-    """Languages that stand twice, pages that lack one of them, and pages in a language that the study does not have."""
+    """Languages that stand twice, pages that lack one of them, pages in a language that the study does not have, and letters that pages cannot show."""
+    from ..stimuli.fonts import undrawable  # loads a typeface
+
     for n, language in enumerate(checked.languages):
         if language in checked.languages[:n]:
             yield ("languages", n), f"'{language}' stands twice"
@@ -264,7 +274,10 @@ def _texts_amiss(checked: StudyFile) -> Iterator[tuple[YamlPath, str]]:
         for language in dict.fromkeys(checked.languages):
             if texts is not None and language not in texts:
                 yield path, f"there is no text in '{language}', a language of the study"
-        for language in texts or ():
+        for language, text in (texts or {}).items():
+            strange = undrawable(text)
+            if strange:
+                yield (*path, language), f"pages have no '{strange}' (U+{ord(strange):04X}): their typeface has Latin, Greek and Cyrillic letters"
             if language not in checked.languages:
                 hint = nearest(language, checked.languages) or f"; its languages are {listed(dict.fromkeys(checked.languages))}"
                 yield (*path, language), f"'{language}' is no language of the study{hint}"

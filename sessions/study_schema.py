@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictInt, StrictStr, Tag
 
 from ..agents.participant.theme import ThemeName
 from ..paradigms import Generator
@@ -14,6 +14,13 @@ from ..stimuli.palette import PaletteName
 from .fields import COMMON, FieldPart, Name, Texts
 from .keys import Keys, KeySetting
 from .orders import Order
+
+Part = TypeVar("Part", bound=BaseModel)
+#: A name, or keys with values; so a mistake in one is not told as a mistake in both.
+Named = Annotated[
+    Annotated[StrictStr, Tag("only-a-name")] | Annotated[Part, Tag("with-settings")],
+    Discriminator(lambda value: "only-a-name" if isinstance(value, str) else "with-settings"),
+]
 
 
 class _Part(BaseModel):
@@ -46,7 +53,7 @@ class StudyFile(_Part):
     study: Name = Field(description="short name: small letters, digits, underscores; also the folder of its data")
     title: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="full title")
     languages: Annotated[list[StrictStr], Field(min_length=1)] = Field(default=["en"], description="of the participants; the first one is the default")
-    paradigms: Annotated[list[StrictStr | Entry], Field(min_length=1, max_length=100)] = Field(description="what is taken: names, or names with settings")
+    paradigms: Annotated[list[Named[Entry]], Field(min_length=1, max_length=100)] = Field(description="what is taken: names, or names with settings")
     order: Order = Field(default="fixed", description="fixed; latin_square: balanced by participant number; shuffled: drawn for each participant and session")
     seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(default=1, description="from which orders and trials of all participants follow")
     sessions: Annotated[StrictInt, Field(ge=1, le=99)] | Annotated[list[list[str]], Field(min_length=1, max_length=99)] = Field(
@@ -61,7 +68,7 @@ class StudyFile(_Part):
     breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
     consent: Texts | None = Field(default=None, description="page before the first paradigm of every session, by language; who does not agree leaves")
     debrief: Texts | None = Field(default=None, description="page after the last paradigm of the last session, by language")
-    fields: Annotated[list[StrictStr | FieldPart], Field(max_length=100)] = Field(
+    fields: Annotated[list[Named[FieldPart]], Field(max_length=100)] = Field(
         default_factory=list, description=f"what is asked about a participant: {', '.join(COMMON)}, or fields of one's own"
     )
 

@@ -47,6 +47,11 @@ def wrap(text: str, size: float, room: float, weight: Weight = "regular") -> lis
 
 
 @lru_cache(maxsize=4096)
+def undrawable(text: str) -> str:
+    """The first letter of a text that the typeface does not have; empty when it has all."""
+    return next((character for character in text if character != "\n" and not (character.isprintable() and has(character))), "")
+
+
 def has(character: str) -> bool:
     """Whether the typeface can draw a character."""
     if character.isspace():

@@ -246,7 +246,7 @@ instructions: {}
 practice: {trials: 2, factors: {b: 1}}
 """
     assert problems(tmp_path, content) == [
-        "small.yaml:1 paradigm: string should match pattern '^[a-z][a-z0-9_]{0,40}$'; found 'Small'",
+        "small.yaml:1 paradigm: expected small letters (a to z), digits and underscores, at most 41, beginning with a letter; found 'Small'",
         "small.yaml:2 version: expected a whole number; found 'one'",
         "small.yaml:3 title: expected at least 1 characters; found ''",
         "small.yaml:5 factors > a: the level 1 stands twice",

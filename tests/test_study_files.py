@@ -83,6 +83,9 @@ BAD: list[tuple[str, list[str]]] = [
     (HEAD + "paradigms: [vsr]\nlanguages: [en, de]\nfields: [{name: x, label: {en: X}}]", ["the field 'x' has no words in 'de', a language of the study"]),
     (HEAD + "paradigms: [vsr]\nbreaks: {text: {en: x}, seconds: -1}\ndisplya: x", ["breaks > seconds: expected a number from 0", "unknown key 'displya'"]),
     (HEAD + "paradigms: [vsr]\ntheme: drak\npalette: save", ["study.yaml:4 theme: expected 'standard', 'dark' or 'light'; found 'drak'", "study.yaml:5 palette: expected 'published' or 'safe'; found 'save'"]),
+    ("study: con\ntitle: S\nparadigms: [vsr]", ["study.yaml:1 study: the folder of the data cannot be called 'con': Windows keeps the name 'con' for itself"]),
+    (HEAD + "paradigms: [vsr]\nlanguages: [en]\nconsent: {en: Ja 😀}\nbreaks: {text: {en: 休息}}", ["study.yaml:5 consent > en: pages have no '😀' (U+1F600)", "study.yaml:6 breaks > text > en: pages have no '休'"]),
+    (HEAD + "paradigms: [vsr]\nfields: [{name: Größe, label: {en: X}, type: number, range: [a, 2]}, 3]", ["study.yaml:4 fields item 1 > name: expected small letters (a to z), digits and underscores", "study.yaml:4 fields item 1 > range item 1: expected a whole number or a number; found 'a'", "study.yaml:4 fields item 2: expected keys with values; found 3"]),
     ("- study", ["expected a study (keys with values, beginning with 'study: NAME')"]),
 ]  # fmt: skip
 
@@ -111,6 +114,13 @@ def test_a_fault_of_the_file_is_told_by_run_and_by_check(run: Run, tmp_path: Pat
     status, out, _ = run("check", "good.yaml")
     assert status == 0
     assert "good.yaml: pair is fine" in out
+
+
+def test_keys_for_answers_that_no_question_has_are_told_by_check(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {sam: s}}", encoding="utf-8")
+    assert "s.yaml keys > own: the key 's' is given to 'sam', which is no answer" in complaint(*run("check", "s.yaml"))
+    (tmp_path / "s.yaml").write_text(HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {same: s}}", encoding="utf-8")
+    assert run("check", "s.yaml")[0] == 0
 
 
 def test_a_study_is_no_paradigm_and_a_paradigm_no_study(run: Run, tmp_path: Path) -> None:

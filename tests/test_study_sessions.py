@@ -401,3 +401,72 @@ def test_the_last_line_is_the_command_that_goes_on(run: Run, study: Study, guest
     status, out, _ = run(*shlex.split(line.partition("spanlab ")[2]))
     assert (status, out) == (0, "da ta/pair/p01/session-1\n")
     assert {read_session(folder)["pilot"] for folder in find_sessions(["da ta"])} == {True}
+
+
+def test_a_number_without_seeds_is_refused_before_it_is_given(study: Study, data: Path) -> None:
+    with pytest.raises(SpanLabError, match="the study has seeds for 87381 participants; found 87382"):
+        sit(study, data, number="87382")
+    assert not data.exists()
+    sit(study, data, number="87381")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Jürgen", "found 'ü'"),
+        ("p😀", "found '😀'"),
+        ("p 1", "found a blank"),
+        ("p\n1", "found a line break"),
+        ("-x", "begins with a letter or digit; found '-'"),
+        ("a" * 41, "found 41 letters"),
+        ("con", "Windows keeps the name 'con' for itself"),
+        ("", "this is needed"),
+    ],
+)
+def test_what_is_wrong_with_an_identifier_is_said(study: Study, data: Path, name: str, said: str) -> None:
+    assert said in check_wanted(study, data, Wanted(name, fields=FIELDS))["participant"]
+
+
+def test_a_session_whose_head_is_lost_is_neither_taken_over_nor_overwritten(study: Study, data: Path) -> None:
+    sitting = take(study, data)
+    (sitting.folder / "battery.json").unlink()
+    before = files(data)
+    with pytest.raises(SpanLabError, match=r"session-1 has data, but no battery\.json, which says whose they are; restore that file"):
+        sit(study, data)
+    assert files(data) == before
+
+
+class Settled(Guest):
+    """Says how it sits."""
+
+    def __init__(self, theme: str, leaves: Callable[[str], None] = lambda what: None) -> None:
+        super().__init__(leaves)
+        self._settings = {"theme": theme}
+
+
+def test_who_goes_on_with_other_settings_is_told_which(study: Study, data: Path) -> None:
+    with pytest.raises(_LeaveError):
+        take(study, data, guest=Settled("dark", leave_at(3)))
+    with pytest.raises(SpanLabError, match=r"theme was dark and is light\): give the settings of then"):
+        take(study, data, existing="resume", guest=Settled("light"))
+    take(study, data, existing="resume", guest=Settled("dark"))
+
+
+def test_theme_and_palette_come_from_the_study_unless_options_say_otherwise(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spanlab.commands import running
+
+    sat: list[dict[str, Any]] = []
+
+    def person(simulate: object, seed: object, speed: object, window: dict[str, Any]) -> Guest:
+        sat.append(window)
+        return Guest(leave_at(2)) if len(sat) == 1 else Guest()
+
+    monkeypatch.setattr(running, "person", person)
+    text = "study: looks\ntitle: L\nparadigms: [{paradigm: sfr, trials: 2, practice: false, set: {list_length: 1}}]\ntheme: dark\npalette: safe\n"
+    (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
+    complaint(*run("run", "s.yaml", "--participant", "p01"))
+    (tmp_path / "s.yaml").write_text(text.replace("dark", "light").replace("safe", "published"), encoding="utf-8")
+    assert run("run", "s.yaml", "--participant", "p01", "--existing", "resume")[0] == 0  # as it was begun
+    assert run("run", "s.yaml", "--participant", "p02")[0] == 0
+    assert run("run", "s.yaml", "--participant", "p03", "--theme", "standard", "--palette", "safe")[0] == 0
+    assert [(one["theme"], one["palette"]) for one in sat] == [("dark", "safe"), ("dark", "safe"), ("light", "published"), ("standard", "safe")]

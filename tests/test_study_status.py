@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 from command_line import Run, complaint
-from study_files import Guest, sit, study_in, take
+from study_files import STUDY, Guest, sit, study_in, take
 
 from spanlab.agents.protocol import Briefing, Response
 from spanlab.errors import SpanLabError
@@ -219,3 +219,44 @@ def test_a_staircase_that_is_over_says_how_many_trials_were_taken(tmp_path: Path
     assert (second["vsr"], second["finished"]) == ("9/40", "no")
     with pytest.raises(SpanLabError, match=rf"vsr {trials} \(over\)"):
         sit(study, data, "s1", fields={}, kind="simulated")
+
+
+def test_a_withdrawal_to_be_forgotten_that_was_cut_short_is_completed(study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed between the note and the removal, the identifier is still there to withdraw again."""
+    take(study, data, "p01")
+    person = find(data / "pair", "p01")
+    assert person is not None
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            remove(data / "pair", person, 3, forget=True)
+    again = find(data / "pair", "p01")
+    assert again is not None
+    assert again.withdrawn
+    remove(data / "pair", again, 3, forget=True)
+    assert not (data / "pair" / "p01").exists()
+    assert [one.name for one in people(data / "pair")] == [None]
+    assert "p01" not in (data / "pair" / "participants.jsonl").read_text()
+
+
+def test_numbers_are_not_given_anew_when_the_list_of_participants_is_lost(run: Run, study: Study) -> None:
+    take(study, Path("data"), "p01")
+    folder = Path("data/pair")
+    (folder / "participants.jsonl").rename(folder / "mislaid")
+    for name in ("p02", "p01"):
+        with pytest.raises(SpanLabError, match=r"participants\.jsonl does not know p01, of whom there are data beside it"):
+            sit(study, Path("data"), name)
+    status, out, _ = run("status", "study.yaml")
+    assert status == 0
+    assert out.splitlines()[1].split()[:2] == ["?", "p01"]
+    assert "does not know of" in out
+    (folder / "mislaid").rename(folder / "participants.jsonl")
+    take(study, Path("data"), "p02")
+    assert [one.number for one in people(folder)] == [1, 2]
+
+
+def test_paradigms_of_an_older_study_file_are_told(tmp_path: Path, study: Study, data: Path) -> None:
+    take(study, data, "p01")
+    newer = study_in(tmp_path, STUDY.replace("as: cells", "as: places").replace("[vsr, cells, long], [cells]", "[vsr, places, long], [places]"))
+    (row,) = cells(newer, data)
+    assert (row["places"], row["note"]) == ("", "older study file, cells 1/1")

@@ -27,10 +27,10 @@ def drawable(text: str) -> str:
     ValueError
         which names the first one that is missing.
     """
-    from ..fonts import has
+    from ..fonts import undrawable
 
-    strange = next((character for character in text if character != "\n" and not (character.isprintable() and has(character))), None)
-    if strange is not None:
+    strange = undrawable(text)
+    if strange:
         raise ValueError(f"the typeface has no '{strange}' (U+{ord(strange):04X}); it has Latin, Greek and Cyrillic letters")
     return text
 
