@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from itertools import islice
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt
 
@@ -41,8 +41,14 @@ class Component(BaseModel):
     shorthand: ClassVar[str] = ""
 
 
-C = TypeVar("C", bound=Component)
-D = TypeVar("D", bound=Component)
+class Named(Protocol):
+    """Any class that is registered by a name; components declare their parameters, too."""
+
+    name: ClassVar[str]
+
+
+C = TypeVar("C", bound=Named)
+D = TypeVar("D", bound=Named)
 
 
 def nearest(name: object, names: Iterable[str]) -> str:

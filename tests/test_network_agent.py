@@ -15,31 +15,38 @@ torch = pytest.importorskip("torch")
 
 from conditions import some_conditions  # noqa: E402
 
-from spanlab.agents.network import ModelSettings, NetworkAgent, read_config  # noqa: E402
+from spanlab.agents.network import NetworkAgent, model_settings, read_config  # noqa: E402
 from spanlab.agents.network.agent import one_thread  # noqa: E402
 from spanlab.agents.network.checkpoint import TrainedOn, locate, save, shipped  # noqa: E402
 from spanlab.agents.network.data import make_pool  # noqa: E402
 from spanlab.agents.network.evaluation import evaluate, mean_accuracy  # noqa: E402
 from spanlab.agents.network.frames import FrameStore  # noqa: E402
-from spanlab.agents.network.memory import ARCHITECTURES  # noqa: E402
-from spanlab.agents.network.model import build  # noqa: E402
+from spanlab.agents.network.models import ARCHITECTURES, build  # noqa: E402
+from spanlab.agents.network.settings import Task, task_seen_in  # noqa: E402
 from spanlab.agents.protocol import Briefing, Response  # noqa: E402
 from spanlab.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, list_paradigms, load_paradigm, random_vectors  # noqa: E402
 from spanlab.stimuli.pixels import network_frames  # noqa: E402
 
+FEW = ["vsr", "cd", "lsr"]
 NETWORKED = [name for name in list_paradigms() if load_paradigm(name).network is not None]
 SMALL = {"hidden": 96, "components": 48, "summary": 32, "filters": 16, "code": 8, "embedding": 4, "delay_line": {"slots": 4, "width": 8}}
+#: how each architecture starts, and with which options, where not as a delay line
+STARTS: dict[str, dict[str, Any]] = {
+    "rnn": {"start": "orthogonal"},
+    "gru": {"start": "orthogonal", "options": {"layers": 2}},
+    "transformer": {"start": "plain", "options": {"positions": 64, "feedforward": 64}},
+}
 
 
 def briefing_of(paradigm: Paradigm, trial: Trial) -> Briefing:
     return Briefing(paradigm.name, paradigm.title, "en", "", (), paradigm.network_view(trial.levels))
 
 
-def heads_of(paradigms: list[Paradigm]) -> dict[str, int]:
-    """The size of the head of every task."""
+def tasks_of(paradigms: list[Paradigm]) -> dict[str, Task]:
+    """Every task of some paradigms."""
     views = [paradigm.network_view(trial.levels) for paradigm in paradigms for trial in trials_of(paradigm, range(1))]
-    return {view.task: view.head for view in views if view is not None}
+    return {view.task: task_seen_in(view) for view in views if view is not None}
 
 
 def taken_in(paradigm: Paradigm, trial: Trial) -> Any:
@@ -65,14 +72,25 @@ def stepped(agent: NetworkAgent, briefing: Briefing, percepts: list[Percept]) ->
     return asyncio.run(go())
 
 
-@pytest.fixture(scope="module", params=list(ARCHITECTURES))
-def untrained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NetworkAgent:
-    """A network of each architecture, with random weights, for every paradigm that ships; its retina is set on some of their frames."""
-    paradigms = [load_paradigm(name) for name in NETWORKED]
-    seeing, reading = ([p for p in paradigms if p.network is not None and p.network.input == given] for given in ("frames", "vectors"))
-    network = build(ModelSettings.model_validate({**SMALL, "architecture": request.param}), heads_of(paradigms), seed=5, reading=heads_of(reading))
-    network.eye.retina.fit([torch.cat([taken_in(p, t) for t in trials_of(p, range(1))])[:80] for p in seeing])
-    path = tmp_path_factory.mktemp("network") / "untrained.pt"
+@pytest.fixture(scope="module")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> NetworkAgent:
+    """A network with random weights, for every paradigm that ships."""
+    return untrained_network(NETWORKED, "lstm", tmp_path_factory.mktemp("network") / "untrained.pt")
+
+
+@pytest.fixture(scope="module", params=sorted({*ARCHITECTURES} - {"lstm"}))
+def other(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NetworkAgent:
+    """A network of each other architecture, for a few paradigms: one that shares a head, one of words, one with many questions."""
+    return untrained_network(FEW, request.param, tmp_path_factory.mktemp("network") / "untrained.pt")
+
+
+def untrained_network(names: list[str], architecture: str, path: Path) -> NetworkAgent:
+    """A compact network with random weights; its retina is set on some frames."""
+    paradigms = [load_paradigm(name) for name in names]
+    seeing = [paradigm for paradigm in paradigms if paradigm.network is not None and paradigm.network.input == "frames"]
+    settings = model_settings(**SMALL, architecture=architecture, **STARTS.get(architecture, {}))
+    network = build(settings, tasks_of(paradigms), seed=5)
+    network.begin([torch.cat([taken_in(p, t) for t in trials_of(p, range(1))])[:20] for p in seeing], {})
     save(path, network, "untrained", TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""), random_vectors())
     return NetworkAgent(path)
 
@@ -81,11 +99,21 @@ def untrained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 @pytest.mark.parametrize("which", ["untrained", "laptop"])
 def test_batches_answer_what_stepping_answers(untrained: NetworkAgent, name: str, which: str) -> None:
     """Trials of every combination of factor levels, so of different lengths, mixed in one batch."""
-    agent = untrained if which == "untrained" else NetworkAgent("laptop")
     paradigm = load_paradigm(name)
-    trials = trials_of(paradigm, range(100, 101))
-    if any(briefing_of(paradigm, trial).network.task not in agent.network.tasks for trial in trials):  # type: ignore[union-attr]
+    if which == "laptop" and name not in ("vsr", "sfr", "smu"):
         pytest.skip("not a task of this network")
+    check_batches(untrained if which == "untrained" else NetworkAgent("laptop"), paradigm)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_batches_answer_what_stepping_answers_in_every_architecture(other: NetworkAgent, name: str) -> None:
+    check_batches(other, load_paradigm(name))
+    check_logits(other, load_paradigm(name))
+
+
+def check_batches(agent: NetworkAgent, paradigm: Paradigm) -> None:
+    """Trials of different lengths, in one batch and one step at a time."""
+    trials = trials_of(paradigm, range(100, 101))
     order = np.random.RandomState(0).permutation(len(trials))
     percepts = [percepts_of(trials)[n] for n in order]
     briefings = [briefing_of(paradigm, trials[n]) for n in order]
@@ -106,7 +134,11 @@ def test_batches_answer_what_stepping_answers(untrained: NetworkAgent, name: str
 @pytest.mark.parametrize("name", NETWORKED)
 def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str) -> None:
     """The outputs themselves, before they are read out: one step at a time, in a batch, and with other trials after a trial's end."""
-    network, paradigm = untrained.network, load_paradigm(name)
+    check_logits(untrained, load_paradigm(name))
+
+
+def check_logits(agent: NetworkAgent, paradigm: Paradigm) -> None:
+    network = agent.network
     trials = trials_of(paradigm, range(7, 8))
     task = briefing_of(paradigm, trials[0]).network.task  # type: ignore[union-attr]
     frames = [taken_in(paradigm, trial) for trial in trials]
@@ -117,11 +149,11 @@ def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str) -> No
         for row, own in enumerate(frames):
             numbers[row, : len(own)] = torch.arange(start, start + len(own))
             start += len(own)
-        together, _ = network(network.see(torch.cat(frames)).at(numbers), task)
+        together = network(network.see(torch.cat(frames)).at(numbers), task).logits
         for row, own in enumerate(frames):
             state = None
             for step in range(len(own)):
-                alone, state = network(network.see(own[step : step + 1]).at(torch.zeros(1, 1, dtype=torch.int64)), task, state)
+                alone, _, state = network(network.see(own[step : step + 1]).at(torch.zeros(1, 1, dtype=torch.int64)), task, state)
                 assert torch.allclose(alone[0, 0], together[row, step], atol=1e-5, rtol=1e-5)
 
 
@@ -183,7 +215,8 @@ def test_the_shipped_network_is_small_and_comes_with_its_papers() -> None:
     checkpoint = NetworkAgent("laptop").checkpoint
     assert checkpoint.bytes < 10_000_000
     file = locate("laptop")
-    assert read_config(file.with_suffix(".yaml")).hash == checkpoint.header.trained.config
+    assert checkpoint.trained is not None
+    assert read_config(file.with_suffix(".yaml")).hash == checkpoint.trained.config
     assert checkpoint.sha256 in file.with_suffix(".md").read_text(encoding="utf-8")
     end = json.loads(file.with_suffix(".log.jsonl").read_text(encoding="utf-8").splitlines()[-1])
     assert (end["event"], end["checkpoint_sha256"]) == ("end", checkpoint.sha256)

@@ -39,7 +39,7 @@ def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
     plain.write_bytes(pickle.dumps(Hostile(str(trap))))
     torch.save({"format": "spanlab network", "weights": Hostile(str(trap))}, zipped)
     for path in (plain, zipped):
-        with pytest.raises(SpanLabError, match=r"no checkpoint of SpanLab.*spanlab train"):
+        with pytest.raises(SpanLabError, match=r"no checkpoint that SpanLab can use: it holds code or objects, which are not loaded.*spanlab train"):
             NetworkAgent(path)
     assert not trap.exists()
 
@@ -47,11 +47,12 @@ def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("write", "said"),
     [
-        (lambda path: path.write_bytes(b""), "no checkpoint of SpanLab"),
-        (lambda path: path.write_bytes(b"PK\x03\x04 not really"), "no checkpoint of SpanLab"),
-        (lambda path: path.write_text("paradigm: vsr\n"), "no checkpoint of SpanLab"),
-        (lambda path: torch.save([1, 2], path), "no checkpoint of SpanLab"),
-        (lambda path: torch.save({"model_state_dict": {}}, path), "does not say 'spanlab network'"),
+        (lambda path: path.write_bytes(b""), "no checkpoint that SpanLab can use"),
+        (lambda path: path.write_bytes(b"PK\x03\x04 not really"), "no checkpoint that SpanLab can use"),
+        (lambda path: path.write_text("paradigm: vsr\n"), "no checkpoint that SpanLab can use"),
+        (lambda path: torch.save([1, 2], path), "no checkpoint that SpanLab can use"),
+        (lambda path: torch.save({"state": {}}, path), "no checkpoint that SpanLab knows: it has neither SpanLab's mark"),
+        (lambda path: torch.save({"model_state_dict": {}}, path), "looks like a checkpoint of the WorM benchmark, but the published"),
         (lambda path: torch.save(changed(version=99), path), "checkpoint format 99"),
         (lambda path: torch.save(changed(weights={}), path), "damaged"),
         (lambda path: torch.save(changed(weights=7), path), "damaged"),
@@ -60,8 +61,8 @@ def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
         (lambda path: torch.save(changed(settings={"hidden": 10**9}), path), "damaged"),
         (lambda path: torch.save(changed(settings={"colour": 1}), path), "damaged"),
         (lambda path: torch.save({**changed(), "weights": {k: v * float("nan") for k, v in changed()["weights"].items()}}, path), "not finite"),
-        (lambda path: path.write_bytes(locate("laptop").read_bytes()[:-1000]), "no checkpoint of SpanLab"),
-        (lambda path: path.mkdir(), "there is no checkpoint at"),
+        (lambda path: path.write_bytes(locate("laptop").read_bytes()[:-1000]), "no checkpoint that SpanLab can use"),
+        (lambda path: path.mkdir(), "is a folder"),
     ],
 )
 def test_a_wrong_file_is_refused_in_a_sentence(tmp_path: Path, write: Callable[[Path], Any], said: str) -> None:

@@ -63,8 +63,7 @@ def test_a_checkpoint_stands_alone_and_keeps_the_vectors_as_they_were(trained: P
     checkpoint = load(trained)
     assert checkpoint.vectors is not None
     assert np.array_equal(checkpoint.vectors.of(nouns()), read_vectors(file, nouns()).of(nouns())), "all nouns, not only those of its few trials"
-    assert checkpoint.header.vectors is not None
-    assert (checkpoint.header.vectors.tasks, checkpoint.header.vectors.sha256) == (["lsr"], hashlib.sha256(file.read_bytes()).hexdigest())
+    assert (checkpoint.network.reading, checkpoint.vectors.sha256) == ({"lsr"}, hashlib.sha256(file.read_bytes()).hexdigest())
     assert "eye.filters.weight" not in checkpoint.network.state_dict()
     card = trained.with_suffix(".md").read_text(encoding="utf-8")
     assert "reads one vector per step in lsr" in card

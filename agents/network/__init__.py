@@ -5,6 +5,6 @@ Nothing here imports torch until a network is used.
 
 from .agent import NetworkAgent
 from .config import TrainingConfig, read_config
-from .settings import ModelSettings
+from .settings import CompactSettings, WormSettings, model_settings
 
-__all__ = ["ModelSettings", "NetworkAgent", "TrainingConfig", "read_config"]
+__all__ = ["CompactSettings", "NetworkAgent", "TrainingConfig", "WormSettings", "model_settings", "read_config"]

@@ -20,7 +20,7 @@ from .frames import FrameStore
 from .words import Store, WordStore
 
 if TYPE_CHECKING:
-    from .memory import State
+    from .models import State
 
 #: Heads up to this size are recorded whole; of larger ones the highest outputs.
 _WHOLE_HEAD = 32
@@ -51,20 +51,38 @@ class NetworkAgent:
         self.network = self.checkpoint.network
 
     def settings(self) -> dict[str, Any]:
-        """What shaped the answers: the checkpoint and what it was trained on."""
-        header = self.checkpoint.header
-        return {
-            "checkpoint": header.name,
-            "sha256": self.checkpoint.sha256,
-            "architecture": header.settings.architecture,
-            "hidden": header.settings.hidden,
-            "parameters": self.network.parameter_count,
-            "tasks": list(header.tasks),
-            "trained_on": dict(header.trained.paradigms),
-            "trained_steps": header.trained.steps,
-            "trained_trials": dict(header.trained.trials),
-            **({} if self.checkpoint.vectors is None else {"vectors": self.checkpoint.vectors.described()}),
+        """What shaped the answers: the checkpoint and what is known of its training."""
+        checkpoint, network = self.checkpoint, self.network
+        told = {
+            "checkpoint": checkpoint.name,
+            "sha256": checkpoint.sha256,
+            "architecture": network.settings.architecture,
+            "hidden": network.settings.hidden,
+            "parameters": network.parameter_count,
+            "tasks": list(network.tasks),
         }
+        if checkpoint.trained is not None:
+            trained = checkpoint.trained
+            told |= {"trained_on": dict(trained.paradigms), "trained_steps": trained.steps, "trained_trials": dict(trained.trials)}
+        if checkpoint.published is not None:
+            told["worm"] = {**checkpoint.published.facts, "options": dict(network.settings.options), "notes": list(checkpoint.published.notes)}
+        if checkpoint.vectors is not None:
+            told["vectors"] = checkpoint.vectors.described()
+        return told
+
+    def introduction(self) -> list[str]:
+        """What was found in somebody else's checkpoint, in a line or two; nothing for SpanLab's own, which have a card."""
+        return [] if self.checkpoint.published is None else self.checkpoint.published.lines(self.checkpoint.name, self.network.parameter_count)
+
+    def takes(self, briefing: Briefing) -> None:
+        """Make sure, before a session, that this network can take such a trial.
+
+        Raises
+        ------
+        SpanLabError
+            when it cannot.
+        """
+        self._view(briefing)
 
     def start(self, briefing: Briefing) -> NetworkMind:
         """A fresh mind for one trial: its state is empty.
@@ -104,7 +122,7 @@ class NetworkAgent:
             return [[None] * len(trial) for trial in trials]
         with torch.inference_mode():
             seen = self.network.see(torch.from_numpy(store.frames()))
-            logits = self.network(seen.at(torch.from_numpy(steps)), views[0].task)[0].numpy()
+            logits = self.network(seen.at(torch.from_numpy(steps)), views[0].task).logits.numpy()
         answers: list[list[Response | None]] = []
         for row, trial in enumerate(trials):
             step = -1
@@ -131,12 +149,12 @@ class NetworkAgent:
                 f"{self.name} was not trained on the task '{view.task}' of {briefing.paradigm} (it knows {', '.join(known)}); "
                 "choose another network, or train one with spanlab train"
             )
-        if known[view.task] != view.head:
+        if known[view.task].outputs != view.head:
             raise SpanLabError(
-                f"{self.name} has {known[view.task]} outputs for the task '{view.task}', and {briefing.paradigm} asks for {view.head}; "
+                f"{self.name} has {known[view.task].outputs} outputs for the task '{view.task}', and {briefing.paradigm} asks for {view.head}; "
                 "choose another network, or train one with spanlab train"
             )
-        reads = view.task in self.network.reading
+        reads = known[view.task].reads
         if reads != (view.input == "vectors"):
             raise SpanLabError(
                 f"{self.name} was trained to {'read the vectors of words' if reads else 'see frames'} in the task '{view.task}', and {briefing.paradigm} gives "
@@ -162,8 +180,9 @@ class NetworkMind:
 
         with one_thread(), torch.inference_mode():
             seen = self._network.see(torch.from_numpy(self._frame(percept.for_machine.stimulus))).at(torch.zeros(1, 1, dtype=torch.int64))
-            logits, self._state = self._network(seen, self._view.task, self._state)
-        return None if percept.ask is None else read_out(logits[0, 0].numpy(), percept.ask, self._view)
+            passage = self._network(seen, self._view.task, self._state)
+        self._state = passage.state
+        return None if percept.ask is None else read_out(passage.logits[0, 0].numpy(), percept.ask, self._view)
 
     def _frame(self, stimulus: Stimulus) -> np.ndarray:
         """What the network takes in at one step: a frame, uint8 (1, 32, 32, 3), or a vector, float32 (1, 300)."""

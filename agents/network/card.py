@@ -8,9 +8,11 @@ from pathlib import Path
 
 import torch
 
-from .checkpoint import Checkpoint, write_atomically
+from .checkpoint import Checkpoint, TrainedOn
 from .config import TrainingConfig
 from .evaluation import Row, as_markdown
+from .files import write_atomically
+from .settings import WormSettings, heads_of
 from .state import TrainingState
 
 
@@ -18,7 +20,7 @@ def write(
     folder: Path, config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: TrainingState, times: Mapping[str, float], why: str, command: str
 ) -> None:
     """Write ``NAME.md`` for people and ``NAME.json`` for programs."""
-    trained = kept.header.trained
+    trained = _trained(kept)
     result = {
         "name": config.name,
         "sha256": kept.sha256,
@@ -36,24 +38,8 @@ def write(
 
 
 def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: TrainingState, times: Mapping[str, float], why: str, command: str) -> str:
-    model, trained = config.model, kept.header.trained
-    line = model.delay_line
+    trained = _trained(kept)
     seen = ", ".join(f"{count:,} of {name} (from a pool of {_pool(config, name):,})" for name, count in trained.trials.items())
-    start = (
-        f"""Its recurrent weights start as a delay line of {line.slots} x {line.width} units beside {model.hidden - line.slots * line.width} integrating
-        units; all of them are then learned."""
-        if model.start == "delay_line"
-        else "Its recurrent weights start orthogonal."
-    )
-    sees_frames = len(kept.network.reading) < len(kept.network.tasks)
-    match = "Before the heads, a template made from the state is compared with each window of the present frame." if model.match and sees_frames else ""
-    seen_per_step = (
-        f"""It sees one 32 x 32 frame per step and nothing else: {model.components} decorrelated components of the pixels (found on the frames of training
-        trials, then left as they are), and a small convolutional eye that reads {model.windows} x {model.windows} windows and an overview with the same
-        {model.filters} filters; positions are kept. {match}"""
-        if sees_frames
-        else ""
-    )
     reads = (
         f"""It reads one vector per step in {", ".join(sorted(kept.network.reading))}: that of the word that is shown, brought to one length, and zeros
         where no single word is shown. The vectors: {kept.vectors.name}{_sha256(kept.vectors.sha256)}."""
@@ -66,8 +52,8 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         f"# network:{config.name}",
         config.about,
         "## What it is",
-        f"""An {model.architecture.upper()} with {model.hidden} recurrent units, with one linear head per task: {kept.network.parameter_count:,} learned
-        parameters, {kept.bytes / 1e6:.1f} MB in half precision. {seen_per_step} {reads} {start}""",
+        f"""{_article(config.model.architecture)} with {config.model.hidden} units, with one linear head per {_heads(kept)}:
+        {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB in half precision. {_eye(config, kept)} {reads} {_start(config)}""",
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}: {trained.steps:,} steps, {seen}
         trials. {_sentence(why)} The whole run, with compiling the trials and the test, took {times["wall_s"] / 60:.1f} minutes by the clock and
@@ -88,6 +74,47 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
     ]
     # Paragraphs are flowed; tables and headings keep their lines.
     return "\n\n".join(part if part.startswith("#") else " ".join(part.split()) for part in parts if part) + "\n"
+
+
+def _trained(kept: Checkpoint) -> TrainedOn:
+    assert kept.trained is not None, "SpanLab's own checkpoints say what they were trained on"
+    return kept.trained
+
+
+def _article(architecture: str) -> str:
+    """An LSTM, a GRU, a transformer."""
+    name = architecture.upper() if len(architecture) <= 4 else architecture
+    return f"{'An' if name[0] in 'AEIFHLMNRSX' else 'A'} {name}"
+
+
+def _heads(kept: Checkpoint) -> str:
+    shared = len(heads_of(kept.network.tasks)) < len(kept.network.tasks)
+    return "task (the tasks of a family share one)" if shared else "task"
+
+
+def _eye(config: TrainingConfig, kept: Checkpoint) -> str:
+    """What it makes of a frame."""
+    model = config.model
+    if not kept.network.seeing:
+        return ""
+    if isinstance(model, WormSettings):
+        return "It sees one 32 x 32 frame per step and nothing else, through the four convolutional layers of the published benchmark networks."
+    match = "Before the heads, a template made from the state is compared with each window of the present frame." if model.match else ""
+    return f"""It sees one 32 x 32 frame per step and nothing else: {model.components} decorrelated components of the pixels (found on the frames of training
+        trials, then left as they are), and a small convolutional eye that reads {model.windows} x {model.windows} windows and an overview with the same
+        {model.filters} filters; positions are kept. {match}"""
+
+
+def _start(config: TrainingConfig) -> str:
+    """Where its weights started."""
+    model = config.model
+    if isinstance(model, WormSettings):
+        return "Its weights start as those of the published networks do."
+    if model.start != "delay_line":
+        return "Its recurrent weights start orthogonal." if model.start == "orthogonal" else "Its weights start as PyTorch has it."
+    line = model.delay_line
+    return f"""Its recurrent weights start as a delay line of {line.slots} x {line.width} units beside {model.hidden - line.slots * line.width} integrating
+        units; all of them are then learned."""
 
 
 def _sha256(digest: str | None) -> str:

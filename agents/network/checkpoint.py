@@ -1,12 +1,9 @@
-"""Checkpoints: weights in half precision and what they are, in one file without code."""
+"""Checkpoints: weights and what they are, in one file without code. SpanLab's own, in half precision, and those of the WorM benchmark."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-import os
-import tempfile
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -20,15 +17,16 @@ from ...components import nearest
 from ...errors import SpanLabError
 from ...paradigms import WordVectors, random_vectors
 from ...paradigms.word_vectors import DIMENSIONS
-from .settings import ModelSettings, need_torch
+from .files import read_torch, write_atomically
+from .published import NotPublishedError, Published, is_published, understand
+from .settings import CompactSettings, Settings, Task, WormSettings, tasks_from
 
 if TYPE_CHECKING:
-    from .model import Network
+    from .models import Network
 
 FORMAT = "spanlab network"
 VERSION = 1
-#: Larger files are not read: a network of the largest allowed sizes is far smaller.
-MAX_BYTES = 2_000_000_000
+_ENDINGS = (".pt", ".pth", ".ckpt")
 
 
 class TrainedOn(BaseModel):
@@ -56,15 +54,16 @@ class Vectors(BaseModel):
 
 
 class Header(BaseModel):
-    """The part of a checkpoint that is not weights."""
+    """The part of SpanLab's own checkpoints that is not weights."""
 
     model_config = ConfigDict(extra="forbid")
 
     format: str
     version: int
     name: str
-    settings: ModelSettings
-    tasks: dict[str, int]
+    settings: Settings
+    tasks: dict[str, int] = Field(description="size of the head of each task")
+    heads: dict[str, str] = Field(default_factory=dict, description="name of the head, for tasks that share one")
     trained: TrainedOn
     vectors: Vectors | None = None
 
@@ -75,18 +74,22 @@ class Checkpoint:
 
     Parameters
     ----------
-    header : what it is
+    name : of the network
     network : in float32 on the CPU, in evaluation mode
     sha256 : of the file
     bytes : size of the file
+    trained : what it was trained on; not known of others' checkpoints
     vectors : of words, for networks that read them
+    published : what was found, in a checkpoint of the WorM benchmark
     """
 
-    header: Header
+    name: str
     network: Network
     sha256: str
     bytes: int
+    trained: TrainedOn | None
     vectors: WordVectors | None = None
+    published: Published | None = None
 
 
 def shipped() -> list[str]:
@@ -105,51 +108,32 @@ def locate(spec: str | Path) -> Path:
     """
     text = str(spec).removeprefix("network:")
     path = Path(text)
-    looks_like_path = isinstance(spec, Path) or path.suffix == ".pt" or "/" in text or "\\" in text
+    looks_like_path = isinstance(spec, Path) or path.suffix in _ENDINGS or "/" in text or "\\" in text
     if not looks_like_path:
         if text in shipped():
             return Path(str(resources.files(__name__.rpartition(".")[0]) / "checkpoints" / f"{text}.pt"))
         names = ", ".join(shipped()) or "none"
-        raise SpanLabError(f"there is no network '{text}'{nearest(text, shipped())} (those that ship: {names}; your own is given by its file, ending in .pt)")
+        raise SpanLabError(
+            f"there is no network '{text}'{nearest(text, shipped())} (those that ship: {names}; your own is given by its file, ending in {', '.join(_ENDINGS)})"
+        )
+    if path.is_dir():
+        raise SpanLabError(f"{path} is a folder, and a checkpoint is a file: give one of the files in it")
     if not path.is_file():
         raise SpanLabError(f"there is no checkpoint at {path}; spanlab train writes one, and these ship with SpanLab: {', '.join(shipped()) or 'none'}")
     return path
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that at any instant either the old one or the whole new one is there.
-
-    Raises
-    ------
-    SpanLabError
-        when the folder cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise SpanLabError(f"cannot write {path} ({error.strerror or error}); choose another folder") from None
 
 
 def save(path: Path, network: Network, name: str, trained: TrainedOn, vectors: WordVectors | None = None) -> str:
     """Write a checkpoint, atomically; returns its SHA-256. The vectors of words from a file are kept in full precision."""
     import torch
 
-    from .model import rounded_half
-
     assert (vectors is None) == (not network.reading), "a network that reads words comes with their vectors"
-    header = Header(format=FORMAT, version=VERSION, name=name, settings=network.settings, tasks=network.tasks, trained=trained)
-    data: dict[str, Any] = {**header.model_dump(mode="json", exclude={"vectors"}), "weights": rounded_half(network.state_dict())}
+    sizes = {task: known.outputs for task, known in network.tasks.items()}
+    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": name, "settings": network.settings.model_dump(mode="json"), "tasks": sizes}
+    if shared := {task: known.head for task, known in network.tasks.items() if known.head != task}:
+        header["heads"] = shared
+    half = {key: tensor.detach().to("cpu", torch.float16).clone() for key, tensor in network.state_dict().items()}
+    data: dict[str, Any] = {**header, "trained": trained.model_dump(mode="json"), "weights": half}
     if vectors is not None:
         words = sorted(vectors.table) if vectors.seed is None else []
         kept = Vectors(**vectors.described(), seed=vectors.seed, words=words, tasks=sorted(network.reading))
@@ -160,78 +144,91 @@ def save(path: Path, network: Network, name: str, trained: TrainedOn, vectors: W
     return hashlib.sha256(buffer.getvalue()).hexdigest()
 
 
-def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:
-    """The dictionary in a file that torch saved, read without running any code in it, and the file's bytes.
-
-    Raises
-    ------
-    SpanLabError
-        when the file cannot be read, is no such file, or holds more than plain values and tensors.
-    """
-    need_torch()
-    import torch
-
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise SpanLabError(f"{path} is larger than any {what} of SpanLab ({MAX_BYTES // 10**9} GB); check that it is the right file")
-        content = path.read_bytes()
-    except OSError as error:
-        raise SpanLabError(f"cannot read the {what} {path}: {error.strerror or error}") from None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            data = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises many kinds for a file that is no checkpoint; all mean the same to the user
-        reason = (
-            "it holds code or objects, which are not loaded"
-            if "weights_only" in str(error) or "Unsupported" in str(error)
-            else "it is damaged or something else"
-        )
-        raise SpanLabError(f"{path} is no {what} of SpanLab: {reason}; give a file that spanlab train has written") from None
-    if not isinstance(data, dict):
-        raise SpanLabError(f"{path} is no {what} of SpanLab: it holds something else; give a file that spanlab train has written")
-    return data, content
-
-
 def load(spec: str | Path) -> Checkpoint:
-    """Load a checkpoint by its name in the package (``laptop``) or from a file.
+    """Load a checkpoint by its name in the package (``laptop``) or from a file of SpanLab or of the WorM benchmark.
 
     Raises
     ------
     SpanLabError
-        when torch or the file is missing, or the file is not a checkpoint of this kind, or its weights do not fit.
+        when torch or the file is missing, or the file is no such checkpoint, or its weights do not fit.
     """
     path = locate(spec)
     data, content = read_torch(path, "checkpoint")
-    from .model import build, finite
-
+    digest, size = hashlib.sha256(content).hexdigest(), len(content)
+    if data.get("format") != FORMAT and is_published(data):
+        try:
+            found = understand(data)
+            network = _filled(found.settings, found.tasks, found.weights)
+        except (NotPublishedError, SpanLabError, ValidationError, KeyError, ValueError, TypeError, RuntimeError, IndexError) as error:
+            raise SpanLabError(f"{path} looks like a checkpoint of the WorM benchmark, but {_first(error)}; give one that its training wrote") from None
+        return Checkpoint(found.facts.get("run") or path.stem, network, digest, size, None, published=found)
     if data.get("format") != FORMAT:
-        raise SpanLabError(f"{path} is no checkpoint of SpanLab (it does not say '{FORMAT}'); give a file that spanlab train has written")
-    if data.get("version") != VERSION:
         raise SpanLabError(
-            f"{path} has checkpoint format {data.get('version')!r}, and this SpanLab reads {VERSION}; use the SpanLab that wrote it, or a newer one"
+            f"{path} is no checkpoint that SpanLab knows: it has neither SpanLab's mark ('{FORMAT}') nor the weights of a network of the WorM benchmark; "
+            "give a file that spanlab train or that benchmark has written"
         )
+    if data.get("version") != VERSION:
+        shown = data.get("version") if isinstance(data.get("version"), int) else "of another kind"
+        raise SpanLabError(f"{path} has checkpoint format {shown}, and this SpanLab reads {VERSION}; use the SpanLab that wrote it, or a newer one")
     try:
         header = Header.model_validate({key: value for key, value in data.items() if key not in ("weights", "vector_table")})
-        network = build(header.settings, header.tasks, seed=0, reading=header.vectors.tasks if header.vectors is not None else ())
-        weights = {name: tensor.float() for name, tensor in data["weights"].items()}
-        network.load_state_dict(weights, strict=True)
+        tasks = tasks_from(header.tasks, header.heads, header.vectors.tasks if header.vectors is not None else ())
+        network = _filled(header.settings, tasks, data["weights"])
         vectors = None if header.vectors is None else _vectors(header.vectors, data["vector_table"])
-    except (ValidationError, KeyError, AttributeError, TypeError, ValueError, RuntimeError) as error:
-        first = str(error).splitlines()[0]
-        raise SpanLabError(f"{path} is a damaged checkpoint: its weights and its description do not fit together ({first}); train it again") from None
-    if not finite(weights):
-        raise SpanLabError(f"{path} is a damaged checkpoint: some weights are not finite; train it again")
+    except (SpanLabError, ValidationError, KeyError, AttributeError, TypeError, ValueError, RuntimeError) as error:
+        raise SpanLabError(f"{path} is a damaged checkpoint: {_first(error)}; train it again") from None
+    return Checkpoint(header.name, network, digest, size, header.trained, vectors)
+
+
+def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task], weights: Mapping[str, Any]) -> Network:
+    """A network with these weights, in float32. Names and shapes are compared before any memory is taken for it.
+
+    Raises
+    ------
+    SpanLabError
+        when they do not fit, as the middle of a sentence.
+    """
+    import torch
+
+    from .models.build import empty
+
+    network = empty(settings, tasks)
+    expected = {name: tensor.shape for name, tensor in network.state_dict().items()}
+    for name, shape in expected.items():
+        tensor = weights.get(name)
+        if not isinstance(tensor, torch.Tensor):
+            raise SpanLabError(f"the weights {name} are missing")
+        if tensor.layout != torch.strided or not tensor.is_floating_point() or tensor.shape != shape:
+            raise SpanLabError(f"the weights {name} have the shape {_sides(tensor.shape)}, and this network needs {_sides(shape)}")
+    if more := [name for name in weights if name not in expected]:
+        raise SpanLabError(f"it has weights that this network has no place for ({str(more[0])[:60]!r})")
+    full = {name: weights[name].to(torch.float32, copy=True, memory_format=torch.contiguous_format) for name in expected}
+    if not all(torch.isfinite(tensor).all() for tensor in full.values()):
+        raise SpanLabError("some weights are not finite")
+    network.load_state_dict(full, strict=True, assign=True)
     network.eval()
     network.requires_grad_(False)
-    return Checkpoint(header, network, hashlib.sha256(content).hexdigest(), len(content), vectors)
+    return network
+
+
+def _sides(shape: Any) -> str:
+    return " x ".join(str(side) for side in list(shape)[:6]) or "of a single number"
+
+
+def _first(error: Exception) -> str:
+    """The first line of what is wrong."""
+    if isinstance(error, ValidationError):
+        found = error.errors(include_url=False, include_input=False)[0]
+        return f"its description does not fit ({'.'.join(str(part)[:40] for part in found['loc'][:4])}: {found['msg'][:120]})"
+    if isinstance(error, KeyError):
+        return "a part of it is missing"
+    return str(error).split("\n")[0][:300] or "it cannot be understood"
 
 
 def _vectors(header: Vectors, table: Any) -> WordVectors:
     """The vectors that a checkpoint keeps."""
     if header.seed is not None:
         return random_vectors(header.seed)
-    found = table.float().numpy()
-    if found.shape != (len(header.words), DIMENSIONS) or not np.isfinite(found).all():
-        raise ValueError("the vectors of words")
+    if tuple(table.shape) != (len(header.words), DIMENSIONS) or not np.isfinite(found := table.float().numpy()).all():
+        raise ValueError("the vectors of words do not fit")
     return WordVectors(header.name, header.sha256, dict(zip(header.words, found, strict=True)))

@@ -13,7 +13,7 @@ from ...errors import ParadigmError, SpanLabError
 from ...paradigms import yaml_text
 from ...paradigms.identity import MAX_MASTER_SEED, canonical
 from ...paradigms.problems import validated
-from .settings import DelayLine, ModelSettings
+from .settings import DelayLine, Settings, model_settings
 
 Count = Annotated[int, Field(ge=1, le=100_000_000)]
 Positive = Annotated[float, Field(gt=0)]
@@ -62,7 +62,7 @@ class TrainingConfig(_Part):
     about: str = Field("", description="what it is for, in a sentence or two; goes into the model card")
     generator: Literal["corrected", "published"] = Field("corrected", description="trial generator")
     seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(0, description="seed of everything: first weights, trials, order")
-    model: ModelSettings = Field(ModelSettings.model_validate({}), description="sizes of the network")
+    model: Settings = Field(model_settings(), description="sizes of the network; encoder: worm for those of the published benchmark")
     tasks: Annotated[list[TaskConfig], Field(min_length=1)] = Field(description="paradigms to train on, all in every step")
     vectors: str | Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(
         0, description="for paradigms of words: a file with their vectors (word2vec or GloVe, 300 numbers each), or the seed of random ones"
@@ -111,7 +111,6 @@ _PARTS: dict[tuple[str, ...], type[BaseModel]] = {
     ("tasks",): TaskConfig,
     ("rate",): RateConfig,
     ("check",): CheckConfig,
-    ("model",): ModelSettings,
     ("model", "delay_line"): DelayLine,
 }
 
@@ -119,4 +118,6 @@ _PARTS: dict[tuple[str, ...], type[BaseModel]] = {
 def _with_hint(place: yaml_text.YamlPath, message: str) -> str:
     """The message about an unknown key inside a part, with the nearest of that part's keys."""
     part = _PARTS.get(tuple(key for key in place[:-1] if isinstance(key, str)))
-    return f"unknown key '{place[-1]}'{nearest(place[-1], part.model_fields)}" if part and message.startswith("unknown key") else message
+    if part is not None and message.startswith("unknown key"):
+        return f"unknown key '{place[-1]}'{nearest(place[-1], part.model_fields)}"
+    return message

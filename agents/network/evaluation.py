@@ -11,7 +11,7 @@ import numpy as np
 from .data import Block, Pool
 
 if TYPE_CHECKING:
-    from .model import Network
+    from .models import Network
 
 #: Trials that go through the network together.
 _BATCH = 64

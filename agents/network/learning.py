@@ -11,14 +11,14 @@ from torch.nn import functional
 
 from .config import RateConfig
 from .data import Block, Loss
-from .model import Network
+from .models import Network
 
 
 def logits_of(network: Network, task: str, frames: np.ndarray, numbers: np.ndarray, device: torch.device) -> Tensor:
     """Outputs (trials, steps, head) for frames given by their numbers in a store; each different frame is looked at once."""
     different, places = np.unique(numbers, return_inverse=True)
     seen = network.see(torch.from_numpy(frames[different]).to(device))
-    return network(seen.at(torch.from_numpy(places.reshape(numbers.shape)).to(device)), task)[0]
+    return network(seen.at(torch.from_numpy(places.reshape(numbers.shape)).to(device)), task).logits
 
 
 def loss_of(logits: Tensor, block: Block, rows: np.ndarray, loss: Loss) -> tuple[Tensor, float]:

@@ -10,6 +10,7 @@ from ...paradigms import Paradigm, load_paradigm, random_vectors, read_vectors
 from .config import TrainingConfig
 from .data import Pool, Split, make_pool, task_of, view_of
 from .frames import FrameStore
+from .settings import Task, heads_of, reading, task_seen_in
 from .words import Store, WordStore
 
 
@@ -23,7 +24,7 @@ class Material:
     Attributes
     ----------
     paradigms : those of the config, in its order
-    heads : size of the head of each task
+    tasks : what a network needs to know of each task
     reading : the tasks in which vectors of words are read
     frames, words : everything that is shown
     pools : trials of each split, one pool per paradigm; empty until they are prepared
@@ -37,16 +38,20 @@ class Material:
     def __init__(self, config: TrainingConfig) -> None:
         self.config = config
         self.paradigms = [load_paradigm(task.paradigm) for task in config.tasks]
-        self.heads: dict[str, int] = {}
-        inputs: dict[str, str] = {}
+        self.tasks: dict[str, Task] = {}
         for paradigm, task in zip(self.paradigms, config.tasks, strict=True):
-            view = view_of(paradigm)
+            seen = task_seen_in(view_of(paradigm))
             for name in dict.fromkeys(task_of(paradigm, levels) for levels in paradigm.combinations(task.factors)):
-                if self.heads.setdefault(name, view.head) != view.head:
-                    raise SpanLabError(f"{paradigm.name} wants {view.head} outputs for the task '{name}', another paradigm {self.heads[name]}; make them agree")
-                if inputs.setdefault(name, view.input) != view.input:
-                    raise SpanLabError(f"{paradigm.name} gives {view.input} in the task '{name}', another paradigm {inputs[name]}; make them agree")
-        self.reading = {name for name, given in inputs.items() if given == "vectors"}
+                known = self.tasks.setdefault(name, seen)
+                if known.outputs != seen.outputs:
+                    raise SpanLabError(f"{paradigm.name} wants {seen.outputs} outputs for the task '{name}', another paradigm {known.outputs}; make them agree")
+                if known.reads != seen.reads:
+                    given = ["vectors" if one.reads else "frames" for one in (seen, known)]
+                    raise SpanLabError(f"{paradigm.name} gives {given[0]} in the task '{name}', another paradigm {given[1]}; make them agree")
+                if known.head != seen.head:
+                    raise SpanLabError(f"{paradigm.name} has the head '{seen.head}' for the task '{name}', another paradigm '{known.head}'; make them agree")
+        heads_of(self.tasks)
+        self.reading = set(reading(self.tasks))
         self.frames, self.words = FrameStore(), WordStore()
         self.pools: dict[Split, list[Pool]] = {}
         self._check_vectors()

@@ -1,17 +1,56 @@
-"""What a network is made of: the declared sizes, without torch."""
+"""What a network is made of: its tasks and the declared sizes, without torch."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, SerializerFunctionWrapHandler, Tag, TypeAdapter, model_serializer, model_validator
 
 from ...errors import SpanLabError
+from ...paradigms import NetworkView
 
 #: Side of the frames that networks see, in pixels.
 FRAME = 32
 
 Width = Annotated[int, Field(ge=1, le=4096)]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a network knows of one task.
+
+    Parameters
+    ----------
+    outputs : size of its head
+    head : name of its head, which several tasks may share
+    reads : whether vectors of words are read in it, instead of frames seen
+    """
+
+    outputs: int
+    head: str
+    reads: bool = False
+
+
+def task_seen_in(view: NetworkView) -> Task:
+    """The task of a paradigm's network section."""
+    return Task(view.head, view.shared_head, view.input == "vectors")
+
+
+def heads_of(tasks: Mapping[str, Task]) -> dict[str, int]:
+    """The size of each head, in the order in which tasks first name it.
+
+    Raises
+    ------
+    SpanLabError
+        when tasks that share a head do not agree about its size.
+    """
+    heads: dict[str, int] = {}
+    for name, task in tasks.items():
+        if heads.setdefault(task.head, task.outputs) != task.outputs:
+            raise SpanLabError(f"the task '{name}' wants {task.outputs} outputs of the head '{task.head}', another task {heads[task.head]}; make them agree")
+    return heads
 
 
 class DelayLine(BaseModel):
@@ -28,29 +67,81 @@ class DelayLine(BaseModel):
 
 
 class ModelSettings(BaseModel):
-    """The sizes of a network. Unknown keys are refused."""
+    """What all networks have. Unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    architecture: str = Field("lstm", description="the recurrent part, by its registered name")
-    hidden: Width = Field(480, description="recurrent units")
+    architecture: str = Field("lstm", description="the memory, by its registered name")
+    hidden: Width = Field(480, description="units of the memory")
+    options: dict[str, Any] = Field(default_factory=dict, description="settings that the architecture declares itself, such as layers")
+
+    @model_serializer(mode="wrap")
+    def _told(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Settings that say nothing new are not told, so that hashes of older configs stay what they were."""
+        told = serialize(self)
+        return {key: value for key, value in told.items() if not (key == "options" and not value) and not (key == "encoder" and value == "compact")}
+
+
+class CompactSettings(ModelSettings):
+    """The sizes of the compact network, which an ordinary laptop can train."""
+
+    encoder: Literal["compact", "worm"] = Field("compact", description="compact, or worm for the networks of the published benchmark")
     filters: Width = Field(96, description="filters of the eye, each as large as a window")
     code: Width = Field(32, description="numbers by which the eye describes one window")
     windows: Annotated[int, Field(ge=1, le=8)] = Field(3, description="windows of the eye per row and column of the frame")
     window_px: Annotated[int, Field(ge=3, le=32)] = Field(11, description="side to which a window, and the whole frame for the overview, is brought")
     components: Width = Field(640, description="decorrelated components of the pixels")
-    summary: Width = Field(256, description="numbers that summarise the components for the recurrent part")
+    summary: Width = Field(256, description="numbers that summarise the components for the memory")
     context: Width = Field(128, description="numbers that say what kind of frame it is, for the gate of the read-out")
     embedding: Width = Field(16, description="numbers by which a task is named")
     match: bool = Field(True, description="whether the state is compared with what the eye sees (a template for each window) before the heads")
-    start: Literal["delay_line", "orthogonal"] = Field("delay_line", description="how the recurrent weights start")
+    start: Literal["delay_line", "orthogonal", "plain"] = Field("delay_line", description="how the weights of the memory start; plain: as PyTorch has it")
     delay_line: DelayLine = Field(DelayLine.model_validate({}), description="for start: delay_line")
 
     @model_validator(mode="after")
-    def _fits(self) -> ModelSettings:
+    def _fits(self) -> CompactSettings:
         if self.start == "delay_line" and self.delay_line.slots * self.delay_line.width > self.hidden:
             raise ValueError(f"a delay line of {self.delay_line.slots} x {self.delay_line.width} units does not fit into {self.hidden} recurrent units")
         return self
+
+
+class WormSettings(ModelSettings):
+    """The sizes of the networks of the WorM benchmark (Sikarwar & Zhang, 2023): a convolutional eye, one memory, linear heads."""
+
+    encoder: Literal["worm"]
+    hidden: Width = Field(256, description="units of the memory")
+    inputs: Width | None = Field(
+        None, description="numbers that the memory takes in at each step, the task's name included; as published when not given: 512, or as many as units"
+    )
+    embedding: Width = Field(14, description="numbers by which a task is named")
+
+
+def _family(data: Any) -> str:
+    """Which class of settings some data are for; data that are none are told of by the class of most networks."""
+    encoder = data.get("encoder") if isinstance(data, Mapping) else getattr(data, "encoder", None)
+    return "worm" if encoder == "worm" else "compact"
+
+
+#: Settings of any network, told apart by ``encoder``.
+Settings = Annotated[Annotated[CompactSettings, Tag("compact")] | Annotated[WormSettings, Tag("worm")], Discriminator(_family)]
+
+_SETTINGS: TypeAdapter[CompactSettings | WormSettings] = TypeAdapter(Settings)
+
+
+def model_settings(**values: Any) -> CompactSettings | WormSettings:
+    """Settings from their keys: ``model_settings(encoder="worm", architecture="gru", hidden=96)``."""
+    return _SETTINGS.validate_python(values)
+
+
+def reading(tasks: Mapping[str, Task]) -> list[str]:
+    """The tasks in which vectors of words are read."""
+    return [name for name, task in tasks.items() if task.reads]
+
+
+def tasks_from(sizes: Mapping[str, int], heads: Mapping[str, str], reads: Iterable[str]) -> dict[str, Task]:
+    """Tasks as a checkpoint keeps them: sizes of heads, names of heads that are not those of their tasks, and the tasks in which words are read."""
+    read = set(reads)
+    return {name: Task(size, heads.get(name, name), name in read) for name, size in sizes.items()}
 
 
 def need_torch() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from ...errors import SpanLabError
-from .checkpoint import read_torch, write_atomically
-from .model import Network
+from .files import read_torch, write_atomically
+from .models import Network
 
 FORMAT = "spanlab training state"
 

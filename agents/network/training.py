@@ -19,7 +19,7 @@ from .evaluation import Row, evaluate, frequencies, mean_accuracy
 from .journal import Journal, Progress
 from .learning import logits_of, loss_of, rate_at
 from .material import Material
-from .model import Network, build
+from .models import Network, build
 from .settings import FRAME
 from .state import TrainingState, read_state, write_state
 
@@ -110,7 +110,7 @@ class _Run:
         self.progress = Progress(progress)
 
     def _build(self) -> Network:
-        return build(self.config.model, self.material.heads, self.config.seed, self.material.reading)
+        return build(self.config.model, self.material.tasks, self.config.seed)
 
     def go(self) -> TrainingResult:
         with self.progress:
@@ -167,18 +167,18 @@ class _Run:
         )
 
     def _begin(self) -> None:
-        """Set what follows from the training trials before any learning: the retina's components, and how often each answer is right."""
-        samples = []
+        """Set what follows from the training trials before any learning: components of a retina, how often each answer is right."""
+        samples, wanted = [], {}
         for pool in self.material.pools["train"]:
             if pool.store is self.material.frames:
                 share = _RETINA_STEPS // len(pool.blocks)
                 numbers = np.concatenate([block.frames[: max(1, share // block.frames.shape[1])].ravel() for block in pool.blocks])
                 samples.append(torch.from_numpy(pool.store.frames()[numbers]))
             for task in dict.fromkeys(block.task for block in pool.blocks):
-                wanted = np.mean([frequencies(block, pool.view.head) for block in pool.blocks if block.task == task], axis=0)
-                self.network.expect(task, wanted.tolist(), exclusive=pool.loss == "classes")
-        if samples:
-            self.network.eye.retina.fit(samples)
+                often = np.mean([frequencies(block, pool.view.head) for block in pool.blocks if block.task == task], axis=0)
+                wanted.setdefault(self.network.tasks[task].head, []).append((often, pool.loss == "classes"))
+        expected = {head: (np.mean([often for often, _ in tasks], axis=0).tolist(), tasks[0][1]) for head, tasks in wanted.items()}
+        self.network.begin(samples, expected)
 
     def _learn(self) -> str:
         """Take the remaining steps; returns why it ended."""

@@ -1,0 +1,11 @@
+"""Networks, room by room: what sees (encoders), what remembers (memories, transformer), what answers (heads), and the two kinds of whole networks.
+
+Everything here imports torch.
+"""
+
+from .build import build
+from .encoders import Seen
+from .memories import ARCHITECTURES, Memory, Options, State
+from .network import Network, Passage
+
+__all__ = ["ARCHITECTURES", "Memory", "Network", "Options", "Passage", "Seen", "State", "build"]

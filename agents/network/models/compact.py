@@ -1,0 +1,167 @@
+"""The compact network: an eye that keeps positions, a memory, and a read-out that compares the memory with what is seen now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ....paradigms.word_vectors import DIMENSIONS
+from ..settings import FRAME, CompactSettings, Task
+from .encoders import Seen, even
+from .heads import Heads
+from .memories import memory
+from .network import Network
+
+
+class Retina(nn.Module):
+    """Pixels to decorrelated components of equal variance.
+
+    The components are the principal ones of the frames that a network is trained on, so that what is rare or small in a frame (a marker of one pixel) weighs
+    as much as what is large (whitening; Simoncelli & Olshausen, 2001, Annual Review of Neuroscience 24, on efficient coding). They are set before
+    training and stay as they are.
+    """
+
+    #: variance (of pixels from 0 to 1) that is taken for noise: the rounding of pixels to whole numbers and a margin
+    NOISE = 1e-5
+
+    mean: Tensor
+    components: Tensor
+
+    def __init__(self, components: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(FRAME * FRAME * 3))
+        self.register_buffer("components", torch.zeros(FRAME * FRAME * 3, components))
+
+    @torch.no_grad()
+    def fit(self, samples: Sequence[Tensor]) -> None:
+        """Set the components from frames, uint8 (n, 32, 32, 3): one sample per task, all of the same weight."""
+        pixels = torch.cat([frames.flatten(1).float() / 255 for frames in samples])
+        weights = torch.cat([torch.full((len(frames), 1), 1 / (len(frames) * len(samples))) for frames in samples])
+        mean = (pixels * weights).sum(0)
+        centred = (pixels - mean) * weights.sqrt()
+        if len(centred) < centred.shape[1]:
+            values, sides = torch.linalg.eigh(centred @ centred.T)
+            vectors = centred.T @ sides / values.clamp(min=1e-9).sqrt()
+        else:
+            values, vectors = torch.linalg.eigh(centred.T @ centred)
+        values, vectors = values.flip(0), vectors.flip(1)
+        count = min(self.components.shape[1], len(values))
+        scale = (values[:count].clamp(min=0) + self.NOISE).rsqrt() * (values[:count] > self.NOISE / 10)
+        self.mean.copy_(mean)
+        self.components.zero_()
+        self.components[:, :count] = vectors[:, :count] * scale
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """Frames, uint8 (n, 32, 32, 3), to components (n, k)."""
+        return (frames.flatten(1).float() / 255 - self.mean) @ self.components
+
+
+class CompactEye(nn.Module):
+    """What is made of a frame before anything is remembered.
+
+    A summary of the whole frame comes from the retina. Beside it, one set of convolutional filters reads every window of the frame, and the whole frame at
+    low resolution: the kernels are as large as a window and move by whole windows, and windows keep their order, so that positions are kept. As the
+    overview and the windows are read by the same weights, a thing seen large and the same thing seen small get similar codes.
+
+    The memory takes in the overview (n, code) and the summary (n, summary). Beside these are the glimpses (n, windows ** 2, code), the windows at full
+    resolution, row by row; and the context (n, context): what kind of frame it is, from overview and glimpses.
+    """
+
+    def __init__(self, settings: CompactSettings) -> None:
+        super().__init__()
+        self.windows, self.side = settings.windows, settings.window_px
+        self.retina = Retina(settings.components)
+        self.summary = nn.Linear(settings.components, settings.summary)
+        self.filters = nn.Conv2d(3, settings.filters, self.side, stride=self.side)
+        self.code = nn.Linear(settings.filters, settings.code)
+        self.code_norm = nn.LayerNorm(settings.code, elementwise_affine=False)
+        self.context = nn.Linear((self.windows**2 + 1) * settings.code, settings.context)
+        self.context_norm = nn.LayerNorm(settings.context)
+
+    def forward(self, frames: Tensor) -> Seen:
+        """``frames``: uint8 (n, 32, 32, 3); scaled to 0..1 here, and centred."""
+        pixels = frames.permute(0, 3, 1, 2).float() / 255 - 0.6
+        whole = functional.interpolate(pixels, size=(self.side, self.side), mode="area")
+        fine = functional.interpolate(pixels, size=(self.windows * self.side, self.windows * self.side), mode="bilinear")
+        found = torch.cat([self.filters(whole).flatten(2), self.filters(fine).flatten(2)], 2).transpose(1, 2)
+        codes = self.code_norm(self.code(functional.relu(found)))
+        context = functional.relu(self.context_norm(self.context(codes.flatten(1))))
+        return Seen(torch.cat([codes[:, 0], self.summary(self.retina(frames))], -1), (codes[:, 1:], context))
+
+
+class CompactReader(nn.Module):
+    """What is made of a word before anything is remembered: its vector in the terms of the eye, as a thing seen, as a summary, and as the kind of thing.
+
+    There are no windows to look into.
+    """
+
+    def __init__(self, settings: CompactSettings) -> None:
+        super().__init__()
+        self.windows, self.code = settings.windows**2, settings.code
+        self.summary = nn.Linear(DIMENSIONS, settings.summary)
+        self.overview = nn.Linear(DIMENSIONS, settings.code)
+        self.overview_norm = nn.LayerNorm(settings.code, elementwise_affine=False)
+        self.context = nn.Linear(DIMENSIONS, settings.context)
+        self.context_norm = nn.LayerNorm(settings.context)
+
+    def forward(self, vectors: Tensor) -> Seen:
+        """``vectors``: float32 (n, 300)."""
+        known = even(vectors)
+        nowhere = known.new_zeros(len(known), self.windows, self.code)
+        context = functional.relu(self.context_norm(self.context(known)))
+        return Seen(torch.cat([self.overview_norm(self.overview(known)), self.summary(known)], -1), (nowhere, context))
+
+
+class CompactNetwork(Network):
+    """The eye, the task's name, a memory, and a read-out through a gate and a template."""
+
+    name_first = False
+    settings: CompactSettings
+    eye: CompactEye  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, settings: CompactSettings, tasks: Mapping[str, Task]) -> None:
+        super().__init__(settings, tasks)
+        if self.seeing:
+            self.eye = CompactEye(settings)
+        self.task_embedding = nn.Embedding(len(self.tasks), settings.embedding)
+        self.memory = memory(settings.architecture, settings.options, settings.summary + settings.code + settings.embedding, settings.hidden)
+        if settings.start == "delay_line":
+            self.memory.start_as_delay_line(settings.delay_line, settings.code)
+        elif settings.start == "orthogonal":
+            self.memory.start_orthogonal()
+        # Which part of the state matters depends on what is seen now: the gate opens and closes units for the read-out, the state itself is left alone.
+        self.gate = nn.Linear(settings.context, settings.hidden)
+        matches = settings.windows**2 if settings.match else 0
+        if settings.match:
+            self.template = nn.Linear(settings.hidden, settings.code)
+            self.template_norm = nn.LayerNorm(settings.code, elementwise_affine=False)
+            self.match_scale = nn.Parameter(torch.tensor(5.0))
+            if settings.start == "delay_line":  # a template starts out as something that was seen, not as a sum over the trial
+                with torch.no_grad():
+                    self.template.weight[:, settings.delay_line.slots * settings.delay_line.width :] *= 0.1
+        self.heads = Heads(self.tasks, settings.hidden + matches)
+        with torch.no_grad():
+            for head in self.heads.values():
+                if head.out_features == matches:  # as many answers as windows: an answer starts out as the place that matches
+                    head.weight[:, settings.hidden :] = torch.eye(matches)  # type: ignore[index, operator]
+        if self.reading:
+            self.reader = CompactReader(settings)
+
+    def answer(self, hidden: Tensor, seen: Seen, task: str) -> Tensor:
+        glimpses, context = seen.beside
+        open_ = hidden * torch.sigmoid(self.gate(context))
+        features = [open_]
+        if self.settings.match:
+            template = self.template_norm(self.template(open_))
+            features.append((glimpses @ template.unsqueeze(-1)).squeeze(-1) * (self.match_scale / self.settings.code))
+        return super().answer(torch.cat(features, -1), seen, task)
+
+    def begin(self, samples: Sequence[Tensor], expected: Mapping[str, tuple[Sequence[float], bool]]) -> None:
+        """Set the components of the retina, and let heads begin with how often each of their outputs is wanted."""
+        for head, (frequencies, exclusive) in expected.items():
+            self.heads.expect(head, frequencies, exclusive)
+        if samples:
+            self.eye.retina.fit(samples)
