@@ -199,8 +199,9 @@ def compare(
 ) -> None:
     """Curves of people and machines side by side: report.html, figures and tables."""
     from .analysis.report import compare as write
+    from .commands.transcript_page import report_pages
 
-    print(write(data, output, include_practice=practice, include_pilot=pilot))
+    print(write(data, output, include_practice=practice, include_pilot=pilot, conversations=report_pages(data, output)))
 
 
 @app.command()

@@ -42,6 +42,7 @@ def run_demo(output: Path, me: bool = False) -> Path:
     from .agents.network.agent import NetworkAgent
     from .agents.simulated import CapacityAgent, Chance, IdealAgent
     from .analysis.report import compare
+    from .commands.transcript_page import report_pages
 
     began = time.monotonic()
     output = _fresh(output)
@@ -65,7 +66,7 @@ def run_demo(output: Path, me: bool = False) -> Path:
                 with _stage(f"{agent.name}: {MACHINE_TRIALS} trials of {name}"):
                     _take(begin(data, paradigm, agent, trials, Request(SEED, design="demo")), agent)
         with _stage("comparing"):
-            report = compare([data], output / "report")
+            report = compare([data], output / "report", conversations=report_pages([data], output / "report"))
     print(f"\ndone in {time.monotonic() - began:.0f} s. Open {report.resolve()} in a browser.")
     return report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -24,7 +24,14 @@ from .table import Scored, score_table
 from .tables import SHAPES
 
 
-def compare(paths: Sequence[str | Path], out: str | Path, include_practice: bool = False, include_pilot: bool = False, command: str | None = None) -> Path:
+def compare(
+    paths: Sequence[str | Path],
+    out: str | Path,
+    include_practice: bool = False,
+    include_pilot: bool = False,
+    command: str | None = None,
+    conversations: Sequence[Mapping[str, str]] = (),
+) -> Path:
     """Compare sessions: read them, draw their curves beside published human ones, and write ``report.html``.
 
     Parameters
@@ -33,6 +40,8 @@ def compare(paths: Sequence[str | Path], out: str | Path, include_practice: bool
     out : folder for the report, its figures and tables; made when needed
     include_practice, include_pilot : use these rows too
     command : the command to print for doing this again; ``spanlab compare ...`` when not given
+    conversations : pages with conversations of chat models that stand in ``out`` by now: ``session``, ``agent``, ``account`` (a sentence on what the session
+        took), ``href`` (empty when there is no page), ``trial`` and ``problem`` of each
 
     Returns
     -------
@@ -44,11 +53,17 @@ def compare(paths: Sequence[str | Path], out: str | Path, include_practice: bool
     SpanLabError
         when no session can be read or the folder cannot be written.
     """
-    return write_report(paths, out, include_practice=include_practice, include_pilot=include_pilot, command=command)
+    return write_report(paths, out, include_practice=include_practice, include_pilot=include_pilot, command=command, conversations=conversations)
 
 
 def write_report(
-    sessions: Sequence[str | Path], out: str | Path, *, include_practice: bool = False, include_pilot: bool = False, command: str | None = None
+    sessions: Sequence[str | Path],
+    out: str | Path,
+    *,
+    include_practice: bool = False,
+    include_pilot: bool = False,
+    command: str | None = None,
+    conversations: Sequence[Mapping[str, str]] = (),
 ) -> Path:
     """Write the report of sessions; see :func:`compare`."""
     out = Path(out)
@@ -60,7 +75,7 @@ def write_report(
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / "tables").mkdir(exist_ok=True)
-        page = _page(gathered, scored, out, command)
+        page = _page(gathered, scored, out, command, conversations)
         report = out / "report.html"
         report.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -68,7 +83,7 @@ def write_report(
     return report
 
 
-def _page(gathered: Gathered, scored: Scored, out: Path, command: str) -> str:
+def _page(gathered: Gathered, scored: Scored, out: Path, command: str, conversations: Sequence[Mapping[str, str]]) -> str:
     import jinja2
 
     met_by = scored.items.groupby("paradigm")["agent"].nunique()
@@ -107,6 +122,7 @@ def _page(gathered: Gathered, scored: Scored, out: Path, command: str) -> str:
         nback_reference=REFERENCE,
         references=sorted({reference for name in names for _, reference in sources(human[name])}),
         sessions=gathered.sessions,
+        conversations=conversations,
         command=command,
     )
 

@@ -8,6 +8,7 @@ import base64
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from ..agents.chat.account import told as account_told
 from ..analysis.table import plural
 from ..errors import SpanLabError
+from ..sessions.record import find_sessions, read_session
 from ..sessions.transcripts import Drawing, Said, Talk, Transcript, Turn
 from .transcript import heading, told
 
@@ -138,33 +140,47 @@ def _is_display(text: str) -> bool:
     return len(lines) > 2 and sorted(map(len, lines))[len(lines) // 2] < _DISPLAY_LINE
 
 
-def report_pages(sessions: Sequence[Path], report: Path) -> list[dict[str, str]]:
+def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
     """One conversation of each chat session as a page beside a report; what the report says of them.
 
     Parameters
     ----------
-    sessions : folders of sessions; those of others are passed by
+    data : sessions, or folders full of sessions; those of others than chat models are passed by
     report : folder of the report
 
     Returns
     -------
     for each chat session ``session``, ``agent``, ``href`` (from the report), ``trial``, ``account``; ``problem`` in place of a page that could not be made
     """
-    pages = []
-    for folder in sessions:
+    pages: list[dict[str, str]] = []
+    taken: Counter[str] = Counter()
+    for folder in _sessions(data):
         try:
+            if read_session(folder)["agent_kind"] != "chat":
+                continue
             read = Transcript(folder)
         except SpanLabError:
-            continue  # nobody's conversation, or unreadable: the report itself says so
+            continue  # what cannot be read is told by the report itself
         one = {"session": read.session.name, "agent": str(read.session.info["agent"]), "href": "", "trial": "", "account": "", "problem": ""}
         try:
             one["account"] = account_told(read.account())
             key = next((key for key in read.trials if read.finished(key)), None)
             if key is not None:
-                path = report / "conversations" / f"{folder.resolve().name}.html"
+                name = folder.resolve().name
+                taken[name] += 1
+                path = report / "conversations" / f"{name}{f'-{taken[name]}' if taken[name] > 1 else ''}.html"
                 write_page(read, [key], path, os.path.relpath(report / "report.html", path.parent))
                 one |= {"href": f"conversations/{path.name}", "trial": key}
         except SpanLabError as error:
             one["problem"] = str(error)
         pages.append(one)
     return pages
+
+
+def _sessions(data: Sequence[Path]) -> list[Path]:
+    found: dict[Path, Path] = {}
+    for path in data:
+        with suppress(SpanLabError):
+            for folder in find_sessions([path]):
+                found.setdefault(folder.resolve(), folder)
+    return list(found.values())
