@@ -26,6 +26,7 @@ from spanlab.agents.protocol import Response
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
 from spanlab.sessions.recorder import Recorder, TrialJournal
+from spanlab.sessions.transcript_file import read_transcript, replies_by_trial
 
 KEY = "sk-" + "test" * 3 + "-1234567890"
 HEADER = "X-Fakellm-Conversation-Id"
@@ -159,7 +160,7 @@ def test_an_answer_and_its_account(tap: Tap) -> None:
     notes = dict(answer.notes)
     assert notes.pop("prompt_tokens") > 100
     assert notes.pop("completion_tokens") >= 1
-    assert notes == {"latency_ms": 250.0, "attempts": 1, "retries": 0, "replayed": 0, "finish_reason": "stop", "served_model": "right"}
+    assert notes == {"extraction": "exact", "latency_ms": 250.0, "attempts": 1, "retries": 0, "replayed": 0, "finish_reason": "stop", "served_model": "right"}
     json.dumps(dict(answer.notes))
 
 
@@ -219,10 +220,9 @@ def test_twenty_trials_at_once(server: ScriptedServer) -> None:
 
 
 def _journal(folder: Path, attempt: int) -> tuple[Recorder, TrialJournal]:
-    events = folder / "events.jsonl"
-    lines = [json.loads(line) for line in events.read_text().splitlines()] if events.exists() else []
+    lines = read_transcript(folder)
     recorder = Recorder(folder)
-    return recorder, TrialJournal(recorder, "1", attempt, [line["reply"] for line in lines if line["event"] == "reply"])
+    return recorder, TrialJournal(recorder, "1", attempt, replies_by_trial([], lines).get("1", []))
 
 
 def test_replies_are_stored_before_they_are_used_and_replayed_instead_of_paid_again(tap: Tap, tmp_path: Path) -> None:
@@ -230,9 +230,13 @@ def test_replies_are_stored_before_they_are_used_and_replayed_instead_of_paid_ag
     tap.requests.clear()
     recorder, journal = _journal(tmp_path, 1)
     _run(_agent(tap, "right"), TRIAL, journal, questions=2)
-    kept = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-    assert [line["reply"]["reply"]["content"] for line in kept if line["event"] == "reply"] == RIGHT[:2], "on the disk already, without closing"
-    assert sum(line.get("note") == "request" for line in kept) == 2
+    kept = read_transcript(tmp_path)
+    assert [line["reply"]["content"] for line in kept if "reply" in line] == RIGHT[:2], "on the disk already, without closing"
+    assert [line["ask"] for line in kept if "begun" in line] == [1, 2]
+    said = [(message["role"], part["text"]) for line in kept if "sent" in line for message in line["sent"] for part in message["parts"]]
+    sent = [(message["role"], message["content"]) for message in tap.requests[1].body["messages"]]
+    assert "\n\n".join(text for role, text in said if role == "user") == "\n\n".join(text for role, text in sent if role == "user"), "all that was sent, once"
+    assert [text for role, text in said if role == "assistant"] == RIGHT[:1]
     recorder.close()
 
     # the same conversation goes on: turn 3 is answered by the rule of turn 1, since the server counts a new conversation
@@ -292,7 +296,7 @@ def _sentence(error: BaseException, caplog: pytest.LogCaptureFixture) -> str:
         ("locked", "refused the key; check OPENAI_API_KEY", True),
         ("forbidden", "does not allow this key to use the model 'forbidden'", True),
         ("unknown", "knows no model 'unknown'", True),
-        ("short", r"status 400 \(.*maximum context length is 4096 tokens", True),
+        ("short", r"too long for the model 'short' at .*maximum context length is 4096 tokens", True),
         ("overrun", r"too busy in 2 tries \(Rate limit reached for key \[hidden\]\); run fewer trials at once", False),
         ("down", r"failed with status 503 in 2 tries \(.*maintenance.*\); try again later", False),
     ],
@@ -412,7 +416,7 @@ def test_settings_tell_everything_but_secrets(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("OPENAI_BASE_URL", "https://me:hunter22@llm.example.org:8443/v1?token=abcdef")
     agent = ChatAgent("org/model:free", ChatSettings(temperature=0.5), care=Care(timeout_s=30))
     said, found = agent.settings(), agent.apparatus()
-    assert said == {"model": "org/model:free", "endpoint": "https://llm.example.org:8443/v1", **ChatSettings(temperature=0.5).model_dump()}
+    assert said == {"model": "org/model:free", "endpoint": "https://llm.example.org:8443/v1", "provider": "", **ChatSettings(temperature=0.5).model_dump()}
     assert found == {"endpoint": "https://llm.example.org:8443/v1", **Care(timeout_s=30).model_dump(mode="json")}
     assert not any(secret in json.dumps([said, found]) for secret in (KEY, "hunter22", "abcdef"))
 

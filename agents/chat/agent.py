@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from ...errors import SpanLabError
@@ -107,7 +108,7 @@ class ChatAgent:
         SpanLabError
             when it does not see them.
         """
-        await self._vision.run(self._client.ask, journal)
+        await self._vision.run(partial(self._client.ask, fresh=True), journal)  # the cache knows how the server was, not how it is
 
     def start(self, briefing: Briefing, ask: Send | None = None) -> ChatMind:
         """A fresh mind, and with it a fresh conversation.

@@ -89,13 +89,14 @@ class Client:
         """Send no new request from now on, nor repeat one: whoever wants to gets :class:`.gate.Stopped`. Those under way come back."""
         self._gate.stop(why)
 
-    async def ask(self, request: Request, leaving: Callable[[], None] | None = None) -> Reply:
+    async def ask(self, request: Request, leaving: Callable[[], None] | None = None, fresh: bool = False) -> Reply:
         """The reply to a conversation.
 
         Parameters
         ----------
         request : the conversation
         leaving : called when the request really leaves: not for replies from the cache, and once, however often it is repeated
+        fresh : whether the server itself is to reply, now, whatever the cache holds
 
         Raises
         ------
@@ -104,15 +105,16 @@ class Client:
         Stopped
             when no new request may begin.
         """
-        if self._cache is not None and (reply := self._cache.get(request)) is not None:
+        cache = None if fresh else self._cache
+        if cache is not None and (reply := cache.get(request)) is not None:
             self._account.found(reply)
             return reply
         outcome = await self._until_answered(request, leaving)
         if isinstance(outcome, EndpointError):
             self.wind_down(str(outcome))
             raise outcome  # outside any except block, so that nothing of the request (whose headers hold the key) hangs on it
-        if self._cache is not None:
-            self._cache.put(request, outcome)
+        if cache is not None:
+            cache.put(request, outcome)
         return outcome
 
     async def _until_answered(self, request: Request, leaving: Callable[[], None] | None) -> Reply | EndpointError:

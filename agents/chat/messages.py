@@ -20,7 +20,7 @@ Role = Literal["system", "developer", "user", "assistant"]
 #: How closely a server is asked to look at a picture.
 Detail = Literal["auto", "low", "high"]
 
-_PICTURES_KEPT = 256
+_PICTURES_KEPT = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,18 @@ class Picture:
     size_px: int
     detail: Detail = "auto"
 
+    def file(self) -> bytes:
+        """The PNG file."""
+        return png(self.stimulus, self.size_px)  # type: ignore[arg-type]  # frozen models have a hash
+
     def sent(self) -> dict[str, Any]:
         """As a part of a message on its way to a server."""
-        url = f"data:image/png;base64,{base64.b64encode(png(self.stimulus, self.size_px)).decode('ascii')}"
+        url = f"data:image/png;base64,{base64.b64encode(self.file()).decode('ascii')}"
         return {"type": "image_url", "image_url": {"url": url, "detail": self.detail}}
 
     def stored(self) -> dict[str, Any]:
         """As it is kept: which display it was, and the hash of its file, so that a picture drawn anew can be held against it."""
-        sha256 = hashlib.sha256(png(self.stimulus, self.size_px)).hexdigest()
+        sha256 = hashlib.sha256(self.file()).hexdigest()
         return {"picture": {"step": self.step, "size_px": self.size_px, "detail": self.detail, "sha256": sha256}}
 
 
