@@ -25,6 +25,8 @@ _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:[sp]k-|Bearer\s+)[^\s'\",;]{6,}", re.IGNOR
 
 #: how servers say that a conversation has more tokens than the model takes
 _TOO_LONG = re.compile(r"context.{0,20}(length|window|size|limit)|maximum context|(prompt|input|request).{0,30}too (long|large)|too many tokens", re.IGNORECASE)
+#: how servers say that they do not take the response format
+_SCHEMA = re.compile("json_schema|response_format")
 
 
 class EndpointError(SpanLabError):
@@ -193,6 +195,10 @@ def explain(error: Exception, endpoint: Endpoint, model: str, care: Care) -> End
         return EndpointError(
             f"a conversation is too long for the model '{model}' at {where}{said}; choose a model with a longer context, smaller pictures, or shorter trials",
             status=status,
+        )
+    if status in (400, 422, 500) and _SCHEMA.search(said):  # some servers fail where they should refuse
+        return EndpointError(
+            f"{where} does not take the schema of answers{said}; set schema_as to its other form (json_schema, json_object), or constrained to none", status=status
         )
     if status == 404:
         if error.code == "model_not_found" or "model" in said.lower():
