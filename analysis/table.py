@@ -5,6 +5,7 @@ Nothing here depends on who answered.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -94,7 +95,7 @@ def _typed(responses: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         notes.append(f"The table has no column {', '.join(missing)}: nothing can be scored.")
         table = table.iloc[0:0]
     for name in _TEXT:
-        table[name] = table[name].astype(object).where(table[name].notna(), "").astype(str) if name in table.columns else ""
+        table[name] = _each(table[name], lambda value: "" if _missing(value) else str(value), str) if name in table.columns else ""
     expected = ("trial", "serial_position", "set_size", "list_length")
     absent = [name for name in expected if name not in table.columns]
     if absent and len(table):
@@ -113,12 +114,30 @@ def _typed(responses: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 def _boolean(column: pd.Series) -> pd.Series:
     """Yes and no in any spelling that a file may hold, as 1.0, 0.0 and NaN."""
     words = {"true": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "0": 0.0, "0.0": 0.0}
-    return column.map(lambda value: words.get(str(value).strip().lower(), np.nan)).astype(float)
+    return _each(column, lambda value: words.get(str(value).strip().lower(), np.nan), float)
 
 
 def _absent(column: pd.Series) -> pd.Series:
     """Where a column of JSON scalars holds null, decoded or as text."""
-    return column.isna() | column.map(lambda value: isinstance(value, str) and value.strip() in ("", "null")).astype(bool)
+    return _each(column, lambda value: _missing(value) or (isinstance(value, str) and value.strip() in ("", "null")), bool)
+
+
+def _missing(value: object) -> bool:
+    return value is None or value != value
+
+
+def _each(column: pd.Series, function: Callable[[object], object], kind: type) -> pd.Series:
+    """A function of every value of a column, computed once for each distinct value: long tables repeat few of them."""
+    import pandas as pd
+
+    if not len(column):
+        return pd.Series(np.empty(0, object), index=column.index).astype(kind)
+    try:
+        codes, distinct = pd.factorize(column)
+    except TypeError:  # lists and the like
+        return column.map(function).astype(kind)
+    # missing values have code -1: the last one
+    return pd.Series(pd.array([*map(function, distinct), function(None)], dtype=kind).take(codes % (len(distinct) + 1)), index=column.index)
 
 
 def _without_duplicates(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
@@ -140,7 +159,7 @@ def _without_duplicates(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     ]
     if not len(table) or not (table["trial"].notna() | (table["trial_id"] != "")).all():
         return table  # items cannot be told apart without knowing their trial
-    answer = table["answer"].map(str) if "answer" in table.columns else table["correct"].map(str)
+    answer = _each(table["answer"] if "answer" in table.columns else table["correct"], str, str)
     work = table.assign(_answer=answer, _out=table["output_position"].where(table["_intrusion"]))
     again = work.duplicated([*key, "_answer", "_out"])
     if again.any():
