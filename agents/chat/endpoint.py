@@ -198,7 +198,8 @@ def explain(error: Exception, endpoint: Endpoint, model: str, care: Care) -> End
         )
     if status in (400, 422, 500) and _SCHEMA.search(said):  # some servers fail where they should refuse
         return EndpointError(
-            f"{where} does not take the schema of answers{said}; set schema_as to its other form (json_schema, json_object), or constrained to none", status=status
+            f"{where} does not take the schema of answers{said}; set schema_as to its other form (json_schema, json_object), or constrained to none",
+            status=status,
         )
     if status == 404:
         if error.code == "model_not_found" or "model" in said.lower():
