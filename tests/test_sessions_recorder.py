@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
@@ -18,7 +19,8 @@ from spanlab.errors import SpanLabError
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.record import read_events, response_table
-from spanlab.sessions.recorder import Recorder
+from spanlab.sessions.recorder import Recorder, TrialJournal
+from spanlab.sessions.transcript_file import TRANSCRIPTS, paid_twice_at_most, read_transcript
 
 VSR = load_paradigm("vsr")
 
@@ -65,6 +67,79 @@ def test_commit_returns_when_everything_before_it_is_on_the_disk(tmp_path: Path,
         assert synced[-1] == recorder.path.stat().st_size
         assert recorder.path.read_bytes().count(b"\n") == 2 * n
     recorder.close()
+
+
+def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that takes 20 ms for each writing, and two hundred replies at once: each is there when its task goes on, after a few writings."""
+    real, synced, on_disk = os.fsync, [], []
+
+    def slow(descriptor: int) -> None:
+        time.sleep(0.02)
+        real(descriptor)
+        synced.append(os.fstat(descriptor).st_size)
+
+    async def everyone() -> float:
+        recorder = Recorder(tmp_path)
+        journals = [TrialJournal(recorder, str(number + 1), 1, []) for number in range(200)]
+
+        async def one(journal: TrialJournal, number: int) -> None:
+            line = {"ask": 1, "request": str(number)}
+            journal.begun(line)
+            await journal.keep({**line, "sent": [], "reply": {"content": "x" * number}})
+            on_disk.append(f'"request":"{number}","sent"'.encode() in recorder.path.with_name(TRANSCRIPTS).read_bytes()[: synced[-1]])
+
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.001)
+                ticks += 1
+
+        ticking = asyncio.ensure_future(tick())
+        began = time.perf_counter()
+        await asyncio.gather(*(one(journal, number) for number, journal in enumerate(journals)))
+        took = time.perf_counter() - began
+        ticking.cancel()
+        recorder.close()
+        assert ticks >= 2, "other tasks go on while the disk is waited for"
+        return took
+
+    monkeypatch.setattr(os, "fsync", slow)
+    assert asyncio.run(everyone()) < 200 * 0.02 / 2
+    assert on_disk == [True] * 200
+    assert len(synced) < 50
+    lines = read_transcript(tmp_path)
+    assert [line["request"] for line in lines if "reply" in line] == [str(number) for number in range(200)]
+    assert paid_twice_at_most(lines) == 0
+
+
+def test_requests_without_a_reply_are_counted_per_attempt(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    for attempt in (1, 2):
+        journal = TrialJournal(recorder, "1", attempt, [])
+        for ask in range(1, 4):
+            journal.begun({"ask": ask, "request": f"r{ask}"})
+            if ask < 3:
+                asyncio.run(journal.keep({"ask": ask, "request": f"r{ask}", "sent": [], "reply": {}}))
+    recorder.close()
+    assert paid_twice_at_most(read_transcript(tmp_path)) == 2
+
+
+def test_a_disk_that_fails_is_told_to_tasks_that_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    async def keep() -> None:
+        recorder = Recorder(tmp_path)
+        journal = TrialJournal(recorder, "1", 1, [])
+        await journal.keep({"ask": 1, "request": "r1", "sent": [], "reply": {}})
+        monkeypatch.setattr(os, "fsync", broken)
+        found = await asyncio.gather(*(journal.keep({"ask": 2, "request": "r2", "sent": [], "reply": {}}) for _ in range(5)), return_exceptions=True)
+        assert {str(one) for one in found} == {f"cannot write {tmp_path / TRANSCRIPTS}: No space left on device; make room, or see to the disk"}
+        recorder.close()
+
+    asyncio.run(keep())
 
 
 def test_every_trial_is_on_the_disk_before_the_next_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
