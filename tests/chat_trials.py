@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from spanlab.agents.chat import ChatSettings
+from spanlab.agents.chat import ChatSettings, Endpoint
+from spanlab.agents.chat.agent import ChatMind
 from spanlab.agents.chat.conversation import Conversation
-from spanlab.agents.protocol import Briefing
-from spanlab.paradigms import Answer, Paradigm, Step, Trial
+from spanlab.agents.chat.messages import Reply, Request
+from spanlab.agents.chat.paid import Paid
+from spanlab.agents.protocol import Briefing, Response
+from spanlab.paradigms import Answer, Paradigm, Percept, Step, Trial
+from spanlab.paradigms.texts import filled
+
+#: nobody listens there
+HERE = Endpoint("http://127.0.0.1:9/v1", key_variable=None)
+
+Say = Callable[[Request, int], str]
 
 
 def briefing(trial: Trial, paradigm: Paradigm) -> Briefing:
@@ -32,3 +43,38 @@ def converse(
             reply = reader(messages)
             conversation.hear(reply)
             yield step, messages, step.percept.ask.kind.parse(reply)
+
+
+def brief(trial: Trial, paradigm: Paradigm, settings: ChatSettings) -> Briefing:
+    """What the agent is told, with the instructions that its settings have for the paradigm."""
+    own = settings.wording_for(paradigm.name)
+    told = briefing(trial, paradigm)
+    return told if own is None else replace(told, instructions=filled(own, trial.levels, "a test"))
+
+
+def hold(
+    trial: Trial, paradigm: Paradigm, settings: ChatSettings, say: Say, percepts: Sequence[Percept] | None = None, model: str = "m"
+) -> tuple[list[Request], list[Response]]:
+    """A conversation without a server: what was sent and what was answered. ``say`` gives the reply to a request, which it gets with its number."""
+    requests: list[Request] = []
+
+    async def send(request: Request, leaving: Callable[[], None] | None) -> Reply:
+        requests.append(request)
+        return Reply(content=say(request, len(requests)), latency_ms=1.0)
+
+    async def run() -> list[Response]:
+        mind = ChatMind(Conversation(brief(trial, paradigm, settings), settings, model), Paid(send), settings)
+        steps = percepts if percepts is not None else [step.shown_after("right") for step in trial.steps]
+        return [answer for percept in steps if (answer := await mind.step(percept)) is not None]
+
+    return requests, asyncio.run(run())
+
+
+def sent(request: Request) -> list[dict[str, Any]]:
+    """The messages of a request as they go out."""
+    return [message.sent() for message in request.messages]
+
+
+def turns(request: Request) -> list[tuple[str, Any]]:
+    """The role and the content of each message."""
+    return [(message["role"], message["content"]) for message in sent(request)]

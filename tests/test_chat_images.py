@@ -7,6 +7,7 @@ import base64
 import hashlib
 import io
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,21 @@ def test_displays_that_look_different_are_different_pictures(name: str) -> None:
     trial = compile_trial(paradigm, paradigm.combinations()[-1], seed=4, generator="corrected")
     shown = {step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step}  # type: ignore[misc]
     assert len({file(stimulus, 192) for stimulus in shown}) == len(shown)
+
+
+def test_pictures_are_drawn_beside_the_event_loop_so_that_no_latency_counts_the_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn_in: list[str] = []
+
+    def noting(scene: Any, size_px: int) -> Image.Image:
+        drawn_in.append(threading.current_thread().name)
+        return picture(scene, size_px)
+
+    monkeypatch.setattr("spanlab.agents.chat.messages.picture", noting)
+    png.cache_clear()
+    with listening(answering(lambda files: "1")) as tap:
+        take(agent_at(tap))
+    assert len(drawn_in) == len({file(one, 192) for one in SHOWN})
+    assert threading.main_thread().name not in drawn_in
 
 
 # What is kept

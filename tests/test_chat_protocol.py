@@ -13,61 +13,23 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, get_args
 
 import pytest
-from chat_trials import briefing
+from chat_trials import HERE, briefing, hold, sent, turns
 
-from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint
+from spanlab.agents.chat import ChatAgent, ChatSettings
 from spanlab.agents.chat.agent import ChatMind
 from spanlab.agents.chat.conversation import Conversation
 from spanlab.agents.chat.messages import Reply, Request, Text
 from spanlab.agents.chat.paid import Paid
 from spanlab.agents.chat.presets import presets
-from spanlab.agents.protocol import Briefing, Response
 from spanlab.errors import SpanLabError
-from spanlab.paradigms import Paradigm, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
-from spanlab.paradigms.texts import filled
+from spanlab.paradigms import Paradigm, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
 
 PARADIGMS = list_paradigms()
-HERE = Endpoint("http://127.0.0.1:9/v1", key_variable=None)
 VSR, VERBAL = load_paradigm("vsr"), load_paradigm("nback_verbal")
 TRIAL = compile_trial(VSR, {"list_length": 3}, seed=5, generator="corrected")
 BLOCK = compile_trial(VERBAL, {"n": 2, "lures": "none", "block_length": 24}, seed=1, generator="corrected")
 LETTERS = [step.percept.for_machine.stimulus.words() for step in BLOCK.steps if step.percept.ask is not None]
 QUESTION = "Answer with one number from 1 to 9."
-
-Say = Callable[[Request, int], str]
-
-
-def brief(trial: Trial, paradigm: Paradigm, settings: ChatSettings) -> Briefing:
-    """What the agent is told, with the instructions that its settings have for the paradigm."""
-    own = settings.wording_for(paradigm.name)
-    told = briefing(trial, paradigm)
-    return told if own is None else replace(told, instructions=filled(own, trial.levels, "a test"))
-
-
-def hold(
-    trial: Trial, paradigm: Paradigm, settings: ChatSettings, say: Say, percepts: Sequence[Percept] | None = None, model: str = "m"
-) -> tuple[list[Request], list[Response]]:
-    """A conversation without a server: what was sent and what was answered. ``say`` gives the reply to a request, which it gets with its number."""
-    requests: list[Request] = []
-
-    async def send(request: Request, leaving: Callable[[], None] | None) -> Reply:
-        requests.append(request)
-        return Reply(content=say(request, len(requests)), latency_ms=1.0)
-
-    async def run() -> list[Response]:
-        mind = ChatMind(Conversation(brief(trial, paradigm, settings), settings, model), Paid(send), settings)
-        steps = percepts if percepts is not None else [step.shown_after("right") for step in trial.steps]
-        return [answer for percept in steps if (answer := await mind.step(percept)) is not None]
-
-    return requests, asyncio.run(run())
-
-
-def sent(request: Request) -> list[dict[str, Any]]:
-    return [message.sent() for message in request.messages]
-
-
-def turns(request: Request) -> list[tuple[str, Any]]:
-    return [(message["role"], message["content"]) for message in sent(request)]
 
 
 def settings(**values: Any) -> ChatSettings:

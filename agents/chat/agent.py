@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -204,6 +205,8 @@ class ChatMind:
     async def _attempt(self, kind: ResponseKind) -> _Attempt:
         """Ask once, read the reply, and keep what the model is going to see of it."""
         settings, replaying = self._settings, self._paid.replaying
+        if settings.view != "words":
+            await asyncio.to_thread(self._conversation.draw)  # other conversations, and their clocks, go on
         reply = await self._paid.reply(self._conversation.request(_options(kind, settings)), self._asked)
         _, rest = split_reasoning(reply, settings)
         reading = read(kind, rest, settings, cut=reply.finish_reason == "length")

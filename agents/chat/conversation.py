@@ -86,6 +86,13 @@ class Conversation:
         self._send()
         self._say("assistant", (Text(reply if reply.strip() else self._settings.empty_reply),))
 
+    def draw(self) -> None:
+        """Draw the pictures that are going to be sent next, which takes some 20 ms each and may be done in a thread."""
+        for message in self._waiting:
+            for part in message:
+                if isinstance(part, Picture):
+                    part.file()
+
     def request(self, options: Mapping[str, Any]) -> Request:
         """The conversation so far as a request: whatever was shown and asked is part of it from now on.
 
