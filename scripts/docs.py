@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import gallery
 from pydantic import BaseModel
@@ -71,6 +71,36 @@ def components(registry: Any) -> str:
         ]
         parts.append(text + ("\n" + table(("parameter", "type", "default", "meaning"), rows) if rows else ""))
     return "\n".join(parts)
+
+
+def chat_settings() -> str:
+    """Every setting of a chat agent, with its choices."""
+    from spanlab.agents.chat.settings import PREAMBLES, REASONS, ChatSettings
+
+    ours = {"preamble": "fits the view", "reasoning_text": "fits the reasoning"}
+    rows = []
+    for name, field in ChatSettings.model_fields.items():
+        choices = [f"`{choice}`" for kind in (field.annotation, *get_args(field.annotation)) for choice in get_args(kind) if isinstance(choice, str)]
+        meaning = (field.description or "") + (f" ({', '.join(choices)})" if choices else "")
+        rows.append((f"`{name}`", ours.get(name) or (_written(field.get_default(call_default_factory=True)) if field.default != "" else ""), meaning))
+    sentences = [(f"`{setting}: {choice}`", text) for setting, texts in (("view", PREAMBLES), ("reasoning", REASONS)) for choice, text in texts.items() if text]
+    return table(("setting", "default", "meaning"), rows) + "\n" + table(("chosen", "the sentence that goes with it, when none is given"), sentences)
+
+
+def chat_presets() -> str:
+    """The presets of chat agents: what they are, for which paradigms, and the settings in which they differ from the defaults."""
+    from spanlab.agents.chat.presets import presets
+
+    rows = []
+    for name, one in presets().items():
+        settings = ", ".join(f"`{key}: {_plain(value)}`" for key, value in one.settings.items() if key != "instructions")
+        paradigms = ", ".join(f"`{paradigm}`" for paradigm in one.settings.get("instructions", ())) or "all"
+        rows.append((f"`{name}`", one.about, paradigms, settings))
+    return table(("preset", "what it is", "paradigms", "settings in which it differs"), rows)
+
+
+def _plain(value: Any) -> str:
+    return '""' if value == "" else str(value)
 
 
 def functions() -> str:
@@ -137,6 +167,8 @@ def generators() -> dict[str, Callable[[], str]]:
 
     return {
         "columns": columns,
+        "chat settings": chat_settings,
+        "chat presets": chat_presets,
         "agents": agents,
         "functions": functions,
         "head": lambda: fields(schema.Head),

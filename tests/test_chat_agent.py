@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from chat_servers import Answer, Request, Tap, listening, real_cache, recording
-from chat_trials import briefing, converse
+from chat_trials import brief, briefing, converse, hold
 from words_solver import solve
 
 from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, EndpointError
@@ -52,6 +52,8 @@ def _rules() -> Iterator[dict[str, Any]]:
     yield rule("busy", 1, status=429, error="slow down")
     yield rule("shaky", 1, status=500, error="out of order")
     yield rule("stubborn", content="I cannot say.")
+    yield rule("chatty", content="- is my answer, since nothing is the same.")
+    yield rule("thinker", content="<think>1, or 2 ... no.</think>\n4")
     yield rule("silent", content="")
     yield rule("unknown", status=404, error="The model `unknown` does not exist or you do not have access to it.")
     yield rule("locked", status=401, error=f"Incorrect API key provided: {KEY}. You can find your API key at ...")
@@ -149,7 +151,34 @@ def test_the_history_keeps_the_full_reply(tap: Tap) -> None:
     assert answers[0].raw == f"It was at position **{RIGHT[0]}**."
 
 
+def test_a_published_protocol_is_sent_word_for_word(tap: Tap) -> None:
+    paradigm = load_paradigm("nback_verbal")
+    trial = compile_trial(paradigm, {"n": 2, "lures": "free", "block_length": 30}, seed=1, generator="published")
+    settings = ChatSettings.read({"preset": "published-other-models"})
+
+    async def take() -> list[Response]:
+        agent = ChatAgent("chatty", settings, Endpoint(tap.base_url))
+        mind = agent.start(brief(trial, paradigm, settings))
+        answers = [answer for step in trial.steps if (answer := await mind.step(step.percept)) is not None]
+        await agent.aclose()
+        return answers
+
+    answers = asyncio.run(take())
+    assert {(answer.value, answer.notes["extraction"]) for answer in answers} == {("-", "first_character")}
+    expected = [request.messages for request in hold(trial, paradigm, settings, lambda *_: "- is my answer, since nothing is the same.")[0]]
+    assert [request.body["messages"] for request in tap.requests] == [[message.sent() for message in messages] for messages in expected]
+    assert all(set(request.body) == {"messages", "model"} for request in tap.requests)
+    assert [message["role"] for message in tap.requests[1].body["messages"]] == ["user", "user", "assistant", "user"]
+
+
 # What is read
+
+
+def test_thoughts_in_a_reply_are_taken_out_and_kept_in_the_record(tap: Tap) -> None:
+    answers = _run(_agent(tap, "thinker"))
+    assert [answer.value for answer in answers] == [3, 3, 3]
+    assert [message["content"] for message in tap.requests[-1].body["messages"] if message["role"] == "assistant"] == ["4", "4"]
+    assert answers[0].raw == "<think>1, or 2 ... no.</think>\n4"
 
 
 def test_an_answer_and_its_account(tap: Tap) -> None:

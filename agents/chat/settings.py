@@ -78,7 +78,7 @@ class ChatSettings(BaseModel):
     reasoning: Literal["none", "after", "before"] = Field(default="none", description="whether reasons are asked for, after or before the answer")
     reasoning_text: str = Field(default="", description="how reasons are asked for, with every question (bare: with the instructions); ours when not given")
     reasoning_history: Literal["kept", "cut"] = Field(default="kept", description="whether the model sees the reasons that it was asked for again")
-    strip_think: bool = Field(default=True, description="whether <think> blocks at the beginning of a reply are neither read nor seen again")
+    strip_think: bool = Field(default=True, description="whether `<think>` blocks in a reply are neither read nor seen again")
 
     extraction: Literal["strict", "first_character", "tolerant"] = Field(
         default="tolerant",
@@ -108,8 +108,9 @@ class ChatSettings(BaseModel):
             return values
         if name := values.get("preset"):
             values = {**preset(str(name)), **values}
-        ours = {"preamble": PREAMBLES.get(values.get("view", "words")), "reasoning_text": REASONS.get(values.get("reasoning", "none"))}
-        return {**values, **{name: text for name, text in ours.items() if text is not None and values.get(name) is None}}
+        ours = {"preamble": PREAMBLES.get(values.get("view", "words"), ""), "reasoning_text": REASONS.get(values.get("reasoning", "none"), "")}
+        empty = {"preamble": "", "reasoning_text": "", "instructions": {}}  # given without a value, as on a command line
+        return {**ours, **{name: empty[name] if value is None and name in empty else value for name, value in values.items()}}
 
     @model_validator(mode="after")
     def _consistent(self) -> ChatSettings:
