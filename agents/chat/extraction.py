@@ -168,9 +168,9 @@ def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:
     lines = [line for line in text.split("\n") if line.strip()]
     if reasoning == "none" or not lines:
         return anywhere
-    place = _last(kind, text, lines) if reasoning == "before" else _first(kind, text, lines)
-    if place is not None or anywhere is None:
-        return place
+    candidates = _last(kind, text, lines) if reasoning == "before" else _first(kind, text, lines)
+    if candidates:
+        return _sole(candidates) if None not in candidates else None
     # Reasons may name one answer alone, without giving it.
     clear = not kind.written_answers() or anywhere in (_bare(kind, text), _head(kind, lines[0]), *_marked(kind, text))
     return anywhere if clear else None
@@ -194,21 +194,27 @@ def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
     return values
 
 
-def _last(kind: ResponseKind, text: str, lines: list[str]) -> Answer | None:
-    """The answer that stands last, after reasons: in the last line, in its last sentence, or after the last place at which it is announced."""
+def _last(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None]:
+    """What stands last, after reasons: in the last line, in its last sentence, or after the last place at which the answer is announced.
+
+    Nothing when no answer is given there; None among them stands for one that cannot be read.
+    """
     line = lines[-1]
     if (value := _bare(kind, line)) is not None:
-        return value
+        return [value]
     if _MARKER.search(line):
-        return next(reversed(_marked(kind, line)), None)
+        return _marked(kind, line)[-1:] or [None]
     ends = [0, *(end.end() for end in _SENTENCE_END.finditer(line))]
     sentence = None if negated(line) else _bare(kind, line[ends[-1] :])
     concluded = [kind.parse(line[conclusion.start() :]) for conclusion in _CONCLUSION.finditer(line)][-1:]
-    return _sole([sentence, *concluded, _short(kind, line), *_marked(kind, text)[-1:]])
+    return [value for value in (sentence, *concluded, _short(kind, line), *_marked(kind, text)[-1:]) if value is not None]
 
 
-def _first(kind: ResponseKind, text: str, lines: list[str]) -> Answer | None:
-    """The answer that stands first, before reasons: the first line, or its head. An announced answer further on that is another one makes it none."""
+def _first(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None]:
+    """What stands first, before reasons: in the first line, or at its head; and what is announced as the answer further on.
+
+    Nothing when no answer is given there; None among them stands for a list of what there may be.
+    """
     first, *more = lines[1:] if len(lines) > 1 and _HEADING.fullmatch(lines[0]) else lines
     value = _head(kind, first)
     if value is None and (marker := _MARKER.search(first)) is not None and not negated(first[: marker.start()]):
@@ -216,13 +222,12 @@ def _first(kind: ResponseKind, text: str, lines: list[str]) -> Answer | None:
     if value is None:
         value = _short(kind, first)
     if value is None:
-        return None
+        return []
     others = "|".join(re.escape(answer) for answer in kind.written_answers() if answer != kind.write(value))
-    if others:
-        listed = rf"(?<![^\W_])(?:{others}) ?:|\bor [*_`'\"(]*(?:{others})(?![^\W_])"
-        if re.search(listed, first, re.IGNORECASE) or any(re.match(rf"\W*(?:{others}) ?:", line, re.IGNORECASE) for line in more):
-            return None  # a list of what there may be
-    return _sole([value, *_marked(kind, text)])
+    listed = rf"(?<![^\W_])(?:{others}) ?:|\bor [*_`'\"(]*(?:{others})(?![^\W_])"
+    if others and (re.search(listed, first, re.IGNORECASE) or any(re.match(rf"\W*(?:{others}) ?:", line, re.IGNORECASE) for line in more)):
+        return [None]
+    return [value, *(other for other in _marked(kind, text) if other is not None)]
 
 
 def _short(kind: ResponseKind, line: str) -> Answer | None:
