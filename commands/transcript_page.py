@@ -5,6 +5,7 @@ Part of the command line.
 from __future__ import annotations
 
 import base64
+import itertools
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -153,7 +154,7 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
     for each chat session ``session``, ``agent``, ``href`` (from the report), ``trial``, ``account``; ``problem`` in place of a page that could not be made
     """
     pages: list[dict[str, str]] = []
-    taken: Counter[str] = Counter()
+    taken: set[str] = set()
     for folder in _sessions(data):
         try:
             if read_session(folder)["agent_kind"] != "chat":
@@ -167,8 +168,9 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
             key = next((key for key in read.trials if read.finished(key)), None)
             if key is not None:
                 name = folder.resolve().name
-                taken[name] += 1
-                path = report / "conversations" / f"{name}{f'-{taken[name]}' if taken[name] > 1 else ''}.html"
+                name = next(free for number in itertools.count(1) if (free := f"{name}.{number}" if number > 1 else name) not in taken)
+                taken.add(name)
+                path = report / "conversations" / f"{name}.html"
                 write_page(read, [key], path, os.path.relpath(report / "report.html", path.parent))
                 one |= {"href": f"conversations/{path.name}", "trial": key}
         except SpanLabError as error:
