@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from session_tools import AtTheWindow, take
 
+from spanlab.agents.participant.lettering import runs
 from spanlab.agents.participant.participant import Participant
 from spanlab.agents.participant.pictured import strip
 from spanlab.agents.participant.sheets import Page, lay_out, page_letter
@@ -366,3 +368,15 @@ def test_pauses_come_after_some_minutes(tmp_path: Path, monkeypatch: pytest.Monk
     paradigm, agent = load_paradigm(tmp_path / "slow.yaml"), Spoken(wrong)
     take(tmp_path, paradigm, agent, plan_session(paradigm, 1, paradigm.designs["human"]), design="human")  # type: ignore[arg-type]
     assert [page for page in agent.pages if page.startswith("Pause")]
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=7, max_size=7), min_size=1, max_size=9).filter(lambda rows: any(map(any, rows))))
+def test_a_picture_of_one_colour_is_put_together_from_boxes_that_do_not_overlap(rows: list[list[bool]]) -> None:
+    there = np.array(rows)
+    image = Image.fromarray(np.where(there[:, :, None], np.array([9, 8, 7, 130]), np.array([1, 2, 3, 0])).astype(np.uint8))
+    boxes, colour = runs(image)
+    filled = np.zeros(there.shape, int)
+    for x0, y0, x1, y1 in boxes:
+        filled[y0:y1, x0:x1] += 1
+    assert colour == (9, 8, 7, 130)
+    assert (filled == there).all()

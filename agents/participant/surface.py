@@ -136,7 +136,7 @@ class SurfaceView:
                 draw.rectangle(tuple(min(value, self.canvas_px - 1) for value in box), None, (*_GRID, 130))  # type: ignore[arg-type]
             return image
 
-        return self._pictures.put(("grid", regions), make)
+        return self._pictures.sparse(("grid", regions), make)
 
     # -- drawing ---------------------------------------------------------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class SurfaceView:
         return top - height - 0.15 * self.letter_px
 
     def _draw_marks(self, sheet: AnswerSheet, surface: Surface, under: Region | None) -> None:
-        self._pictures.draw(self._grid(surface.regions), 0, 0)
+        self._grid(surface.regions)()
         marked = set(sheet.marks)
         for region in surface.regions:
             if region.value in marked:
