@@ -102,7 +102,7 @@ def estimated(agent: Agent, paradigm: Paradigm, planned: Sequence[PlannedTrial],
         percepts = [step.shown_after("right") for step in trial.steps if step.percept.model_step]
         trials.append((brief(agent, paradigm, request.language, trial), percepts, len(alike) * share))
     found = estimate(chat, trials)
-    chat.account.expected = found.requests
+    chat.account.foresee(found.requests, found.prompt_tokens + found.completion_tokens, found.cost)
     say(f"{agent.name}: {found}")
     return {"estimate": found.noted()}
 
@@ -114,7 +114,10 @@ def take_up(agent: Agent, session: Session) -> None:
         from ..sessions.transcripts import Transcript
 
         chat.account.carry(Transcript(session.folder).totals())
-        chat.account.expected = (session.info.get("estimate") or {}).get("requests")
+        if foreseen := session.info.get("estimate"):
+            prices = chat.account.prices
+            read, written = foreseen["prompt_tokens"], foreseen["completion_tokens"]
+            chat.account.foresee(foreseen["requests"], read + written, None if prices is None else prices.cost(read, written))
 
 
 def account_for(agent: Agent, session: Session) -> None:

@@ -100,7 +100,14 @@ class Account:
         self._clock = clock
         self._began: float | None = None
         self._here = 0
-        self._dearest = (0.0, 0)
+        # what one reply cost and took at most; before the first reply, what was foreseen
+        self._dearest = (0.0, 0.0)
+        self._foreseen = (0.0, 0.0)
+
+    def foresee(self, requests: int, tokens: int, cost: float | None) -> None:
+        """What the whole session is expected to take (see :mod:`.estimate`): for the time that is left, and for limits until the first reply has come."""
+        self.expected = requests
+        self._foreseen = ((cost or 0.0) / max(1, requests), tokens / max(1, requests))
 
     def carry(self, earlier: Totals) -> None:
         """Go on from what earlier parts of the session took: limits hold for the session as a whole."""
@@ -140,7 +147,8 @@ class Account:
     def exhausted(self) -> str:
         """Why no further request may leave, in a sentence; empty as long as one may.
 
-        Requests under way count as much as the dearest reply so far, so that a limit is kept and not only noticed.
+        Requests under way count as much as the dearest reply so far, so that a limit is kept and not only noticed; before the first reply as much as was
+        foreseen.
         """
         limit, most = self._care.max_cost, self._care.max_tokens_in_all
         if limit is None and most is None:
@@ -148,10 +156,11 @@ class Account:
         if self.totals.uncounted:
             return "the server does not tell how many tokens it took, so a limit of cost or tokens cannot be kept; leave out --max-cost and --max-tokens"
         coming = self.in_flight + 1
+        dearest = self._dearest if self._here else self._foreseen
         cost, tokens = self.totals.cost(self.prices), self.totals.tokens
-        if limit is not None and cost is not None and cost + coming * self._dearest[0] > limit:
+        if limit is not None and cost is not None and cost + coming * dearest[0] > limit:
             return f"--max-cost {limit:g} is reached: {money(cost)} was spent, and one more request could go beyond it; give a higher --max-cost to go on"
-        if most is not None and tokens + coming * self._dearest[1] > most:
+        if most is not None and tokens + coming * dearest[1] > most:
             return f"--max-tokens {most} is reached: {tokens:,} tokens were taken, and one more request could go beyond it; give a higher --max-tokens to go on"
         return ""
 
