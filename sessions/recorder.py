@@ -22,7 +22,9 @@ _BLOCK = 65_536
 
 
 class _Soon:
-    """Somebody for whom everything before is to be put on the disk, and who does not wait."""
+    """Somebody for whom everything before, and some lines more, is to be put on the disk, and who does not wait."""
+
+    lines: Sequence[tuple[str, Mapping[str, Any]]] = ()
 
     def done(self) -> None:
         """It is on the disk, or cannot be."""
@@ -41,7 +43,8 @@ class _Thread(_Soon):
 class _Task(_Soon):
     """A task that waits, while others of its event loop go on."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        self.lines = lines
         self._loop = asyncio.get_running_loop()
         self.future: asyncio.Future[None] = self._loop.create_future()
 
@@ -57,8 +60,8 @@ class _Task(_Soon):
 class Recorder:
     """Appends events to ``events.jsonl``, and what was said to and by a chat model to ``transcripts.jsonl``.
 
-    ``write`` and ``note`` never wait; ``commit``, ``committed`` and ``keep`` return when everything before them is on the disk for sure. Whoever waits at the
-    same time waits for the same writing: the disk is not asked once for each.
+    ``write`` never waits, nor does ``note`` for the disk; ``commit``, ``committed`` and ``keep`` return when everything before them is on the disk for sure.
+    Whoever waits at the same time waits for the same writing: the disk is not asked once for each.
 
     Raises
     ------
@@ -70,6 +73,8 @@ class Recorder:
         self.path = folder / EVENTS
         self._folder = folder
         self._files: dict[str, IO[bytes]] = {}
+        # lines are written whole: by the thread, and those that must be there before a request leaves by whoever sends it
+        self._writing = threading.Lock()
         try:
             self._files[EVENTS] = _opened(self.path)
             if (folder / TRANSCRIPTS).exists():
@@ -90,6 +95,7 @@ class Recorder:
             items = [self._queue.get()]
             items += [self._queue.get() for _ in range(self._queue.qsize())]
             waiting: list[_Soon] = [item for item in items if isinstance(item, _Soon)]
+            items = [one for item in items for one in (*(item.lines if isinstance(item, _Soon) else ()), item)]
             over = any(item is _STOP for item in items)
             # After a failure nothing more is written: the file stays the beginning of what happened, without holes.
             if not self._failure:
@@ -100,26 +106,34 @@ class Recorder:
     def _put(self, items: Sequence[Any], sync: bool) -> None:
         name = EVENTS
         try:
+            lines: dict[str, list[bytes]] = {}
             for item in items:
                 if isinstance(item, tuple):
                     name, line = item
-                    self._file(name).write(json.dumps(line, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n")
-                    self._unsynced.add(name)
+                    lines.setdefault(name, []).append(_line(line))
+            for name, several in lines.items():
+                self._append(name, b"".join(several))
             for name in sorted(self._unsynced) if sync else ():
-                self._files[name].flush()
                 os.fsync(self._files[name].fileno())
             if sync:
                 self._unsynced.clear()
         except OSError as error:
-            self._failure = f"cannot write {self._folder / name}: {error.strerror or error}; make room, or see to the disk"
+            self._fail(name, error)
         except (TypeError, ValueError) as error:
             self._failure = f"what the agent gave cannot be recorded ({error}); this is a fault of the agent"
 
-    def _file(self, name: str) -> IO[bytes]:
-        if name not in self._files:
-            self._files[name] = _opened(self._folder / name)
-            sync_folder(self._folder)
-        return self._files[name]
+    def _append(self, name: str, lines: bytes) -> None:
+        with self._writing:
+            if name not in self._files:
+                self._files[name] = _opened(self._folder / name)
+                sync_folder(self._folder)
+            self._unsynced.add(name)
+            rest = memoryview(lines)
+            while rest:
+                rest = rest[self._files[name].write(rest) :]
+
+    def _fail(self, name: str, error: OSError) -> None:
+        self._failure = f"cannot write {self._folder / name}: {error.strerror or error}; make room, or see to the disk"
 
     def write(self, event: Mapping[str, Any]) -> None:
         """Queue one event."""
@@ -127,9 +141,13 @@ class Recorder:
         self._queue.put((EVENTS, event))
 
     def note(self, line: Mapping[str, Any]) -> None:
-        """Queue one line of the transcript."""
+        """Add one line to the transcript at once. It is not on the disk yet, but outlasts this program, however that ends."""
         self._check()
-        self._queue.put((TRANSCRIPTS, line))
+        try:
+            self._append(TRANSCRIPTS, _line(line))
+        except OSError as error:
+            self._fail(TRANSCRIPTS, error)
+        self._check()
 
     def commit(self) -> None:
         """Wait until everything written so far is on the disk."""
@@ -140,15 +158,18 @@ class Recorder:
 
     async def committed(self) -> None:
         """As ``commit``, while other tasks go on."""
-        waiting = _Task()
+        await self._wait()
+
+    async def _wait(self, *items: tuple[str, Mapping[str, Any]]) -> None:
+        self._check()
+        waiting = _Task(items)
         self._queue.put(waiting)
         await waiting.future
         self._check()
 
     async def keep(self, line: Mapping[str, Any]) -> None:
         """Add a line to the transcript; it is on the disk when this returns."""
-        self.note(line)
-        await self.committed()
+        await self._wait((TRANSCRIPTS, line))
 
     def sync(self) -> None:
         """Have everything written so far put on the disk soon, without waiting for it."""
@@ -170,10 +191,14 @@ class Recorder:
                     file.close()
 
 
+def _line(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+
+
 def _opened(path: Path) -> IO[bytes]:
     """A file to append lines to. A kill may have cut the last line: what follows the events begins on a line of its own, and says that the session was
     resumed. Of transcripts nobody has been told that such a line is there, and it goes."""
-    file = path.open("ab+")
+    file = path.open("ab+", buffering=0)
     end = file.tell()
     if end:
         file.seek(-1, os.SEEK_END)

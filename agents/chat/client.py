@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from .account import Account
@@ -20,11 +20,15 @@ from .messages import Picture, Reply, Request
 from .replies import NoReplyError, read_reply
 
 if TYPE_CHECKING:
+    import ssl
+
     from openai import AsyncOpenAI
 
 #: how many characters a token is taken to have, until the server has told, and a picture
 _CHARACTERS_PER_TOKEN = 4.0
 _CHARACTERS_PER_PICTURE = 4000
+#: how many conversations share the connections of one client
+_CONNECTIONS = 16
 
 
 class Client:
@@ -60,26 +64,31 @@ class Client:
         self._gate = Gate(Limit(self._care.max_concurrency, self._care.concurrency), self._care.requests_per_minute, self._care.tokens_per_minute)
         self._orders: dict[str, int] = {}
         self._met = False
+        self._certificates: ssl.SSLContext | None = None
         self._expected = _Expected()
-        # connections belong to the event loop that opened them
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI] = WeakKeyDictionary()
+        # connections belong to the event loop that opened them; a few conversations share a client, since it looks at all its connections for every request
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, AsyncOpenAI]] = WeakKeyDictionary()
+        self._shares = -(-(self._care.concurrency or self._care.max_concurrency) // _CONNECTIONS)
 
-    def _client(self) -> AsyncOpenAI:
+    def _client(self, order: int) -> AsyncOpenAI:
+        """The client of a conversation."""
         import httpx2
         import openai
 
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
+        clients = self._clients.setdefault(asyncio.get_running_loop(), {})
+        share = order % self._shares
+        if share not in clients:
+            self._certificates = self._certificates or httpx2.create_ssl_context()
             # every conversation keeps its connection between its questions
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
-            self._clients[loop] = openai.AsyncOpenAI(
+            clients[share] = openai.AsyncOpenAI(
                 api_key=self._endpoint.key(),
                 base_url=self._endpoint.url,
                 timeout=self._care.timeout_s,
                 max_retries=0,
-                http_client=openai.DefaultAsyncHttpxClient(limits=limits),
+                http_client=openai.DefaultAsyncHttpxClient(limits=limits, verify=self._certificates),
             )
-        return self._clients[loop]
+        return clients[share]
 
     def place(self) -> AbstractAsyncContextManager[None]:
         """A place for one trial: no more of them are open than requests may be under way."""
@@ -119,9 +128,9 @@ class Client:
 
     async def _until_answered(self, request: Request, leaving: Callable[[], None] | None) -> Reply | EndpointError:
         """The reply, or why there will be none."""
-        client, content = self._client(), self._content(request)
-        headers = {"Content-Type": "application/json", **({self._header: request.conversation} if self._header else {})}
         order = self._orders.setdefault(request.conversation, len(self._orders))
+        client, content = self._client(order), self._content(request)
+        headers = {"Content-Type": "application/json", **({self._header: request.conversation} if self._header else {})}
         faults: list[str] = []
         began, left = self._clock(), False
         outcome: Reply | Fault | None = None
@@ -157,7 +166,8 @@ class Client:
             self._met = one.answered = True
             if outcome.prompt_tokens is not None:
                 one.tokens = float(outcome.prompt_tokens + (outcome.completion_tokens or 0))
-                self._expected.learn(request, outcome)
+                if self._care.tokens_per_minute:
+                    self._expected.learn(request, outcome)
         else:
             one.busy = outcome.busy
             if outcome.error.status is not None:
@@ -173,10 +183,12 @@ class Client:
         import httpx2
         import openai
 
+        # one is made up else for every request, and never sent
+        options: Any = {"headers": headers, "idempotency_key": "none"}
         started = self._clock()
         try:
             async with asyncio.timeout(self._care.timeout_s):  # of all of it: a server may drip
-                response = await client.post("/chat/completions", cast_to=httpx2.Response, content=content, options={"headers": headers})
+                response = await client.post("/chat/completions", cast_to=httpx2.Response, content=content, options=options)
             latency_ms = (self._clock() - started) * 1000
             return read_reply(response.content, latency_ms, self._endpoint.reasoning_fields)
         except TimeoutError:
@@ -212,13 +224,12 @@ class Client:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
+        for client in self._clients.pop(asyncio.get_running_loop(), {}).values():
             await client.close()
 
     def close(self) -> None:
         """Close what can be closed without waiting: connections of loops that are over went with them."""
-        for loop, client in list(self._clients.items()):
+        for loop, client in [(loop, client) for loop, clients in self._clients.items() for client in clients.values()]:
             if loop.is_running():
                 loop.create_task(client.close())
             elif not loop.is_closed():
