@@ -83,7 +83,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _agent(tap: Tap, model: str, **settings: Any) -> ChatAgent:
-    care = {"max_retries": 1} | {key: settings.pop(key) for key in Care.model_fields if key in settings}
+    care: dict[str, Any] = {"max_retries": 1} | {key: settings.pop(key) for key in Care.model_fields if key in settings}
     return ChatAgent(model, ChatSettings(**{"conversation_header": HEADER, **settings}), Endpoint(tap.base_url), Care(**care))
 
 

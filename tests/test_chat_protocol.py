@@ -14,6 +14,9 @@ from typing import Any, get_args
 
 import pytest
 from chat_trials import HERE, briefing, hold, sent, turns
+from hypothesis import given
+from hypothesis import settings as settings_of_tests
+from hypothesis import strategies as st
 
 from spanlab.agents.chat import ChatAgent, ChatSettings
 from spanlab.agents.chat.agent import ChatMind
@@ -215,6 +218,31 @@ def test_own_work_grows_with_a_conversation_and_not_with_its_square(monkeypatch:
     percepts = [step.percept for step in BLOCK.steps]
     hold(BLOCK, VERBAL, settings(), lambda *_: "m", percepts[: len(percepts) // 2])
     assert sum(hashed) > 0.8 * half
+
+
+@settings_of_tests(max_examples=60, deadline=None)
+@given(
+    replies=st.lists(st.text(max_size=30), min_size=9, max_size=9),
+    delivery=st.sampled_from(["merged", "separate", "acknowledged"]),
+    role=st.sampled_from(["system", "developer", "user"]),
+    history=st.sampled_from(["full", "extracted"]),
+    reasoning=st.sampled_from(["none", "after", "before"]),
+    reasoning_history=st.sampled_from(["kept", "cut"]),
+    wording=st.sampled_from(["full", "bare"]),
+)
+def test_whatever_a_model_says_the_conversation_can_be_sent(replies: list[str], role: str, **chosen: str) -> None:
+    requests, answers = hold(TRIAL, VSR, settings(instructions_as=role, reask=2, **chosen), lambda _, number: replies[number - 1])
+    assert len(answers) == 3
+    assert all((answer.value is None) == (answer.outcome == "invalid") for answer in answers)
+    for one, other in pairwise(requests):
+        assert other.messages[: len(one.messages)] == one.messages
+    last = turns(requests[-1])
+    assert last[-1][0] == "user"
+    assert all(content.strip() for _, content in last), "servers refuse empty messages"
+    if chosen["delivery"] != "separate":
+        assert all(one[0] != other[0] for one, other in pairwise(last)), "roles alternate"
+    shown = [part for _, content in last for part in content.split("\n\n")]
+    assert [word for word in shown if word.startswith("A 6 x 6 grid")] == [step.percept.for_machine.stimulus.words().strip("\n") for step in TRIAL.steps[:3]]
 
 
 def test_settings_that_cannot_go_together_are_told() -> None:
