@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .look import Look
 from .nback import OURS, PUBLISHED, has_blocks, nback_blocks, told
-from .nback_cells import nback_cells
+from .nback_cells import AVERAGED, nback_cells
 from .nback_chart import TITLES, nback_chart
 from .nback_published import STUDY_MODEL, printed_cells, printed_name
 from .nback_tests import kruskal_wallis, mann_whitney
@@ -71,7 +71,7 @@ def nback_results(own: Scored, paradigm: str) -> NBack | None:
     return NBack(
         blocks=blocks,
         cells=nback_cells(blocks, over, OURS),
-        published_cells=nback_cells(theirs, over, PUBLISHED),
+        published_cells=nback_cells(theirs, over, PUBLISHED, measures=AVERAGED),
         printed=pd.concat(printed, ignore_index=True) if printed else pd.DataFrame(columns=[*WHO, *over, "measure", "mean"]),
         grids=grids,
     )

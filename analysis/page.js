@@ -17,7 +17,9 @@
       fit.spec.width = Math.min(340, Math.floor((width - axis - gap * (columns - 1)) / columns) - 3);
       fit.spec.height = narrow ? 125 : 150;
     } else if (fit.concat) { // panels with an axis each
-      const between = 46, columns = Math.max(1, Math.min(fit.concat.length, Math.floor((width + between) / ((narrow ? 110 : 150) + between))));
+      const between = 46;
+      let columns = Math.max(1, Math.min(fit.concat.length, Math.floor((width + between) / ((narrow ? 110 : 150) + between))));
+      while (fit.concat.length % columns) columns -= 1;
       fit.columns = columns;
       fit.spacing = { row: 84, column: between };
       for (const panel of fit.concat) {
