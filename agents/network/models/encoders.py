@@ -64,7 +64,7 @@ class WormEye(nn.Module):
 
     def forward(self, frames: Tensor) -> Seen:
         """``frames``: uint8 (n, 32, 32, 3); scaled to 0..1 here, and not centred."""
-        found = self.layers(frames.permute(0, 3, 1, 2).float() / 255)
+        found = self.layers(frames.permute(0, 3, 1, 2).to(self.projection.weight.dtype) / 255)
         return Seen(self.projection(found.mean((2, 3))))
 
 

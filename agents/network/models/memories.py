@@ -149,7 +149,7 @@ class Cell(Memory):
 class Rnn(Cell):
     """A plain recurrent network (Elman, 1990) with tanh units."""
 
-    name = "rnn"
+    name: ClassVar[str] = "rnn"
     torch_class = nn.RNN
 
 
@@ -157,7 +157,7 @@ class Rnn(Cell):
 class Gru(Cell):
     """Gated recurrent units (Cho et al., 2014)."""
 
-    name = "gru"
+    name: ClassVar[str] = "gru"
     torch_class = nn.GRU
     gates = ("reset", "update", "candidate")
 
@@ -171,7 +171,7 @@ class Lstm(Cell):
     other units start as integrators with open forget gates (Jozefowicz, Zaremba & Sutskever, 2015, ICML). With an orthogonal start forget gates are open.
     """
 
-    name = "lstm"
+    name: ClassVar[str] = "lstm"
     torch_class = nn.LSTM
     gates = ("input", "forget", "candidate", "output")
     carried = 2

@@ -64,7 +64,7 @@ class Layer(nn.Module):
 class Transformer(Memory):
     """A causal transformer encoder with learned positions; its state are the keys and values of the steps so far, so that each step is computed once."""
 
-    name = "transformer"
+    name: ClassVar[str] = "transformer"
     Options = TransformerOptions
     published_inputs: ClassVar[int | None] = None
 
