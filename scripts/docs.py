@@ -73,6 +73,17 @@ def components(registry: Any) -> str:
     return "\n".join(parts)
 
 
+def chat_providers() -> str:
+    """The providers that ship."""
+    from spanlab.agents.chat.providers import shipped
+
+    rows = [
+        (f"`{name}`", one.base_url, f"`{one.key_variable}`" if one.key_variable else "none needed", f"`{one.default_model}`" if one.default_model else "")
+        for name, one in shipped().items()
+    ]
+    return table(("provider", "address", "key", "default model"), rows)
+
+
 def chat_settings() -> str:
     """Every setting of a chat agent, with its choices."""
     from spanlab.agents.chat.settings import PREAMBLES, REASONS, ChatSettings
@@ -158,6 +169,8 @@ def overview(number: int) -> str:
 
 def generators() -> dict[str, Callable[[], str]]:
     """Every generated part by its name."""
+    from spanlab.agents.chat import Care
+    from spanlab.agents.chat.providers import Provider
     from spanlab.paradigms import RESPONSES, SAMPLERS, schema, steps
     from spanlab.paradigms.network_view import NetworkView
     from spanlab.paradigms.triggers import Triggers
@@ -167,6 +180,9 @@ def generators() -> dict[str, Callable[[], str]]:
 
     return {
         "columns": columns,
+        "chat providers": chat_providers,
+        "provider keys": lambda: fields(Provider),
+        "chat care": lambda: fields(Care),
         "chat settings": chat_settings,
         "chat presets": chat_presets,
         "agents": agents,

@@ -195,11 +195,11 @@ def test_everything_that_is_wrong_is_told_at_once_in_order(own: Path) -> None:
 
 @given(st.text(max_size=200) | st.text(alphabet="providers:{}[] \n-'\"!&*abc1.", max_size=120))
 def test_no_file_brings_anything_but_sentences(text: str) -> None:
-    from spanlab.agents.chat.providers import _over, _shipped
+    from spanlab.agents.chat.providers import _over, shipped
     from spanlab.paradigms.yaml_text import parse
 
     with suppress(SpanLabError):
-        _over(_shipped(), parse(text, "mine.yaml"))
+        _over(shipped(), parse(text, "mine.yaml"))
 
 
 # keys -----------------------------------------------------------------------------------------------------------------------------------------------------

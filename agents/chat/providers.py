@@ -121,12 +121,13 @@ def providers() -> dict[str, Provider]:
     """
     path = own_file()
     if not os.environ.get(FILE_VARIABLE, "").strip() and not path.exists():
-        return dict(_shipped())
-    return _over(_shipped(), read(path, str(path)))
+        return dict(shipped())
+    return _over(shipped(), read(path, str(path)))
 
 
 @functools.cache
-def _shipped() -> Mapping[str, Provider]:
+def shipped() -> Mapping[str, Provider]:
+    """The providers that ship, whatever a file of one's own says."""
     text = files(__name__.rpartition(".")[0]).joinpath(_FILE).read_text("utf-8")
     return _over({}, parse(text, _FILE))
 
