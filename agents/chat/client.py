@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -16,7 +17,7 @@ from .care import Care
 from .endpoint import Endpoint, EndpointError, explain
 from .faults import TRIES_OF_STRANGERS, Fault, asked_wait, word_of_status
 from .gate import Gate, Limit, Pass
-from .messages import Picture, Reply, Request
+from .messages import Message, Picture, Reply, Request
 from .replies import NoReplyError, read_reply
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 #: how many characters a token is taken to have, until the server has told, and a picture
 _CHARACTERS_PER_TOKEN = 4.0
 _CHARACTERS_PER_PICTURE = 4000
+_PICTURED_KEPT = 2048
 #: how many conversations share the connections of one client
 _CONNECTIONS = 16
 
@@ -60,7 +62,7 @@ class Client:
         self._account = account or Account(self._care)
         self._header = conversation_header
         self._clock = clock
-        self._cache = ReplyCache(self._care.cache, [endpoint.identity, model, repeat]) if self._care.cache is not None else None
+        self._cache = ReplyCache(self._care.cache, [endpoint.identity, endpoint.provider, model, repeat]) if self._care.cache is not None else None
         self._gate = Gate(Limit(self._care.max_concurrency, self._care.concurrency), self._care.requests_per_minute, self._care.tokens_per_minute)
         self._orders: dict[str, int] = {}
         self._met = False
@@ -175,8 +177,8 @@ class Client:
 
     def _content(self, request: Request) -> bytes:
         """A request as it is sent."""
-        body = {"messages": [message.sent() for message in request.messages], "model": self._model, **request.options}
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+        messages = b",".join(map(_written, request.messages))
+        return b'{"messages":[' + messages + b"]," + _json({"model": self._model, **request.options})[1:]
 
     async def _once(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int) -> Reply | Fault:
         """What one request brings."""
@@ -262,3 +264,18 @@ class _Expected:
 
 def _characters(request: Request) -> int:
     return sum(_CHARACTERS_PER_PICTURE if isinstance(part, Picture) else len(part.text) for message in request.messages for part in message.parts)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+
+
+def _written(message: Message) -> bytes:
+    """A message as it is sent."""
+    return _pictured(message) if any(isinstance(part, Picture) for part in message.parts) else _json(message.sent())
+
+
+@lru_cache(maxsize=_PICTURED_KEPT)
+def _pictured(message: Message) -> bytes:
+    """A message with pictures, which take time to draw and come back with every question of a conversation."""
+    return _json(message.sent())
