@@ -130,10 +130,14 @@ def account_for(agent: Agent, session: Session) -> None:
     from ..sessions.session import write_info
     from ..sessions.transcripts import Transcript
 
-    account = Transcript(session.folder).account()
-    with only_writer(session.folder):
-        write_info(session.folder, {**read_session(session.folder), "account": account})
-    say(f"{agent.name}: {told(account)}")
+    try:
+        account = Transcript(session.folder).account()
+        with only_writer(session.folder):
+            write_info(session.folder, {**read_session(session.folder), "account": account})
+    except SpanLabError as error:  # it must not hide what has stopped the session
+        say(f"there is no account of this session: {error}")
+    else:
+        say(f"{agent.name}: {told(account)}")
 
 
 def say(sentence: str) -> None:

@@ -180,6 +180,7 @@ def resume(
 def _chat_again(session: Session, care: dict[str, object], price: list[str] | None) -> tuple[Session, Agent]:
     """A chat agent as it was, but treated anew; and its session, whose record says so."""
     from ..agents.chat.account import Prices
+    from ..sessions.disk import only_writer
     from ..sessions.session import write_info
 
     info = session.info
@@ -189,7 +190,8 @@ def _chat_again(session: Session, care: dict[str, object], price: list[str] | No
     agent = machine(spec, session.seed, settings, care, parse_prices(price, [spec]).get(spec, before))
     now = {**info, **noted(agent)}
     if now != info:
-        write_info(session.folder, now)
+        with only_writer(session.folder):
+            write_info(session.folder, now)
         session = replace(session, info=now)
     take_up(agent, session)
     return session, agent

@@ -15,7 +15,8 @@ from command_line import Run, complaint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.agents.chat import ChatAgent, Endpoint
+from spanlab.agents.chat import Care, ChatAgent, Endpoint
+from spanlab.agents.chat.endpoint import explain
 from spanlab.agents.chat.providers import FILE_VARIABLE, providers, serving
 from spanlab.agents.specs import make_agent
 from spanlab.errors import SpanLabError
@@ -241,6 +242,34 @@ def test_no_object_holds_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
         assert KEY not in repr(one)
         assert KEY.encode() not in pickle.dumps(one)
     assert KEY not in repr(vars(agent))
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "code", "said"),
+    [
+        (400, "API key not valid. Please pass a valid API key.", None, "refused the key; check GEMINI_API_KEY"),
+        (401, f"wrong: {KEY}", None, "refused the key; check GEMINI_API_KEY"),
+        (402, "This request requires more credits", 402, "has no credit left"),
+        (429, "You exceeded your current quota", "insufficient_quota", "has no credit left"),
+        (400, "x", "context_length_exceeded", "too long for the model 'm'"),
+        (400, "Requested tokens (3000) exceed context window of 2048", None, "too long for the model 'm'"),
+        (400, "the request exceeds the available context size", None, "too long for the model 'm'"),
+        (400, "This model's maximum context length is 8192 tokens.", None, "too long for the model 'm'"),
+        (404, "models/m is not found", None, "knows no model 'm'"),
+        (400, "temperature must be 1", None, "refused the request with status 400 (temperature must be 1); change the chat settings or the model"),
+    ],
+)
+def test_what_asking_again_cannot_mend_is_told_as_that(monkeypatch: pytest.MonkeyPatch, status: int, message: str, code: Any, said: str) -> None:
+    import httpx2
+    import openai
+
+    monkeypatch.setenv("GEMINI_API_KEY", KEY)
+    response = httpx2.Response(status, request=httpx2.Request("POST", REMOTE["gemini"][0]))
+    error = openai.APIStatusError("", response=response, body={"message": message, "code": code})
+    told = explain(error, serving("m@gemini").endpoint, "m", Care())
+    assert said in str(told)
+    assert told.permanent
+    assert KEY not in str(told)
 
 
 def _echoing(status: int) -> Any:
