@@ -120,7 +120,9 @@ def _look_through(content: bytes) -> None:
 
 
 def _why_no_archive(content: bytes) -> str:
-    """Why a file that is no zip archive is none of PyTorch's: old pickles are told from the rest, though neither is loaded."""
+    """Why a file that is no zip archive is none of PyTorch's: pickles are told from the rest, though neither is loaded."""
+    if content[:1] != b"\x80":
+        return _DAMAGED
     try:
         _check_names(content)
     except _RefusedError as refused:

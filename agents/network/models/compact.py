@@ -120,7 +120,7 @@ class CompactNetwork(Network):
 
     name_first = False
     settings: CompactSettings
-    eye: CompactEye  # pyright: ignore[reportIncompatibleVariableOverride]
+    eye: CompactEye
 
     def __init__(self, settings: CompactSettings, tasks: Mapping[str, Task]) -> None:
         super().__init__(settings, tasks)

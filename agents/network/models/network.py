@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -46,8 +46,8 @@ class Network(nn.Module):
 
     #: whether the memory takes in the task's name before what is seen, or after it
     name_first: ClassVar[bool]
-    eye: nn.Module
-    reader: nn.Module
+    eye: Any
+    reader: Any
     task_embedding: nn.Embedding
     memory: Memory
     heads: Heads
