@@ -125,6 +125,7 @@ class Runner:
         self._done = finished_trials(events)
         self._attempts: dict[str, int] = {}
         self._replies = replies_by_trial(events, lines)
+        self._preparations = max((line["attempt"] for line in lines if line["trial"] == _NO_TRIAL), default=0)
         for event in events:
             key = event.get("trial", "")
             if "attempt" in event:
@@ -172,7 +173,7 @@ class Runner:
     async def _take_all(self) -> None:
         hospitality = Hospitality(self.session, self.agent, self.recorder.write) if self._person else None
         if hasattr(self.agent, "prepared"):
-            await self.agent.prepared(TrialJournal(self.recorder, _NO_TRIAL, 1, self._replies.get(_NO_TRIAL, [])))  # type: ignore[attr-defined]
+            await self.agent.prepared(TrialJournal(self.recorder, _NO_TRIAL, self._preparations + 1, self._replies.get(_NO_TRIAL, [])))  # type: ignore[attr-defined]
         if hasattr(self.agent, "concerns"):
             self.agent.concerns(self._to_come())  # type: ignore[attr-defined]
         if hospitality is not None:
