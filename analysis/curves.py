@@ -1,7 +1,8 @@
 """Curve tables: accuracy by serial position, by set size and overall; primacy and recency; intrusions. Pure functions of the response table.
 
 Averages are taken first within each trial, then within each participant, then across participants, so long lists and long sessions do not outweigh short ones.
-The units of standard errors and bootstrap intervals are the participants when an agent is several people, and else the trials; never the rows within a trial.
+The units of standard errors and bootstrap intervals are the participants when an agent is several people, the sessions when a machine has taken ten or more,
+and else the trials; never the rows within a trial.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .cells import unit_means
+from .columns import first_rows, groups
 from .resampling import FEW, LEVEL, RESAMPLES, estimate
 from .table import WHO, Scored, plural, score_table
 
@@ -44,27 +47,29 @@ def accuracy(
         ``who``, ``by``, then the rest of :data:`CURVE_COLUMNS`, one row per cell that has items. ``mean``, ``sem``, ``low``, ``high``
         and ``chance`` are proportions.
     """
+    return averages(responses, by, who=who, level=level, resamples=resamples, seed=seed)
+
+
+def averages(
+    responses: pd.DataFrame | Scored,
+    by: Sequence[str] = (),
+    *,
+    who: Sequence[str] = WHO,
+    value: str = "correct",
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """The mean of a column per cell, such as ``rt_ms``; for ``correct`` this is :func:`accuracy`. Rows without a value are in no cell."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
-    keys = [*who, *by]
-    items = _with_units(scored, who)
-    items = items.dropna(subset=list(by)) if by else items
-    items = items.assign(_omitted=items["outcome"].eq("omitted"), _invalid=items["outcome"].eq("invalid"))
-    counts = {
-        "correct": ("correct", "mean"),
-        "chance": ("chance", "mean"),
-        "oracle": ("oracle", "max"),
-        "n_items": ("correct", "size"),
-        "n_omitted": ("_omitted", "sum"),
-        "n_invalid": ("_invalid", "sum"),
-    }
-    trials = items.groupby([*keys, "_several", "_person", "unit_trial"], sort=True, dropna=False).agg(**counts).reset_index()
+    cells = unit_means(scored, by, who=who, value=value)
     rows = []
-    for key, cell in trials.groupby(keys, sort=True, dropna=False):
-        row = dict(zip(keys, key, strict=True)) | _estimated(cell, "correct", level, resamples, seed)
-        row |= {name: int(cell[name].sum()) for name in ("n_items", "n_omitted", "n_invalid")}
-        row |= {"oracle": bool(cell["oracle"].any()), "chance": cell.groupby("_person")["chance"].mean().mean()}
+    for number, key in enumerate(cells.keys.to_dict("records")):
+        unit, told_apart = cells.unit[number], bool(cells.told_apart[number])
+        row = key | summary(cells.values[number], unit, told_apart, level=level, resamples=resamples, seed=seed, proportion=value == "correct")
+        row |= {name: counts[number] for name, counts in cells.counts.items()} | {"chance": cells.chance[number] if value == "correct" else np.nan}
         rows.append(row)
-    return _frame(rows, [*keys, *(name for name in CURVE_COLUMNS if name not in WHO)])
+    return _frame(rows, [*who, *by, *(name for name in CURVE_COLUMNS if name not in WHO)])
 
 
 def accuracy_by_serial_position(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame:
@@ -100,25 +105,34 @@ def primacy_recency(
         ``who``, ``list_length``, ``index`` (primacy or recency), ``unit``, ``n_units``, ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval`` and
         ``note``.
     """
+    import pandas as pd
+
     scored = responses if isinstance(responses, Scored) else score_table(responses)
-    items = _with_units(scored, who).dropna(subset=["list_length", "serial_position"])
-    items = items[items["list_length"] >= 3]
-    place, length = items["serial_position"], items["list_length"]
-    items = items.assign(
-        _first=items["correct"].where(place == 1),
-        _last=items["correct"].where(place == length),
-        _middle=items["correct"].where((place > 1) & (place < length)),
-    )
-    keys = [*who, "list_length"]
-    ends = {"first": ("_first", "mean"), "last": ("_last", "mean"), "middle": ("_middle", "mean"), "positions": ("serial_position", "nunique")}
-    trials = items.groupby([*keys, "_several", "_person", "unit_trial"], sort=True, dropna=False).agg(**ends).reset_index()
-    trials = trials[trials["positions"] == trials["list_length"]]
-    trials = trials.assign(primacy=trials["first"] - trials["middle"], recency=trials["last"] - trials["middle"])
-    rows = []
-    for key, cell in trials.groupby(keys, sort=True, dropna=False):
-        for index in ("primacy", "recency"):
-            rows.append(dict(zip(keys, key, strict=True)) | {"index": index} | _estimated(cell, index, level, resamples, seed, proportion=False))
-    return _frame(rows, [*keys, "index", "unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note"])
+    keys, tables = [*who, "list_length"], []
+    columns = [*keys, "index", "unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note"]
+    ends = Scored(list_ends(scored.items), scored.intrusions, ())
+    for index in ("primacy", "recency"):
+        tables.append(averages(ends, ("list_length",), who=who, value=index, level=level, resamples=resamples, seed=seed).assign(index=index))
+    table = pd.concat(tables, ignore_index=True).sort_values([*keys, "index"], kind="stable", ignore_index=True)
+    return table[columns]
+
+
+def list_ends(items: pd.DataFrame) -> pd.DataFrame:
+    """One row for each trial that has all positions of a list of 3 or more, with its ``primacy`` and ``recency``."""
+    items = items[(items["list_length"] >= 3) & items["serial_position"].notna()]
+    number, first = groups(items, ["paradigm", "agent_kind", "agent", "participant", "session", "unit_trial", "list_length"])
+    correct, place, length = (items[name].to_numpy(float) for name in ("correct", "serial_position", "list_length"))
+
+    def mean(rows: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            return np.bincount(number[rows], weights=correct[rows], minlength=len(first)) / np.bincount(number[rows], minlength=len(first))
+
+    at_start, at_end = place == 1, place == length
+    middle = mean(~at_start & ~at_end)
+    seen, _ = groups(items.assign(_trial=number), ["_trial", "serial_position"])
+    positions = np.bincount(number[first_rows(seen, int(seen.max(initial=-1)) + 1)], minlength=len(first))
+    trials = items.iloc[first].assign(primacy=mean(at_start) - middle, recency=mean(at_end) - middle)
+    return trials[positions == length[first]]
 
 
 def intrusions(responses: pd.DataFrame | Scored, by: Sequence[str] = ("list_length",), *, who: Sequence[str] = WHO) -> pd.DataFrame:
@@ -149,24 +163,13 @@ def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
     return int(scored.items[list(by)].isna().any(axis=1).sum())
 
 
-def _with_units(scored: Scored, who: Sequence[str]) -> pd.DataFrame:
-    """The items with ``_several`` (is their agent several people, over all of its items, so that the unit is the same in every cell) and ``_person``."""
-    items = scored.items
-    named = items.assign(_name=items["participant"].where(items["participant"] != ""))
-    several = named.groupby(list(who), dropna=False)["_name"].transform("nunique") > 1
-    return items.assign(_several=several, _person=items["participant"].where(several, ""))
-
-
-def _estimated(cell: pd.DataFrame, column: str, level: float, resamples: int, seed: int, *, proportion: bool = True) -> dict[str, object]:
-    """Mean, s.e.m. and interval of one cell, given one row per trial."""
-    several = bool(cell["_several"].iloc[0])
-    per_person = cell.groupby("_person")[column].mean() if several else cell[column]
-    told_apart = bool((cell["unit_trial"] >= 0).all())
-    values = per_person.to_numpy(float)
+def summary(
+    values: np.ndarray, unit: str, told_apart: bool = True, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0, proportion: bool = True
+) -> dict[str, object]:
+    """Mean, s.e.m. and interval of the units of one cell, with a note where there is something to say about them."""
     result = estimate(values, proportion=proportion, level=level, resamples=resamples, seed=seed)
-    unit = "participant" if several else "trial"
     note = ""
-    if not told_apart and not several:
+    if not told_apart and unit == "trial":
         note, unit, result = "no trial numbers: no interval", "", estimate([np.nanmean(values)] if len(values) else [])
     elif result.n == 1:
         note = f"one {unit}: no interval"
@@ -176,7 +179,7 @@ def _estimated(cell: pd.DataFrame, column: str, level: float, resamples: int, se
         note = f"all {plural(result.n, unit)} at {result.mean:.0%}: exact limit"
     elif result.n < FEW:
         note = f"only {plural(result.n, unit)}: rough interval"
-    row = {"unit": unit, "n_units": result.n, "n_trials": int(cell["unit_trial"].nunique()) if told_apart else 0, "mean": result.mean, "sem": result.sem}
+    row = {"unit": unit, "n_units": result.n, "mean": result.mean, "sem": result.sem}
     return row | {"low": result.low, "high": result.high, "interval": result.interval, "note": note}
 
 
