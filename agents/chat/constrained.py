@@ -84,7 +84,7 @@ def _keys(settings: Constraint) -> tuple[str, ...]:
 def _object(text: str) -> dict[str, Any] | None:
     """The JSON object that a text is; None when it is none, or holds a key twice."""
     try:
-        found = json.loads(text, object_pairs_hook=_once)
+        found = json.loads(text, strict=False, object_pairs_hook=_once)  # some servers let raw line breaks through in strings
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
