@@ -126,6 +126,24 @@ def test_learning_learns(tmp_path: Path) -> None:
     assert result.rows[0].accuracy > 0.5 > 10 * result.rows[0].blind
 
 
+@pytest.mark.parametrize("architecture", ["rnn", "gru", "lstm", "transformer"])
+def test_networks_of_the_benchmark_can_be_trained(tmp_path: Path, architecture: str) -> None:
+    """On tasks that share a head, and on words; what is kept is what was tested."""
+    tasks = [
+        {"paradigm": "cd", "batch": 2, "pool": 8, "factors": {"feature": ["colour", "size"], "set_size": [2]}},
+        {"paradigm": "lsr", "batch": 2, "pool": 4, "factors": {"list_length": [3]}},
+    ]
+    model = {"encoder": "worm", "architecture": architecture, "hidden": 32}
+    result = train(config(model=model, tasks=tasks, steps=2, check={"every": 2, "trials": 1, "test_trials": 2}), out=tmp_path, progress=False)
+    agent = NetworkAgent(result.checkpoint)
+    assert {name: task.head for name, task in agent.network.tasks.items()} == {"cd_color": "cd", "cd_size": "cd", "lsr": "lsr"}
+    assert agent.settings()["architecture"] == architecture
+    assert set(weights(result.checkpoint)) >= {"heads.cd.weight", "heads.lsr.weight", "eye.projection.weight", "reader.projection.weight"}
+    card = (tmp_path / "tiny.md").read_text(encoding="utf-8")
+    assert "the four convolutional layers of the published benchmark networks" in card
+    assert "one linear head per task (the tasks of a family share one)" in card
+
+
 def test_splits_never_share_a_trial_seed() -> None:
     paradigm = load_paradigm("smu")
     seeds = {split: {planned.seed for planned in plan_dataset(paradigm, 1, split, 500)} for split in ("train", "validation", "test")}
@@ -173,6 +191,10 @@ def test_every_trial_comes_once_before_any_comes_again() -> None:
         ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nrate: {peek: 0.1}\n", r"x\.yaml:4 .*unknown key 'peek'; did you mean 'peak'"),
         ("name: x\nsteps: 5\ntasks: [{paradigm: vsr, batsh: 3}]\n", r"x\.yaml:3 .*unknown key 'batsh'; did you mean 'batch'"),
         ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {hidden: 10}\n", r"does not fit into 10 recurrent units"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: wrm}\n", r"x\.yaml:4 .*expected 'compact' or 'worm'; found 'wrm'"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: worm, hiden: 3}\n", r"x\.yaml:4 .*unknown key 'hiden'; did you mean 'hidden'"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {windows: 9}\n", r"x\.yaml:4 .*a number up to 8"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: worm, windows: 3}\n", r"x\.yaml:4 .*unknown key 'windows'"),
         ("name: x\nsteps: 5\ntasks: []\n", "tasks"),
         ("- 1\n", "expected a training config"),
     ],

@@ -82,7 +82,7 @@ def model() -> LlavaNextForConditionalGeneration:
         for _, weights in sorted(made.named_parameters()):
             if weights.dim() > 1:
                 weights.normal_(0, 1.5 * weights.shape[-1] ** -0.5, generator=random)
-        made.lm_head.weight[SPECIAL.index("</s>")] *= 3  # replies come to an end, and some are empty
+        made.lm_head.weight[SPECIAL.index("</s>")] *= 2  # replies come to an end, and some are empty
     made.generation_config = GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0, max_new_tokens=16, do_sample=True)
     return made
 
