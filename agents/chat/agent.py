@@ -21,7 +21,7 @@ from .constrained import response_format
 from .conversation import Conversation, remembered
 from .endpoint import Endpoint
 from .extraction import Reading, check_extraction, read, split_reasoning
-from .logprobs import answer_logprobs
+from .logprobs import answer_logprobs, answer_probabilities
 from .messages import Reply
 from .paid import Paid, Send
 from .settings import ChatSettings
@@ -217,7 +217,8 @@ class ChatMind:
         """The probabilities of the allowed answers, where they were asked for and came."""
         if not self._settings.logprobs or reply.first_logprobs is None:
             return {}
-        return {"answer_logprobs": answer_logprobs(kind, reply.first_logprobs)}
+        logprobs = answer_logprobs(kind, reply.first_logprobs)
+        return {"answer_logprobs": logprobs, "answer_probabilities": answer_probabilities(kind, logprobs)}
 
 
 def _options(kind: ResponseKind, settings: ChatSettings) -> dict[str, Any]:

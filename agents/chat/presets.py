@@ -32,10 +32,8 @@ class Preset:
 @functools.cache
 def presets() -> Mapping[str, Preset]:
     """All presets, by name."""
-    data = parse(files(__package__).joinpath(_FILE).read_text(encoding="utf-8"), _FILE).data
-    return {
-        name: Preset(one["about"], {**one["settings"], **({"instructions": one["instructions"]} if "instructions" in one else {})}) for name, one in data.items()
-    }
+    data = parse(files("spanlab.agents.chat").joinpath(_FILE).read_text(encoding="utf-8"), _FILE).data
+    return {name: Preset(one["about"], {**one["settings"], **{key: one[key] for key in ("instructions",) if key in one}}) for name, one in data.items()}
 
 
 def preset(name: str) -> Mapping[str, Any]:

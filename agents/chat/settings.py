@@ -44,7 +44,10 @@ class ChatSettings(BaseModel):
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = Field(
         default=None, description="how much a reasoning model thinks for itself before it replies; not sent when not given"
     )
-    logprobs: bool = Field(default=False, description="ask for the probabilities of the first token, which give those of the allowed answers")
+    logprobs: bool = Field(
+        default=False,
+        description="ask for the probabilities of the first token, which give those of the allowed answers (null where one holds several values)",
+    )
     top_logprobs: int = Field(default=20, ge=1, le=20, description="of how many tokens the probabilities are asked for, with logprobs")
 
     instructions_as: Literal["system", "developer", "user"] = Field(
