@@ -195,6 +195,11 @@ def test_every_trial_comes_once_before_any_comes_again() -> None:
         ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: worm, hiden: 3}\n", r"x\.yaml:4 .*unknown key 'hiden'; did you mean 'hidden'"),
         ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {windows: 9}\n", r"x\.yaml:4 .*a number up to 8"),
         ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: worm, windows: 3}\n", r"x\.yaml:4 .*unknown key 'windows'"),
+        (
+            "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel:\n  encoder: worm\n  architecture: gru\n  options: {layer: 2}\n",
+            r"x\.yaml:4 .*options of the architecture 'gru': layer: unknown key 'layer'; did you mean 'layers'",
+        ),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {architecture: lstn}\n", r"x\.yaml:4 .*unknown architecture 'lstn'; did you mean 'lstm'"),
         ("name: x\nsteps: 5\ntasks: []\n", "tasks"),
         ("- 1\n", "expected a training config"),
     ],

@@ -13,7 +13,7 @@ from ...errors import ParadigmError, SpanLabError
 from ...paradigms import yaml_text
 from ...paradigms.identity import MAX_MASTER_SEED, canonical
 from ...paradigms.problems import validated
-from .settings import DelayLine, Settings, model_settings
+from .settings import DelayLine, Settings, model_settings, need_torch
 
 Count = Annotated[int, Field(ge=1, le=100_000_000)]
 Positive = Annotated[float, Field(gt=0)]
@@ -103,6 +103,13 @@ def read_config(path: str | Path) -> TrainingConfig:
     config, found = validated(TrainingConfig, document.data)
     if found or not isinstance(config, TrainingConfig):
         raise ParadigmError([document.problem(place, _with_hint(place, message)) for place, message in found])
+    need_torch()
+    from .models import check_architecture
+
+    try:
+        check_architecture(config.model)
+    except SpanLabError as error:
+        raise ParadigmError([document.problem(("model",), str(error))]) from None
     return config
 
 

@@ -3,9 +3,9 @@
 Everything here imports torch.
 """
 
-from .build import build
+from .build import build, check_architecture
 from .encoders import Seen
 from .memories import ARCHITECTURES, Memory, Options, State
 from .network import Network, Passage
 
-__all__ = ["ARCHITECTURES", "Memory", "Network", "Options", "Passage", "Seen", "State", "build"]
+__all__ = ["ARCHITECTURES", "Memory", "Network", "Options", "Passage", "Seen", "State", "build", "check_architecture"]

@@ -26,6 +26,17 @@ def build(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task], s
         return WormNetwork(settings, tasks) if isinstance(settings, WormSettings) else CompactNetwork(settings, tasks)
 
 
+def check_architecture(settings: CompactSettings | WormSettings) -> None:
+    """Whether sizes, architecture and its options go together, whatever the tasks.
+
+    Raises
+    ------
+    SpanLabError
+        when they do not.
+    """
+    empty(settings, {"any": Task(1, "any")})
+
+
 def empty(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task]) -> Network:
     """The network without weights: it has their names and shapes, and takes no memory."""
     with torch.device("meta"):
