@@ -6,6 +6,8 @@ A session is one folder:
     who, what, the paradigm with its hash, seed, design, the planned trials, versions, display and agent settings; no secrets.
 ``events.jsonl``
     one line a step; the truth of what happened, from which everything else can be rebuilt.
+``transcripts.jsonl``
+    of chat models: one line a reply, with what was sent since the one before; on the disk before a reply is used.
 ``responses.parquet``, ``responses.csv``
     one row per answered item, written when the session is finished.
 """
