@@ -69,7 +69,7 @@ def averages(
         row = key | summary(cells.values[number], unit, told_apart, level=level, resamples=resamples, seed=seed, proportion=value == "correct")
         row |= {name: counts[number] for name, counts in cells.counts.items()} | {"chance": cells.chance[number] if value == "correct" else np.nan}
         rows.append(row)
-    return _frame(rows, [*who, *by, *(name for name in CURVE_COLUMNS if name not in WHO)])
+    return curve_frame(rows, [*who, *by, *(name for name in CURVE_COLUMNS if name not in WHO)])
 
 
 def accuracy_by_serial_position(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame:
@@ -183,7 +183,7 @@ def summary(
     return row | {"low": result.low, "high": result.high, "interval": result.interval, "note": note}
 
 
-def _frame(rows: list[dict[str, object]], columns: list[str]) -> pd.DataFrame:
+def curve_frame(rows: list[dict[str, object]], columns: list[str]) -> pd.DataFrame:
     """Rows as a table with these columns, whole numbers as such."""
     import pandas as pd
 

@@ -31,14 +31,15 @@ def published_curve(paradigm: str, by: Sequence[str]) -> pd.DataFrame:
     points = published(paradigm)
     points = points.dropna(subset=list(by)) if set(by) <= set(points.columns) else points.iloc[0:0]
     rows = []
-    for key, cell in points.groupby(["study", *by], sort=True):
+    for key, cell in points.groupby(["study", *by], sort=True) if len(points) else ():
         note = "group mean, digitised from a printed figure"
         if len(cell) > 1:
             note += f"; average of {len(cell)} printed points"
         who = {"paradigm": paradigm, "agent_kind": GROUP_MEANS, "agent": f"{key[0]} (people)", "oracle": False}
         rows.append(who | dict(zip(by, key[1:], strict=True)) | {"unit": "", "mean": cell["accuracy"].mean(), "interval": "none", "note": note})
     table = pd.DataFrame(rows, columns=columns)
-    whole = {name: "Int64" for name in (*by, "n_units", "n_trials", "n_items", "n_omitted", "n_invalid") if name in columns}
+    counted = ("list_length", "set_size", "serial_position", "retention_steps", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid")
+    whole = {name: "Int64" for name in counted if name in columns}
     numbers = dict.fromkeys(("mean", "sem", "low", "high", "chance"), "float64")
     return table.astype(whole | numbers)
 
