@@ -1,0 +1,120 @@
+"""Looking at frames fast: each different part of them once. The outputs and gradients are those of the eye itself, to rounding."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.autograd import Function
+
+from .models import Network, Seen
+from .models.encoders import WormEye
+from .patches import Neighbours, Patches
+
+#: Outputs of a layer that are worked out together: what lies between fits into memory, and that memory is used again and again.
+_CHANNELS = 128
+
+
+def by_patches(network: Network, device: torch.device) -> bool:
+    """Whether this network looks at frames part by part: the published eye does on a processor. A GPU is faster with whole frames."""
+    return network.seeing and isinstance(network.eye, WormEye) and device.type == "cpu"
+
+
+def see_patches(eye: WormEye, patches: Patches) -> Seen:
+    """What the published eye makes of frames that were taken apart."""
+    first, second, third, fourth = (layer for layer in eye.layers if isinstance(layer, nn.Conv2d))
+    kind = first.weight.dtype
+    pixels = torch.from_numpy(patches.pixels).to(kind).flatten(1) / 255
+    found = torch.relu(pixels @ first.weight.permute(2, 3, 1, 0).reshape(27, -1) + first.bias)
+    found = _convolve(found, second, patches.second)
+    found = _Largest.apply(found, torch.from_numpy(patches.first_pool.parts))
+    found = _convolve(cast(Tensor, found), third, patches.third)
+    found = _Largest.apply(found, torch.from_numpy(patches.second_pool.parts))
+    found = _convolve(cast(Tensor, found), fourth, patches.fourth)
+    return Seen(eye.projection(nn.functional.embedding_bag(torch.from_numpy(patches.frames), found, mode="mean")))
+
+
+def _convolve(inputs: Tensor, layer: nn.Conv2d, neighbours: Neighbours) -> Tensor:
+    return cast(Tensor, _Convolution.apply(inputs, layer.weight, layer.bias, neighbours))
+
+
+class _Room(threading.local):
+    """Memory that is used again: asking the system for hundreds of megabytes anew in each step takes as long as filling them."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[tuple[str, torch.dtype], Tensor] = {}
+
+    def get(self, name: str, rows: int, columns: int, like: Tensor) -> Tensor:
+        held = self.tensors.get((name, like.dtype))
+        if held is None or held.numel() < rows * columns:
+            held = self.tensors[name, like.dtype] = torch.empty(int(rows * columns * 1.1), dtype=like.dtype)
+        return held[: rows * columns].view(rows, columns)
+
+
+_ROOM = _Room()
+
+
+class _Convolution(Function):
+    """A convolution of 3 × 3 and a rectifier over different surroundings: products are made once for each different input, then put together."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, neighbours: Neighbours) -> Tensor:
+        below, outputs = len(inputs), len(weight)
+        parts = torch.from_numpy(neighbours.parts)
+        places = torch.where(parts < 0, below * 9, parts * 9 + torch.arange(9))  # beyond the border: a row of zeros, the last
+        found = inputs.new_empty(len(parts), outputs)
+        for start in range(0, outputs, _CHANNELS):
+            filters = weight[start : start + _CHANNELS]
+            width = len(filters)
+            room = _ROOM.get("products", below * 9 + 1, width, inputs)
+            room[-1] = 0
+            torch.mm(inputs, filters.permute(1, 2, 3, 0).reshape(-1, 9 * width), out=room[:-1].view(below, 9 * width))
+            found[:, start : start + width] = nn.functional.embedding_bag(places, room, mode="sum")
+        found += bias
+        found.relu_()
+        ctx.save_for_backward(inputs, weight, found)
+        ctx.neighbours = neighbours
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, weight, found = ctx.saved_tensors
+        neighbours: Neighbours = ctx.neighbours
+        assert neighbours.users is not None and neighbours.starts is not None, "taken apart for looking only"
+        below, outputs = len(inputs), len(weight)
+        users, starts = torch.from_numpy(neighbours.users), torch.from_numpy(neighbours.starts)
+        gradient = gradients[0] * (found > 0)
+        to_inputs = torch.zeros_like(inputs)
+        to_weight = torch.empty_like(weight)
+        for start in range(0, outputs, _CHANNELS):
+            filters = weight[start : start + _CHANNELS]
+            width = len(filters)
+            part = gradient[:, start : start + width].contiguous()
+            to_products = nn.functional.embedding_bag(users, part, starts, mode="sum", include_last_offset=True).view(below, 9 * width)
+            to_inputs.addmm_(to_products, filters.permute(2, 3, 0, 1).reshape(9 * width, -1))
+            to_weight[start : start + width] = (inputs.T @ to_products).view(-1, 3, 3, width).permute(3, 0, 1, 2)
+        return to_inputs, to_weight, gradient.sum(0), None
+
+
+class _Largest(Function):
+    """The largest of four, of those that are equal the first."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, parts: Tensor) -> Tensor:
+        found = inputs[parts[:, 0]]
+        which = torch.zeros(found.shape, dtype=torch.uint8)
+        for place in range(1, 4):
+            other = inputs[parts[:, place]]
+            which.masked_fill_(other > found, place)
+            torch.maximum(found, other, out=found)
+        ctx.save_for_backward(parts, which)
+        ctx.below = len(inputs)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        parts, which = ctx.saved_tensors
+        shares = torch.stack([gradients[0] * (which == place) for place in range(4)], 1)
+        return torch.ops.aten.embedding_dense_backward(shares, parts, ctx.below, -1, False), None
