@@ -218,6 +218,7 @@ CODE = "it holds code or objects, which are not loaded"
 def wrong_files(path: Path, trap: Path, state: dict[str, Any]) -> list[tuple[str, Callable[[], Any], str]]:
     nan = {**state, "ProjectionHead.bias": torch.full((498,), float("nan"))}
     wide = {**state, "sfr_task_head.weight": torch.zeros(1, 1).expand(10**6, 10**6)}
+    hollow = {key: torch.zeros(1).expand(tensor.shape) for key, tensor in state.items()}
     lots = {**state, "MEM.weight_hh_l0": torch.zeros(1, 1).expand(5000, 5000)}
     return [
         ("a hostile pickle", lambda: path.write_bytes(pickle.dumps(Hostile(trap))), CODE),
@@ -243,6 +244,7 @@ def wrong_files(path: Path, trap: Path, state: dict[str, Any]) -> list[tuple[str
         ("not finite", lambda: torch.save(nan, path), "some weights are not finite"),
         ("endless heads", lambda: torch.save(wide, path), "looks like a checkpoint of the WorM benchmark, but its head sfr has 1000000 outputs"),
         ("an endless memory", lambda: torch.save(lots, path), "looks like a checkpoint of the WorM benchmark, but"),
+        ("hollow weights", lambda: torch.save(hollow, path), "its weights are larger than the file"),
         ("a missing weight", lambda: torch.save({k: v for k, v in state.items() if k != "MEM.bias_hh_l0"}, path), "memory.cell.bias_hh_l0 are missing"),
         ("a weight too many", lambda: torch.save({**state, "MEM.extra": torch.zeros(3)}, path), "has no place for"),
         ("another shape", lambda: torch.save({**state, "CNN_Encoder.2.bias": torch.zeros(64)}, path), "have the shape 64, and this network needs 128"),

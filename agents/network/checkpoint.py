@@ -158,7 +158,7 @@ def load(spec: str | Path) -> Checkpoint:
     if data.get("format") != FORMAT and is_published(data):
         try:
             found = understand(data)
-            network = _filled(found.settings, found.tasks, found.weights)
+            network = _filled(found.settings, found.tasks, found.weights, size)
         except (NotPublishedError, SpanLabError, ValidationError, KeyError, ValueError, TypeError, RuntimeError, IndexError) as error:
             raise SpanLabError(f"{path} looks like a checkpoint of the WorM benchmark, but {_first(error)}; give one that its training wrote") from None
         return Checkpoint(found.facts.get("run") or path.stem, network, digest, size, None, published=found)
@@ -173,14 +173,14 @@ def load(spec: str | Path) -> Checkpoint:
     try:
         header = Header.model_validate({key: value for key, value in data.items() if key not in ("weights", "vector_table")})
         tasks = tasks_from(header.tasks, header.heads, header.vectors.tasks if header.vectors is not None else ())
-        network = _filled(header.settings, tasks, data["weights"])
+        network = _filled(header.settings, tasks, data["weights"], size)
         vectors = None if header.vectors is None else _vectors(header.vectors, data["vector_table"])
     except (SpanLabError, ValidationError, KeyError, AttributeError, TypeError, ValueError, RuntimeError) as error:
         raise SpanLabError(f"{path} is a damaged checkpoint: {_first(error)}; train it again") from None
     return Checkpoint(header.name, network, digest, size, header.trained, vectors)
 
 
-def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task], weights: Mapping[str, Any]) -> Network:
+def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task], weights: Mapping[str, Any], size: int) -> Network:
     """A network with these weights, in float32. Names and shapes are compared before any memory is taken for it.
 
     Raises
@@ -202,6 +202,10 @@ def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task],
             raise SpanLabError(f"the weights {name} have the shape {_sides(tensor.shape)}, and this network needs {_sides(shape)}")
     if more := [name for name in weights if name not in expected]:
         raise SpanLabError(f"it has weights that this network has no place for ({str(more[0])[:60]!r})")
+    if (
+        sum(weights[name].numel() * weights[name].element_size() for name in expected) > size
+    ):  # one number that stands for many takes no space until it is copied
+        raise SpanLabError("its weights are larger than the file that they come from")
     full = {name: weights[name].to(torch.float32, copy=True, memory_format=torch.contiguous_format) for name in expected}
     if not all(torch.isfinite(tensor).all() for tensor in full.values()):
         raise SpanLabError("some weights are not finite")
