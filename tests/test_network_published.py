@@ -97,6 +97,17 @@ def test_the_weights_alone_will_do(tmp_path: Path, state: dict[str, Any]) -> Non
         )
 
 
+def test_numbers_may_be_those_of_older_numpy(file: Path, tmp_path: Path) -> None:
+    """As files of the time name them: accuracies that numpy's mean has made."""
+    with zipfile.ZipFile(file) as source, zipfile.ZipFile(tmp_path / "older.pt", "w") as target:
+        for entry in source.infolist():
+            content = source.read(entry)
+            older = content.replace(b"cnumpy._core.multiarray\n", b"cnumpy.core.multiarray\n")
+            assert (b"cnumpy.core.multiarray\nscalar" in older) == entry.filename.endswith("data.pkl")
+            target.writestr(entry.filename, older)
+    assert NetworkAgent(tmp_path / "older.pt").settings()["worm"] == NetworkAgent(file).settings()["worm"]
+
+
 def renamed(state: dict[str, Any], **names: str) -> dict[str, Any]:
     """The same weights under other names of heads, in the same order."""
     return {re.sub(r"^(\w+?)_task_head", lambda match: names.get(match[1], match[0]), key): tensor for key, tensor in state.items()}

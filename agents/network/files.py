@@ -151,7 +151,7 @@ def _is_number_type(name: str) -> bool:
 def _numbers() -> list[Any]:
     """What numpy's numbers are put together from, under the names that older and newer numpy give it."""
     import numpy as np
-    from numpy._core.multiarray import scalar
 
+    scalar = np.float64(0).__reduce__()[0]  # type: ignore[index]
     kinds = [type(np.dtype(name)) for name in ("float64", "float32", "int64", "int32", "bool")]
     return [(scalar, "numpy.core.multiarray.scalar"), (scalar, "numpy._core.multiarray.scalar"), np.dtype, *kinds]

@@ -85,7 +85,7 @@ def understand(data: Mapping[str, Any]) -> Published:
     notes: list[str] = []
     heads = _heads(weights, notes)
     settings = _settings(weights)
-    _compare(config or {}, settings, weights, notes)
+    _compare(config or {}, settings, notes)
     tasks = {name: task for name, task in worm_tasks().items() if task.head in heads.values()}
     if missing := [name for name in WORM_TASKS if name not in tasks]:
         notes.append(f"it has no head for {', '.join(missing)}")
@@ -167,7 +167,7 @@ def _shape(weights: Mapping[str, Any], key: str) -> tuple[int, int]:
     return tensor.shape[0], tensor.shape[1]
 
 
-def _compare(config: Mapping[str, Any], settings: WormSettings, weights: Mapping[str, Any], notes: list[str]) -> None:
+def _compare(config: Mapping[str, Any], settings: WormSettings, notes: list[str]) -> None:
     """Note where the configuration says something else than the weights.
 
     Raises
@@ -177,18 +177,17 @@ def _compare(config: Mapping[str, Any], settings: WormSettings, weights: Mapping
     """
     if not config:
         notes.append("the file has no configuration")
-    architecture = config.get("mem_architecture")
-    said = {
-        "mem_architecture": _NAMES.get(architecture.lower(), _plain(architecture)) if isinstance(architecture, str) else settings.architecture,
-        "mem_hidden_size": config.get("mem_hidden_size", settings.hidden),
-        "mem_input_size": config.get("mem_input_size", settings.inputs),
-        "mem_num_layers": config.get("mem_num_layers", settings.options.get("layers", 1)),
+    found: dict[str, Any] = {
+        "mem_architecture": settings.architecture,
+        "mem_hidden_size": settings.hidden,
+        "mem_input_size": settings.inputs,
+        "mem_num_layers": settings.options.get("layers", 1),
     }
-    is_ = {"mem_architecture": settings.architecture, "mem_hidden_size": settings.hidden, "mem_input_size": settings.inputs}
-    is_["mem_num_layers"] = settings.options.get("layers", 1)
-    for key, value in said.items():
-        if value != is_[key]:
-            notes.append(f"its configuration says {key} {_plain(value)}, its weights {is_[key]}, which counts")
+    for key, value in found.items():
+        said = config.get(key, value)
+        said = _NAMES.get(said.lower(), said) if isinstance(said, str) else said
+        if said != value:
+            notes.append(f"its configuration says {key} {_plain(said)}, its weights {value}, which counts")
     for key, wanted in (("rs_img_size", FRAME), ("num_input_channels", 3), ("task_embedding_given", "All_TS"), ("use_cnn", 1)):
         if config.get(key, wanted) != wanted:
             raise NotPublishedError(f"its configuration says {key} {_plain(config[key])}, and SpanLab gives networks what goes with {wanted}")
