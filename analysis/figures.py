@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,8 @@ def set_size_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, s
 
 
 def _panel(length: Any) -> str:
+    if isinstance(length, str):
+        return length
     return f"{int(length)} item{'' if int(length) == 1 else 's'}"
 
 
@@ -114,6 +117,10 @@ def title_lines(title: str, subtitle: str) -> Any:
     import altair as alt
 
     return alt.TitleParams(text=title, subtitle=[line for line in subtitle.split("\n") if line])
+
+
+def _plain(value: Any) -> int | float:
+    return int(value) if float(value).is_integer() else float(value)
 
 
 def _number(value: Any) -> float | None:
@@ -137,6 +144,8 @@ def curve_points(
     # people in the middle, on the true position; machines to both sides
     places = {look.label: (1 if rank % 2 else -1) * ((rank + 1) // 2) for rank, look in enumerate(reversed(present))}
     widest = 0.7 / max(1, len(present))
+    grid = sorted(curve[over].dropna().astype(float).unique())
+    step = min((right - left for left, right in pairwise(grid)), default=1.0)
     cells: dict[str, list[dict[Any, Any]]] = {}
     for row in curve.sort_values([name for name in (panel, over) if name]).to_dict("records"):
         cells.setdefault(row["agent"], []).append(row)
@@ -146,13 +155,14 @@ def curve_points(
             if mean is None:
                 continue
             count = _number(row["n_units"])
-            gap = min(widest, (float(row[panel]) if panel else float(curve[over].nunique())) * _DODGE)
+            many = row[panel] if panel and not isinstance(row[panel], str) else len(grid)
+            gap = min(widest, float(many) * _DODGE) * step
             rows.append(
                 {
                     "role": "curve",
                     "agent": look.label,
                     "x": float(row[over]) + gap * places[look.label],
-                    "at": int(row[over]),
+                    "at": _plain(row[over]),
                     "mean": mean,
                     "low": low,
                     "high": high,
@@ -164,16 +174,16 @@ def curve_points(
                 }
                 | ({"panel": _panel(row[panel])} if panel else {})
             )
-    return rows + _chance_rows(curve, over, panel)
+    return rows + _chance_rows(curve, over, panel, step)
 
 
-def _chance_rows(curve: pd.DataFrame, over: str, panel: str | None) -> list[dict[str, Any]]:
+def _chance_rows(curve: pd.DataFrame, over: str, panel: str | None, step: float) -> list[dict[str, Any]]:
     """The chance line of each panel: through the mean chance of every cell, half a step beyond the first and the last."""
     guessed = curve.dropna(subset=["chance"])
     rows: list[dict[str, Any]] = []
     for name, part in guessed.groupby(panel) if panel else [(None, guessed)]:
         line = [(float(x), float(level)) for x, level in part.groupby(over)["chance"].mean().reset_index().itertuples(index=False)]
-        line = [(line[0][0] - 0.5, line[0][1]), *line, (line[-1][0] + 0.5, line[-1][1])] if line else []
+        line = [(line[0][0] - step / 2, line[0][1]), *line, (line[-1][0] + step / 2, line[-1][1])] if line else []
         rows += [{"role": "chance", "x": x, "at": x, "mean": level} | ({"panel": _panel(name)} if panel else {}) for x, level in line]
     return rows
 
@@ -192,8 +202,10 @@ def curve_layers(
     height: int = _PANEL[1],
     vertical: Mapping[str, Any] = PROPORTIONS,
     called: str = "correct",
+    names: Sequence[str] = (),
 ) -> Any:
-    """The layers that all figures share: chance, intervals, lines, points. ``vertical`` is their vertical axis, and ``called`` the name of what it shows.
+    """The layers that all figures share: chance, intervals, lines, points. ``vertical`` is their vertical axis, and ``called`` the name of what it shows;
+    ``names`` are those of the places 1, 2, ... along the horizontal axis, where these are no numbers.
 
     Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown.
     """
@@ -206,6 +218,12 @@ def curve_layers(
     legend = alt.Legend(orient="bottom", columns=3, title=None, symbolOpacity=1, values=[label for label in labels[::-1] if label in drawn])
     colour = alt.Color("agent:N", scale=domain, legend=legend)
 
+    places = [_plain(one) for one in sorted(curve[over].dropna().unique())]
+    labels_of: dict[str, Any] = {"labelExpr": f"{json.dumps(list(names))}[datum.value - 1]"} if names else {}
+    whole = all(isinstance(one, int) for one in places)
+    labels_of = labels_of or ({"format": "d"} if whole else {"format": "~g", "tickCount": 5})
+    labels_of = labels_of | ({"values": places} if whole else {})
+
     def each(values: Sequence[Any]) -> alt.Scale:
         return alt.Scale(type="ordinal", domain=labels, range=list(values))
 
@@ -213,7 +231,7 @@ def curve_layers(
         "x:Q",
         title=x_title,
         scale=alt.Scale(zero=False, nice=False, padding=6),
-        axis=alt.Axis(grid=False, values=[int(one) for one in sorted(curve[over].dropna().unique())], format="d", labelOverlap="parity"),
+        axis=alt.Axis(grid=False, labelOverlap="parity", **labels_of),
     )
     height_axis = {
         "title": vertical["title"],
