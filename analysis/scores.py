@@ -1,0 +1,332 @@
+"""Human-model scores as in WorM (Sikarwar & Zhang, 2023, NeurIPS, Table A3): how far the slope (A) and the mean (B) of a curve are from people's.
+
+With M of an answerer and H of people, over the same conditions::
+
+    A = |(M - H) / H|    M, H: slope of a straight line through the curve
+    B = |(M - H) / H|    M, H: mean over the conditions of the curve
+
+0 is as people are; 1 is flat (A). The paper leaves much open; what is decided here is said in :data:`DECISIONS`, and in ``docs/analysis.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ..errors import SpanLabError
+from . import derived
+from .cells import Cells, unit_means
+from .columns import decoded
+from .contrasts import Contrast, contrast
+from .published import published_curve
+from .resampling import LEVEL, RESAMPLES
+from .table import WHO, Scored, plural, score_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What the paper leaves open, and what is done here.
+DECISIONS = (
+    "Both curves are taken over the conditions that both have; what these are is in the column 'conditions'. Only cognitive loads, of which people and "
+    "machines have none in common, are each taken over their own, in the same unit: the share of the time that decisions take.",
+    "Where a curve has several panels (list lengths in A of vsr, domains in cs, features in cd), a line is fitted by least squares in each, and M and H are "
+    "the means of their slopes. In B every condition counts once, however many trials it has.",
+    "Primacy is from the first position to the minimum of people's curve, recency from there to the last; the answerer's curve is cut at the same place. A "
+    "minimum at an end leaves no line there.",
+    "The test is a two-tailed t-test of M against the M of somebody who guesses, from the chance that the record tells for the same conditions; degrees of "
+    "freedom after Satterthwaite where conditions have trials of their own.",
+    "Intervals resample participants, sessions or trials, and leave published people as they are: no spread was published. The interval of a score is that of "
+    "(M - H) / H with its sign taken away, so it begins at 0 where M may well equal H.",
+)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One row of the published table.
+
+    Parameters
+    ----------
+    task, name : as the published table has them, such as ``vsr`` and ``A_primacy``
+    x : the column along which the slope is taken, or over whose values the mean is taken
+    panels : columns in each combination of which there is a line of its own
+    needs : further columns without which a paradigm has no such score
+    part : of the list; ``primacy`` and ``recency`` are cut at the minimum
+    matched : whether people and answerer are compared at the same points; else each has its own
+    """
+
+    task: str
+    name: str
+    x: str
+    panels: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    part: Literal["whole", "primacy", "recency"] = "whole"
+    matched: bool = True
+
+    @property
+    def slope(self) -> bool:
+        """Whether it is a score A, of slopes; else B, of means."""
+        return self.name.startswith("A_")
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns that span its conditions."""
+        return (*self.panels, self.x)
+
+
+_DOMAINS = ("factor_storage", "factor_distractor_domain")
+_RESOLUTION = "factor_pattern_distractor_difference"
+SCORES: tuple[Score, ...] = (
+    Score("vsr", "A_primacy", "serial_position", ("list_length",), part="primacy"),
+    Score("vsr", "A_recency", "serial_position", ("list_length",), part="recency"),
+    Score("vsr", "B_length", "list_length", needs=("serial_position",)),
+    Score("vir", "A_retentioninterval", "retention_steps", ("list_length",)),
+    Score("vir", "B_retentioninterval", "retention_steps", ("list_length",)),
+    Score("cs", "A_cognitiveload", "record_cognitive_load", _DOMAINS, needs=("serial_position",), matched=False),
+    Score("cs", "B_cognitiveload", "record_cognitive_load", _DOMAINS, needs=("serial_position",), matched=False),
+    Score("smu", "A_setsize", "set_size"),
+    Score("smu", "B_setsize", "set_size"),
+    Score("vsrec", "A_patterndiff", _RESOLUTION, ("list_length",)),
+    Score("vsrec", "B_patterndiff", _RESOLUTION, ("list_length",)),
+    Score("cd", "A_setsize", "set_size", ("factor_feature",)),
+    Score("cd", "B_setsize", "set_size", ("factor_feature",)),
+)
+#: Columns of the table of scores.
+SCORE_COLUMNS = (
+    *("task", "score", *WHO, "oracle", "value", "low", "high", "m", "h", "chance", "t", "df", "p"),
+    *("unit", "n_units", "n_points", "conditions", "against", "note"),
+)
+
+
+def scores(
+    responses: pd.DataFrame | Scored,
+    *,
+    human: Mapping[str, str] | None = None,
+    against: str = "",
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """All scores that the responses allow.
+
+    Parameters
+    ----------
+    responses : a response table, or one that :func:`.score_table` has sorted
+    human : for each paradigm the name of the published human data that belong to it; its own name when not given
+    against : an answerer (by its ``agent``) who stands for people; published people when not given
+
+    Returns
+    -------
+    pandas.DataFrame
+        :data:`SCORE_COLUMNS`: one row for each score and answerer. ``value`` is A or B with its interval; ``m``, ``h`` and ``chance`` are the slopes or means
+        of the answerer, of people, and of guessing; ``note`` says why something is missing.
+
+    Raises
+    ------
+    SpanLabError
+        when nobody is called as ``against`` says.
+    """
+    import pandas as pd
+
+    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    if against and against not in set(scored.items["agent"]):
+        there = ", ".join(sorted(set(scored.items["agent"]))) or "nobody"
+        raise SpanLabError(f"nobody is called '{against}' in these data; there are {there}")
+    rows: list[dict[str, Any]] = []
+    for paradigm in sorted(scored.items["paradigm"].unique()):
+        named = (human or {}).get(paradigm) or paradigm
+        own = scored.items[scored.items["paradigm"] == paradigm]
+        for score in SCORES:
+            if score.task == named and not derived.is_nback(own):
+                rows += _rows(score, paradigm, own, against, level, resamples, seed)
+    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+
+
+def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level: float, resamples: int, seed: int) -> list[dict[str, Any]]:
+    for name in (*score.by, *score.needs):
+        if name not in items.columns or not items[name].notna().any():
+            return []
+    plain = {name: decoded(items[name]) for name in score.by if name.startswith(("factor_", "record_"))}
+    items = items.assign(**plain)
+    if "serial_position" in score.needs:
+        items = items[items["serial_position"].notna()]
+    cells = unit_means(Scored(items, items.iloc[:0], ()), score.by)
+    points = _points(cells, score.by)
+    if against:
+        people = next((points[key] for key in points if key[2] == against), {})
+        fixed = {place: float(np.mean(cells.values[number])) for place, number in people.items()}
+    else:
+        table = published_curve(score.task, score.by)
+        fixed = {tuple(_plain(row[name]) for name in score.by): float(row["mean"]) for row in table.to_dict("records")}
+    rows = []
+    for who, own in points.items():
+        if who[2] == against:
+            continue
+        head = {"task": score.task, "score": score.name, **dict(zip(WHO, who, strict=True)), "against": against or "published people"}
+        shared = own if not score.matched else {place: number for place, number in own.items() if place in fixed}
+        theirs = fixed if not score.matched else {place: fixed[place] for place in shared}
+        panels = {place[:-1] for place in shared} & {place[:-1] for place in theirs}
+        shared = {place: number for place, number in shared.items() if place[:-1] in panels}
+        theirs = {place: value for place, value in theirs.items() if place[:-1] in panels}
+        cuts = {panel: _minimum(panel, theirs) for panel in panels}
+        mine, of_people = weights(score, list(shared), cuts), weights(score, list(theirs), cuts)
+        kept = {panel for panel, *_ in (_split(place) for place in mine)} & {panel for panel, *_ in (_split(place) for place in of_people)}
+        if not kept:
+            rows.append(head | _nothing("no conditions in common with people" if not shared else "too few conditions for a line"))
+            continue
+        mine = weights(score, [place for place in shared if place[:-1] in kept], cuts)
+        of_people = weights(score, [place for place in theirs if place[:-1] in kept], cuts)
+        numbers = [shared[place] for place in mine]
+        weight = np.array(list(mine.values()))
+        found = contrast([cells.values[one] for one in numbers], [cells.ids[one] for one in numbers], weight, level=level, resamples=resamples, seed=seed)
+        guess = float(weight @ cells.chance[numbers])
+        reference: float | Contrast = sum(of_people[place] * theirs[place] for place in of_people)
+        if against:
+            others = [people[place] for place in of_people]
+            reference = contrast(
+                [cells.values[one] for one in others],
+                [cells.ids[one] for one in others],
+                np.array(list(of_people.values())),
+                level=level,
+                resamples=resamples,
+                seed=seed + 1,
+            )
+        told = bool(cells.told_apart[numbers].all())
+        unit = cells.unit[numbers[0]]
+        oracle = any(bool(cells.counts["oracle"][one]) for one in numbers)
+        rows.append(
+            head
+            | {"oracle": oracle, "unit": unit if told or unit != "trial" else "", "n_points": len(mine), "conditions": said(score, list(mine))}
+            | _scored_row(found, reference, guess, told or unit != "trial")
+        )
+    return rows
+
+
+def _points(cells: Cells, by: Sequence[str]) -> dict[tuple[str, ...], dict[tuple[Any, ...], int]]:
+    """For each answerer, the number of the cell at each place."""
+    found: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
+    for number, row in enumerate(cells.keys.to_dict("records")):
+        place = tuple(_plain(row[name]) for name in by)
+        found.setdefault(tuple(row[name] for name in WHO), {})[place] = number
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str) else round(float(value), 9)
+
+
+def _split(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+    return place[:-1], place[-1]
+
+
+def _minimum(panel: tuple[Any, ...], curve: Mapping[tuple[Any, ...], float]) -> float:
+    """Where a curve is lowest; the first such place."""
+    line = sorted((place[-1], value) for place, value in curve.items() if place[:-1] == panel)
+    return min(line, key=lambda point: (point[1], point[0]))[0] if line and not isinstance(line[0][0], str) else math.nan
+
+
+def weights(score: Score, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple[Any, ...], float]) -> dict[tuple[Any, ...], float]:
+    """With what weight each condition enters M: the sum of weight times accuracy is the mean, or the mean of the panels' slopes.
+
+    Parameters
+    ----------
+    places : the conditions; the last entry of each is the place along the line, all before it name its panel
+    cuts : for each panel the place of people's minimum; only primacy and recency are cut
+    """
+    if not score.slope:
+        return {place: 1 / len(places) for place in sorted(places)} if places else {}
+    found: dict[tuple[Any, ...], float] = {}
+    lines: dict[tuple[Any, ...], list[float]] = {}
+    for panel, x in map(_split, sorted(places)):
+        cut = cuts.get(panel, math.nan)
+        if score.part == "whole" or (x <= cut if score.part == "primacy" else x >= cut):
+            lines.setdefault(panel, []).append(x)
+    lines = {panel: line for panel, line in lines.items() if len(line) >= 2}
+    for panel, line in lines.items():
+        x = np.asarray(line)
+        away = x - x.mean()
+        for at, weight in zip(line, away / (away @ away) / len(lines), strict=True):
+            found[(*panel, at)] = float(weight)
+    return found
+
+
+def _scored_row(found: Contrast, reference: float | Contrast, guess: float, told_apart: bool) -> dict[str, Any]:
+    h = reference if isinstance(reference, (int, float)) else reference.value
+    row: dict[str, Any] = {"m": found.value, "h": h, "chance": guess, "n_units": found.n} | dict.fromkeys(("value", "low", "high", "t", "df", "p"), math.nan)
+    notes = []
+    if abs(h) < 1e-12:
+        notes.append("people's slope is 0: no score")
+    else:
+        row["value"] = abs((found.value - h) / h)
+    if not told_apart:
+        return row | {"note": "; ".join([*notes, "no trial numbers: no interval, no test"])}
+    if found.se > 0:
+        row |= found.against(guess)
+    else:
+        notes.append("all alike: no test" if found.n > 1 else "one unit: no test")
+    if not math.isnan(row["value"]) and found.draws is not None:
+        others = np.float64(h) if isinstance(reference, (int, float)) or reference.draws is None else reference.draws
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = found.limits((found.draws - others) / others)
+        row |= {"low": 0.0 if low <= 0 <= high else min(abs(low), abs(high)), "high": max(abs(low), abs(high))}
+    elif not math.isnan(row["value"]):
+        notes.append("no interval")
+    if found.lone:
+        notes.append(f"{plural(found.lone, 'unit')} alone in {'its' if found.lone == 1 else 'their'} conditions: intervals are too narrow")
+    return row | {"note": "; ".join(notes)}
+
+
+def _nothing(note: str) -> dict[str, Any]:
+    return dict.fromkeys(("value", "low", "high", "m", "h", "chance", "t", "df", "p"), math.nan) | {
+        "oracle": False,
+        "unit": "",
+        "n_units": 0,
+        "n_points": 0,
+        "conditions": "",
+        "note": note,
+    }
+
+
+def said(score: Score, places: Sequence[tuple[Any, ...]]) -> str:
+    """Which conditions a score was taken over, in words."""
+
+    def text(values: Sequence[Any]) -> str:
+        return ", ".join(value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".") for value in sorted(set(values)))
+
+    names = [name.removeprefix("factor_").removeprefix("record_").replace("_", " ") for name in score.by]
+    parts = [f"{name} {text(values)}" for name, values in zip(names, zip(*places, strict=True), strict=True)]
+    return "; ".join(parts) + (f" ({score.part} part)" if score.part != "whole" else "")
+
+
+def published_scores() -> pd.DataFrame:
+    """The published table: ``task``, ``score``, ``model``, ``value`` and ``p_below_0.01``."""
+    import pandas as pd
+
+    with (files(__name__.rpartition(".")[0]) / "published" / "worm_table_a3.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file)
+
+
+def layout(table: pd.DataFrame, published: bool = True) -> pd.DataFrame:
+    """Scores in the layout of the paper: a row for each task and score, a column for each answerer, and the published models' beside them.
+
+    Values are text; a star says p < .01 against guessing.
+    """
+    import pandas as pd
+
+    def star(value: float, starred: bool) -> str:
+        return "–" if math.isnan(value) else f"{value:.3f}{'*' if starred else ''}"
+
+    columns: dict[str, dict[tuple[str, str], str]] = {}
+    for row in table.sort_values(["agent_kind", "agent"], kind="stable").to_dict("records"):
+        columns.setdefault(row["agent"], {})[row["task"], row["score"]] = star(row["value"], row["p"] < 0.01)
+    met = {(score.task, score.name) for score in SCORES} & set(zip(table["task"], table["score"], strict=True))
+    order = [(score.task, score.name) for score in SCORES if (score.task, score.name) in met]
+    if published:
+        for row in published_scores().to_dict("records"):
+            columns.setdefault(row["model"], {})[row["task"], row["score"]] = star(row["value"], bool(row["p_below_0.01"]))
+    rows = [{"task": task, "score": name} | {who: cells.get((task, name), "–") for who, cells in columns.items()} for task, name in order]
+    return pd.DataFrame(rows, columns=["task", "score", *columns])
