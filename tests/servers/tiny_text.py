@@ -56,7 +56,7 @@ def write(path: str, template: str) -> None:
         weights = random.standard_normal(shape) * 1.5 / np.sqrt(shape[-1]) if len(shape) > 1 else np.ones(shape)
         if name == "output":
             weights[2] *= 2  # replies come to an end, and some are empty
-            weights[[3 + byte for byte in b"123456789m-"]] *= 2  # answers are often among the most probable tokens
+            weights[[3 + byte for byte in b'123456789m-"']] *= 2  # answers, and the end of a string, are often among the most probable tokens
         file.add_tensor(f"{name}.weight", weights.astype(np.float32))
     file.write_header_to_file()
     file.write_kv_data_to_file()
