@@ -16,9 +16,11 @@ from .arguments import (
     ParadigmArgument,
     SetOption,
 )
+from .commands.analysing import figure, scores
 from .commands.display import display
 from .commands.exchange import export_app, import_app
 from .commands.listing import list_, print_table
+from .commands.neural import neural
 from .commands.preview import preview
 from .commands.providers import providers
 from .commands.replay import replay, resume
@@ -176,6 +178,7 @@ app.command()(replay)
 app.command()(resume)
 app.command()(transcript)
 app.command()(providers)
+app.command()(neural)
 
 
 @app.command()
@@ -202,6 +205,10 @@ def compare(
     from .commands.transcript_page import report_pages
 
     print(write(data, output, include_practice=practice, include_pilot=pilot, conversations=report_pages(data, output)))
+
+
+app.command()(figure)
+app.command()(scores)
 
 
 @app.command()

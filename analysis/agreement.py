@@ -79,7 +79,8 @@ def kappa(both: Any, first: Any, second: Any, neither: Any) -> Any:
     with np.errstate(invalid="ignore", divide="ignore"):
         a, b = (both + first) / total, (both + second) / total
         expected = a * b + (1 - a) * (1 - b)
-        return np.where(expected < 1 - 1e-12, ((both + neither) / total - expected) / (1 - expected), np.nan)[()]
+        varied = (a > 0) & (a < 1) & (b > 0) & (b < 1)
+        return np.where(varied, ((both + neither) / total - expected) / (1 - expected), np.nan)[()]
 
 
 def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
@@ -146,7 +147,8 @@ def _kappa_row(pairs: Sequence[tuple[str, str, np.ndarray]], level: float, resam
     else:
         found, unit = _over_people(pairs, values, level, resamples, seed)
     undefined = int(np.isnan(values).sum())
-    note = f"{undefined} of {plural(len(values), 'pair')} without kappa: somebody was always right or always wrong" if undefined else ""
+    always = "somebody was always right or always wrong"
+    note = "" if not undefined else f"no kappa: {always}" if len(values) == 1 else f"{undefined} of {len(values)} pairs without kappa: {always}"
     return row | {
         "kappa": found.mean,
         "low": found.low,

@@ -88,7 +88,7 @@ class Effect:
         lacking = [name for name in self.needs if name not in scored.items.columns or not scored.items[name].notna().any()]
         if lacking:
             return f"{paradigm} has no {' and no '.join(lacking)}."
-        ready = self._ready(scored)
+        ready = self.prepared(scored)
         found = [] if self.x not in ready.items.columns else coded(ready.items[self.x])[1]
         if len(found) < 2:
             many = f"only one value of {self.x_title} ({found[0]})" if found else f"no {self.x_title}"
@@ -117,7 +117,7 @@ class Effect:
         scored = _scored(responses)
         if self.missing(scored, paradigm):
             return published_curve("", self.by)
-        ready = self._ready(_of(scored, paradigm))
+        ready = self.prepared(_of(scored, paradigm))
         table = self.make(ready, **options) if self.make else averages(ready, self.by, value=self.value, **options)
         if not self.human:
             return table
@@ -132,7 +132,7 @@ class Effect:
         missing = self.missing(scored, paradigm)
         if missing:
             return [missing]
-        notes, ready = [], self._ready(scored).items
+        notes, ready = [], self.prepared(scored).items
         lost = int(ready[[*self.by, self.value]].isna().any(axis=1).sum()) if self.make is None else 0
         if lost and self.value == "correct":
             notes.append(f"{plural(lost, 'item')} without {self.x_title} left out.")
@@ -153,7 +153,8 @@ class Effect:
         said = self.panel_said or ("{}",) * len(self.panels)
         return ", ".join(_said(words, row[name]) for words, name in zip(said, self.panels, strict=True))
 
-    def _ready(self, scored: Scored) -> Scored:
+    def prepared(self, scored: Scored) -> Scored:
+        """Scored items of one paradigm with the columns of this effect, as they are averaged."""
         items = scored.items
         plain = {name: decoded(items[name]) for name in (*self.by, *self.needs) if name.startswith(("factor_", "record_")) and name in items.columns}
         scored = Scored(items.assign(**plain), scored.intrusions, ()) if plain else scored
@@ -175,6 +176,11 @@ def _of(scored: Scored, paradigm: str) -> Scored:
     if own.all() and other.all():
         return scored
     return Scored(scored.items[own], scored.intrusions[other], scored.notes)
+
+
+def ready(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> Scored:
+    """The rows of one paradigm that an effect is averaged over."""
+    return effect.prepared(_of(_scored(responses), paradigm))
 
 
 def paradigms_of(responses: pd.DataFrame | Scored) -> list[str]:

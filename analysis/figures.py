@@ -326,7 +326,7 @@ def draw(spec: dict[str, Any], agents: Sequence[Look]) -> str:
 
 
 def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = ()) -> Path:
-    """Write a declared chart to a file whose name ends in ``.svg``, ``.pdf`` or ``.png``.
+    """Write a declared chart to a file whose name ends in ``.svg``, ``.pdf``, ``.png`` or ``.html`` (a page that tells the numbers, and needs no network).
 
     Raises
     ------
@@ -336,15 +336,23 @@ def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = ()) -> Pa
     import vl_convert as vlc
 
     kinds = {".svg": lambda drawn: drawn.encode(), ".pdf": vlc.svg_to_pdf, ".png": lambda drawn: vlc.svg_to_png(drawn, scale=2)}
-    if file.suffix.lower() not in kinds:
-        raise SpanLabError(f"figures are written as {', '.join(kinds)}; found '{file.name}'")
-    drawn = kinds[file.suffix.lower()](draw(spec, agents))
+    if file.suffix.lower() not in (*kinds, ".html"):
+        raise SpanLabError(f"figures are written as {', '.join(kinds)} or .html; found '{file.name}'")
+    drawn = page(spec, agents).encode() if file.suffix.lower() == ".html" else kinds[file.suffix.lower()](draw(spec, agents))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(drawn)
     except OSError as error:
         raise SpanLabError(f"cannot write {file}: {error.strerror or error}") from None
     return file
+
+
+def page(spec: dict[str, Any], agents: Sequence[Look]) -> str:
+    """A declared chart as a page of its own, with everything that it needs inside."""
+    import vl_convert as vlc
+
+    drawing = _with_plain_legend(vlc.vegalite_to_vega(spec, vl_version=vegalite_version(), config=print_theme(agents)), agents)
+    return vlc.vega_to_html(drawing, bundle=True)
 
 
 def _with_plain_legend(drawing: dict[str, Any], agents: Sequence[Look]) -> dict[str, Any]:

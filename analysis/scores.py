@@ -95,6 +95,8 @@ SCORES: tuple[Score, ...] = (
     Score("cd", "A_setsize", "set_size", ("factor_feature",)),
     Score("cd", "B_setsize", "set_size", ("factor_feature",)),
 )
+#: Published curves were read off figures: a change smaller than this is no change.
+PRECISION = 0.01
 #: Columns of the table of scores.
 SCORE_COLUMNS = (
     *("task", "score", *WHO, "oracle", "value", "low", "high", "m", "h", "chance", "t", "df", "p"),
@@ -201,7 +203,7 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
         rows.append(
             head
             | {"oracle": oracle, "unit": unit if told or unit != "trial" else "", "n_points": len(mine), "conditions": said(score, list(mine))}
-            | _scored_row(found, reference, guess, told or unit != "trial")
+            | _scored_row(found, reference, guess, told or unit != "trial", _reach(score, list(of_people)) if not against else math.inf)
         )
     return rows
 
@@ -254,13 +256,20 @@ def weights(score: Score, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple
     return found
 
 
-def _scored_row(found: Contrast, reference: float | Contrast, guess: float, told_apart: bool) -> dict[str, Any]:
+def _reach(score: Score, places: Sequence[tuple[Any, ...]]) -> float:
+    """How far a line goes along its axis, at most; infinite where there is no line."""
+    return max(place[-1] for place in places) - min(place[-1] for place in places) if score.slope else math.inf
+
+
+def _scored_row(found: Contrast, reference: float | Contrast, guess: float, told_apart: bool, reach: float) -> dict[str, Any]:
     h = reference if isinstance(reference, (int, float)) else reference.value
     row: dict[str, Any] = {"m": found.value, "h": h, "chance": guess, "n_units": found.n} | dict.fromkeys(("value", "low", "high", "t", "df", "p"), math.nan)
     notes = []
     if abs(h) < 1e-12:
         notes.append("people's slope is 0: no score")
     else:
+        if abs(h) * reach < PRECISION:
+            notes.append(f"people's curve changes by {abs(h) * reach:.3f} only, less than it can be read off: this score means little")
         row["value"] = abs((found.value - h) / h)
     if not told_apart:
         return row | {"note": "; ".join([*notes, "no trial numbers: no interval, no test"])}

@@ -1,0 +1,122 @@
+"""Read data for figures and scores: sessions, folders full of them, or response tables in files; only the columns that the analysis needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SpanLabError
+from ..sessions.record import read_session
+from .gather import Gathered, gather
+from .names import name_agents, title_of
+from .table import NEEDED, Scored, score_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns that the analysis reads, besides those of factors and recorded values.
+COLUMNS = (
+    *("session", "participant", "agent_kind", "agent", "agent_settings_hash", "oracle", "paradigm", "generator", "block", "trial", "trial_id", "step", "ask"),
+    *("phase", "practice", "pilot", "set_size", "list_length", "serial_position", "output_position", "retention_steps", "chance", "correct_answer", "answer"),
+    *("outcome", "correct", "warm_up", "rt_ms"),
+)
+_TABLES = (".parquet", ".csv")
+
+
+@dataclass(frozen=True)
+class Data:
+    """What figures and scores are made of.
+
+    Parameters
+    ----------
+    scored : all answers, with agents named as figures name them
+    human : for each paradigm the name of the published human data that belong to it
+    titles : of the paradigms
+    notes : what was left out, damaged or unfinished, in plain sentences
+    readouts : for each paradigm, how networks' answers were read out, in plain sentences
+    """
+
+    scored: Scored
+    human: Mapping[str, str]
+    titles: Mapping[str, str]
+    notes: tuple[str, ...]
+    readouts: Mapping[str, tuple[str, ...]]
+
+
+def load(paths: Sequence[str | Path], *, include_practice: bool = False, include_pilot: bool = False) -> Data:
+    """Read sessions (folders), data folders full of them, and response tables (``.parquet`` or ``.csv`` files with the columns of the record).
+
+    Raises
+    ------
+    SpanLabError
+        when a path does not exist, a table cannot be read, or nothing can be.
+    """
+    import pandas as pd
+
+    files = [Path(path) for path in paths if Path(path).suffix.lower() in _TABLES]
+    folders = [path for path in paths if Path(path) not in files]
+    gathered = gather(folders) if folders else None
+    sessions = gathered.sessions if gathered else ()
+    tables = [name_agents(gathered.responses, sessions)] if gathered else []
+    tables += [name_agents(read_file(file)) for file in files]
+    responses = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    scored = score_table(responses, include_practice=include_practice, include_pilot=include_pilot)
+    names = sorted(scored.items["paradigm"].unique())
+    return Data(
+        scored=scored,
+        human={name: next((facts.human for facts in sessions if facts.paradigm == name and facts.human), name) for name in names},
+        titles={name: title_of(name, sessions) for name in names},
+        notes=(*(gathered.problems if gathered else ()), *scored.notes),
+        readouts=_readouts(gathered) if gathered else {},
+    )
+
+
+def read_file(file: Path) -> pd.DataFrame:
+    """The columns that the analysis needs of a response table in a file; texts that repeat are kept once.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read or is no response table.
+    """
+    import pyarrow
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    try:
+        if file.suffix.lower() == ".csv":
+            names = file.open(encoding="utf-8").readline().strip().replace('"', "").split(",")
+            table = pyarrow.csv.read_csv(file, convert_options=pyarrow.csv.ConvertOptions(include_columns=_wanted(names), strings_can_be_null=True))
+        else:
+            schema = pyarrow.parquet.read_schema(file)
+            texts = [name for name in _wanted(schema.names) if pyarrow.types.is_string(schema.field(name).type)]
+            table = pyarrow.parquet.read_table(file, columns=_wanted(schema.names), read_dictionary=texts)
+    except FileNotFoundError:
+        raise SpanLabError(f"{file} does not exist") from None
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise SpanLabError(f"{file} cannot be read as a table: {str(error).splitlines()[0]}") from None
+    missing = [name for name in NEEDED if name not in table.column_names]
+    if missing:
+        raise SpanLabError(f"{file} is no response table: it has no column {', '.join(missing)} (docs/record.md tells the columns)")
+    return table.to_pandas(split_blocks=True, self_destruct=True)
+
+
+def _wanted(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name in COLUMNS or name.startswith(("factor_", "record_"))]
+
+
+def _readouts(gathered: Gathered) -> dict[str, tuple[str, ...]]:
+    """Of networks: whether answers were read out among the allowed ones or over the whole head."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for facts in gathered.sessions:
+        if facts.kind == "network":
+            network: Any = (read_session(facts.folder).get("paradigm_data") or {}).get("network") or {}
+            whole = isinstance(network, Mapping) and network.get("readout") == "all_classes"
+            how = "over all classes of the head (the chance lines are those of a guess among the allowed answers)" if whole else "among the allowed ones"
+            found.setdefault((facts.paradigm, how), set()).add(facts.agent)
+    told: dict[str, tuple[str, ...]] = {}
+    for (paradigm, how), agents in sorted(found.items()):
+        told[paradigm] = (*told.get(paradigm, ()), f"{paradigm}: answers of {', '.join(sorted(agents))} were read out {how}.")
+    return told

@@ -1,0 +1,143 @@
+"""``spanlab figure`` and ``spanlab scores``: one figure, or the human-model scores, from any data. Part of the command line."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import SpanLabError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..analysis.effects import Effect
+    from ..analysis.loading import Data
+
+DataArgument = Annotated[list[Path], typer.Argument(help="sessions, folders full of sessions, or response tables (.parquet, .csv)", metavar="DATA...")]
+PracticeOption = Annotated[bool, typer.Option("--practice", help="include practice trials")]
+PilotOption = Annotated[bool, typer.Option("--pilot", help="include pilot sessions")]
+_WIDTH = 110
+
+
+def figure(
+    name: Annotated[str, typer.Argument(help="which figure; an unknown name lists them all", metavar="NAME")],
+    data: DataArgument,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="file: .svg, .pdf, .png, .html, or .csv for its table", metavar="FILE")] = None,
+    paradigm: Annotated[str | None, typer.Option("--paradigm", help="of which paradigm, where the data have several")] = None,
+    practice: PracticeOption = False,
+    pilot: PilotOption = False,
+) -> None:
+    """One figure of one effect, from any data; its table when no file is named."""
+    from ..analysis.effect_charts import caption, effect_chart, looks_of
+    from ..analysis.effects import effect
+    from ..analysis.figures import save_as
+
+    one = effect(name)
+    loaded = _load(data, practice, pilot)
+    chosen = _paradigm(one, loaded, paradigm)
+    table = one.table(loaded.scored, chosen, human=loaded.human.get(chosen))
+    if output is None:
+        _print(table[["agent", *one.by, "mean", "low", "high", "chance", "unit", "n_units", "note"]])
+    elif output.suffix.lower() == ".csv":
+        _write(table, output)
+    else:
+        agents = looks_of(table)
+        below = "\n".join(textwrap.wrap(caption(one, table), _WIDTH))
+        print(save_as(effect_chart(one, table, agents, title=f"{loaded.titles[chosen]}: {one.title}", subtitle=below), output, agents))
+    _tell([*loaded.notes, *loaded.readouts.get(chosen, ()), *one.notes(loaded.scored, chosen, table)])
+
+
+def scores(
+    data: DataArgument,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="write all numbers to this CSV file", metavar="FILE")] = None,
+    against: Annotated[str, typer.Option("--against", help="who stands for people, as figures name them; published people when not given")] = "",
+    published: Annotated[bool, typer.Option("--published/--no-published", help="the published models' values beside")] = True,
+    practice: PracticeOption = False,
+    pilot: PilotOption = False,
+) -> None:
+    """How far machines are from people: slope difference A and mean difference B, in the layout of WorM's table; curves and errors compared."""
+    from ..analysis.agreement import error_consistency
+    from ..analysis.comparison import ceilings, distances
+    from ..analysis.scores import DECISIONS, layout
+    from ..analysis.scores import scores as table_of
+
+    loaded = _load(data, practice, pilot)
+    table = table_of(loaded.scored, human=loaded.human, against=against)
+    if len(table):
+        print("Difference from people: A of slopes, B of means; 0 is as people are. * p < .01 against guessing. Models from RNN-96 on: as published.\n")
+        _print(layout(table, published))
+        print("\nIntervals (95%) and what they rest on:\n")
+        _print(table[["task", "score", "agent", "value", "low", "high", "p", "unit", "n_units", "conditions", "note"]])
+    else:
+        print("No scores: these data have no paradigm of the published table (vsr, vir, cs, smu, vsrec, cd).")
+    found: list[tuple[str, Any]] = [
+        ("Curves: correlation and root mean square difference", distances(loaded.scored, loaded.human, against)),
+        ("Errors on the same trials (kappa)", error_consistency(loaded.scored)),
+        ("Among people: the curve of each against the mean of all others", ceilings(loaded.scored)),
+    ]
+    for title, part in found:
+        if len(part):
+            print(f"\n{title}:\n")
+            _print(part)
+    if output is not None:
+        print()
+        _write(table, output)
+    _tell([*loaded.notes, *(note for notes in loaded.readouts.values() for note in notes), *(DECISIONS if len(table) else ())])
+
+
+def _load(data: list[Path], practice: bool, pilot: bool) -> Data:
+    from ..analysis.loading import load
+
+    return load(data, include_practice=practice, include_pilot=pilot)
+
+
+def _paradigm(one: Effect, loaded: Data, wanted: str | None) -> str:
+    """The paradigm of a figure: the one that is named, or the only one that has the effect."""
+    there = list(loaded.titles)
+    if wanted is not None:
+        if wanted not in there:
+            raise SpanLabError(f"these data have no paradigm '{wanted}'; they have {', '.join(there) or 'none'}")
+        missing = one.missing(loaded.scored, wanted)
+        if missing:
+            raise SpanLabError(f"no figure {one.name}: {missing}")
+        return wanted
+    fitting = one.applies(loaded.scored)
+    if len(fitting) > 1:
+        raise SpanLabError(f"several paradigms of these data have {one.name}: {', '.join(fitting)}; choose one with --paradigm")
+    if not fitting:
+        why = " ".join(one.missing(loaded.scored, name) for name in there) or "there are no scored answers."
+        raise SpanLabError(f"no figure {one.name}: {why} In the library these have it: {', '.join(one.paradigms)}.")
+    return fitting[0]
+
+
+def _print(table: pd.DataFrame) -> None:
+    from .listing import print_table
+
+    def cell(value: Any) -> str:
+        if value is None or value != value or str(value) == "<NA>":
+            return "–"
+        if isinstance(value, float):
+            return f"{value:.0f}" if value.is_integer() and abs(value) >= 1 else f"{value:.2g}" if abs(value) < 0.001 and value else f"{value:.3f}"
+        return str(value)
+
+    names = [str(name).removeprefix("factor_").removeprefix("record_") for name in table.columns]
+    print_table(names, [[cell(value) for value in row] for row in table.itertuples(index=False, name=None)])
+
+
+def _write(table: pd.DataFrame, output: Path) -> None:
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        table.to_csv(output, index=False)
+    except OSError as error:
+        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
+    print(output)
+
+
+def _tell(notes: list[str]) -> None:
+    if notes:
+        print()
+    for note in notes:
+        print(textwrap.fill(note, _WIDTH, subsequent_indent="  ", initial_indent="· "))
