@@ -166,10 +166,10 @@ def test_what_the_configuration_says_otherwise_is_noted_and_shapes_count(tmp_pat
 @pytest.mark.parametrize("name", TAKEN)
 def test_it_takes_every_paradigm_of_its_tasks(file: Path, tmp_path: Path, run: Run, name: str) -> None:
     status, printed, complained = run("replay", name, "--agent", f"network:{file}", "--trials", "3", "--seed", "2")
-    assert (status, complained) == (
+    assert (status, complained.strip()) == (
         0,
         "spanlab: gru_16: a checkpoint of the WorM benchmark, gru with 16 units, 1,834,585 parameters, 14 tasks; "
-        "epoch 195, best epoch 180, saved because max_multitask_val_acc, validation accuracy 0.8765\n",
+        "epoch 195, best epoch 180, saved because max_multitask_val_acc, validation accuracy 0.8765",
     )
     folder = tmp_path / printed.strip()
     info = json.loads((folder / "session.json").read_text(encoding="utf-8"))
@@ -329,7 +329,7 @@ STRANGE = st.one_of(
 def test_strange_contents_load_or_are_refused(tmp_path: Path, state: dict[str, Any], seed: int) -> None:
     """Keys taken away, renamed, or with something strange in their place, at every level."""
 
-    @settings(max_examples=30 if seed == 0 else 1000, suppress_health_check=UNHURRIED)
+    @settings(max_examples=20 if seed == 0 else 1000, suppress_health_check=UNHURRIED)
     @given(data=st.data())
     def check(data: st.DataObject) -> None:
         parts: dict[str, Any] = {**worm_networks.checkpoint("RNN", 16), "model_state_dict": dict(state)}
