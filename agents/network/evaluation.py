@@ -90,9 +90,9 @@ def _row(pool: Pool, block: Block, logits: np.ndarray, guess: np.ndarray | None)
         blind_scores: list[bool] = []
         for step, ask, correct in questions:
             kind = ask.kind
-            scores += _scored(kind, kind.from_logits(logits[row, step], ask.classes, all_classes=everywhere), correct)
+            scores += scored(kind, kind.from_logits(logits[row, step], ask.classes, all_classes=everywhere), correct)
             if blind_logits is not None:
-                blind_scores += _scored(kind, kind.from_logits(blind_logits, ask.classes, all_classes=everywhere), correct)
+                blind_scores += scored(kind, kind.from_logits(blind_logits, ask.classes, all_classes=everywhere), correct)
             chances.append(kind.chance())
         right.append(float(np.mean(scores)))
         items += len(scores)
@@ -111,7 +111,7 @@ def _row(pool: Pool, block: Block, logits: np.ndarray, guess: np.ndarray | None)
     )
 
 
-def _scored(kind: Any, answer: Any, correct: Any) -> list[bool]:
+def scored(kind: Any, answer: Any, correct: Any) -> list[bool]:
     """Whether each asked item was right; intrusions are no items."""
     return [score.correct for score in kind.score(answer, correct) if score.correct_answer is not None]
 

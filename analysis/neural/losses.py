@@ -1,0 +1,67 @@
+"""What is lost without a cluster of units: accuracy in each task with these units silenced, beside that of the whole network and of as many units drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: For units that are silenced (numbers from 0), the share of items that is right in each trial of each task.
+Silencing = Callable[[Sequence[int]], Mapping[str, np.ndarray]]
+
+#: Draws of as many units at random, for comparison.
+DRAWS = 5
+SEED = 7
+
+
+def lesion_table(units: np.ndarray, labels: np.ndarray, silenced: Silencing, draws: int = DRAWS, seed: int = SEED) -> pd.DataFrame:
+    """Accuracy in each task without each cluster.
+
+    Parameters
+    ----------
+    units : int (n,): the units, numbered from 0
+    labels : int (n,): the cluster of each, from 1
+    silenced : does the trials without some units
+
+    Returns
+    -------
+    DataFrame
+        ``cluster``, ``units``, ``task``, ``trials``, ``intact`` and ``lesioned`` (accuracy: mean over trials), ``drop`` (intact minus lesioned), ``drop_sem`` (of
+        the differences in the same trials) and ``random_drop`` (mean over draws of as many of these units; nan where all units are in the cluster)
+    """
+    import pandas as pd
+
+    intact = silenced([])
+    random = np.random.RandomState(seed)
+    rows = []
+    for cluster in range(1, int(labels.max(initial=0)) + 1):
+        own = units[labels == cluster]
+        without = silenced(own.tolist())
+        others = [silenced(np.sort(random.choice(units, len(own), replace=False)).tolist()) for _ in range(draws)] if len(own) < len(units) else []
+        for task, whole in intact.items():
+            scored = np.isfinite(whole)
+            differences = (whole - without[task])[scored]
+            count = len(differences)
+            rows.append(
+                {
+                    "cluster": cluster,
+                    "units": len(own),
+                    "task": task,
+                    "trials": count,
+                    "intact": _mean(whole[scored]),
+                    "lesioned": _mean(without[task][scored]),
+                    "drop": _mean(differences),
+                    "drop_sem": float(differences.std(ddof=1) / np.sqrt(count)) if count > 1 else float("nan"),
+                    "random_drop": _mean(np.array([_mean((whole - other[task])[scored]) for other in others])),
+                }
+            )
+    names = ["cluster", "units", "task", "trials", "intact", "lesioned", "drop", "drop_sem", "random_drop"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else float("nan")
