@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpanLabError
-from ..sessions.record import find_sessions, read_events, read_responses, read_session
+from ..sessions.record import find_sessions, is_finished, read_events, read_responses, read_session, trials_planned
 from .displays import read_displays
 from .table import plural
 
@@ -175,9 +175,9 @@ def _facts(folder: Path, name: str, session: Mapping[str, Any], table: pd.DataFr
         instructions=" ".join(instructions.split()),
         human=str(session.get("human") or ""),
         trials=int(real["trial"].nunique()) if "trial" in real.columns else 0,
-        planned=len(plan) if isinstance(plan, list) else None,
+        planned=trials_planned(session) if isinstance(plan, (list, dict)) else None,
         started=str(min(started)) if len(started) else "",
-        finished=(folder / "responses.parquet").exists(),
+        finished=is_finished(folder, session),
         timing=timing,
     )
 

@@ -15,7 +15,7 @@ _SESSION_KEYS: Keys = {
     **dict.fromkeys(("oracle", "pilot", "practice"), (bool,)),
     **dict.fromkeys(("paradigm_version", "seed"), (int,)),
     **dict.fromkeys(("agent_settings", "paradigm_data"), (dict,)),
-    "plan": (list,),
+    "plan": (list, dict),
 }
 #: the keys of answers, where there are people
 _ANSWER_KEYS: Keys = {**dict.fromkeys(("sides", "why"), (str,)), "swapped": (bool,), "own": (dict,)}
@@ -29,6 +29,14 @@ _PLAN_KEYS: Keys = {
 OF_GIVEN_TRIALS: Keys = {"draws": (dict,), "name": (str,)}
 #: what only some planned trials have: those from elsewhere, and those of an adaptive session
 OF_SOME_TRIALS: Keys = {**OF_GIVEN_TRIALS, "varies": (str,)}
+#: the plan and the parts of large sessions
+_COMPACT_KEYS: Keys = {
+    "trials": (int,),
+    "levels": (list,),
+    **dict.fromkeys(("which", "seeds", "blocks"), (str,)),
+    "intervals_ms": (int, float, str),
+}
+_PARTS_KEYS: Keys = {"trials": (int,), "states": (bool,)}
 _ADAPTIVE_KEYS: Keys = {
     "factor": (str,),
     "stairs": (list,),
@@ -96,6 +104,10 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
         misfit = _misfit(session["keys"], _ANSWER_KEYS)
     if misfit is None and "adaptive" in session:
         misfit = _misfit(session["adaptive"], _ADAPTIVE_KEYS)
+    if misfit is None and "parts" in session:
+        misfit = _misfit(session["parts"], _PARTS_KEYS) or (None if session["parts"]["trials"] > 0 else "a part without trials")
+    if misfit is None and isinstance(session["plan"], dict):
+        return _misfit(session["plan"], _COMPACT_KEYS) if "parts" in session else "'plan' is not what it should be"
     return misfit or next(filter(None, (_misfit(trial, _PLAN_KEYS, OF_SOME_TRIALS) for trial in session["plan"])), None)
 
 

@@ -10,6 +10,8 @@ A session is one folder:
     of chat models: one line a reply, with what was sent since the one before; on the disk before a reply is used.
 ``responses.parquet``, ``responses.csv``
     one row per answered item, written when the session is finished.
+``parts/``
+    of large sessions: that table in parts, in place of both (:mod:`.part_files`).
 """
 
 from __future__ import annotations
@@ -24,14 +26,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import SpanLabError
 from .damage import event_damage, session_damage
+from .part_files import PARTS, joined, parts_missing, planned_trials, read_parts
 from .staircase import Rule, Staircase
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-#: The version of this format. Readers accept this one and all older ones.
-FORMAT_VERSION = 1
+#: The version of this format. Readers accept this one and all older ones; large sessions (:mod:`.part_files`) need 2, and others are written as 1.
+FORMAT_VERSION = 2
 
 ColumnType = Literal["string", "integer", "number", "boolean", "json"]
 
@@ -394,25 +397,73 @@ def write_responses(folder: str | Path) -> pyarrow.Table:
     return table
 
 
-def read_table(folder: str | Path) -> pyarrow.Table:
-    """The response table of one session, as an Arrow table; of an unfinished one what its finished trials hold."""
+def is_finished(folder: str | Path, session: Mapping[str, Any]) -> bool:
+    """Whether the final response table of a session is there."""
+    return not parts_missing(folder, session) if PARTS in session else (Path(folder) / "responses.parquet").exists()
+
+
+def trials_planned(session: Mapping[str, Any]) -> int:
+    """How many trials (practice apart) a session has."""
+    return planned_trials(session)
+
+
+def read_chunks(folder: str | Path, columns: Sequence[str] | None = None) -> Iterator[pyarrow.Table]:
+    """The response table of one session in the chunks in which it is stored: the parts of a large one, one at a time, else all at once.
+
+    Parameters
+    ----------
+    columns : those to read; all when not given
+
+    Raises
+    ------
+    SpanLabError
+        when the session cannot be read.
+    """
     import pyarrow.parquet
 
     folder = Path(folder)
     if (folder / "responses.parquet").exists():
         try:
-            return pyarrow.parquet.read_table(folder / "responses.parquet")
+            there = None if columns is None else [name for name in columns if name in pyarrow.parquet.read_schema(folder / "responses.parquet").names]
+            yield pyarrow.parquet.read_table(folder / "responses.parquet", columns=there)
         except (pyarrow.ArrowException, OSError) as error:
             raise SpanLabError(
                 f"{folder} is damaged and cannot be read (responses.parquet: {str(error).splitlines()[0]}); "
                 f"delete that file, and it is made again by: spanlab resume {folder}"
             ) from None
-    return response_table(response_rows(read_session(folder), read_events(folder)))
+        return
+    session = read_session(folder)
+    if PARTS in session:
+        yield from read_parts(folder, session, columns)
+        return
+    table = response_table(response_rows(session, read_events(folder)))
+    yield table if columns is None else table.select([name for name in columns if name in table.column_names])
 
 
-def read_responses(paths: str | Path | Iterable[str | Path]) -> pandas.DataFrame:
-    """The response tables of sessions, or of data folders full of sessions, as one data frame (columns: :data:`COLUMNS`, then factors and recorded values)."""
+def read_table(folder: str | Path, columns: Sequence[str] | None = None) -> pyarrow.Table:
+    """The response table of one session, as an Arrow table; of an unfinished one what its finished trials (of a large one: its finished parts) hold.
+
+    Parameters
+    ----------
+    columns : those to read; all when not given
+    """
+    chunks = list(read_chunks(folder, columns))
+    if len(chunks) == 1:
+        return chunks[0].replace_schema_metadata(None)
+    if not chunks:
+        empty = response_table([])
+        return empty if columns is None else empty.select([name for name in columns if name in empty.column_names])
+    return joined(chunks, [column.name for column in COLUMNS])
+
+
+def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[str] | None = None) -> pandas.DataFrame:
+    """The response tables of sessions, or of data folders full of sessions, as one data frame (columns: :data:`COLUMNS`, then factors and recorded values).
+
+    Parameters
+    ----------
+    columns : those to read, such as ``["correct", "set_size"]``; all when not given. Of a large session, nothing else is loaded then
+    """
     import pyarrow
 
-    tables = [read_table(folder) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)]
+    tables = [read_table(folder, columns) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)]
     return pyarrow.concat_tables(tables, promote_options="permissive").to_pandas()

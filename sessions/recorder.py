@@ -81,7 +81,7 @@ class Recorder:
                 self._files[TRANSCRIPTS] = _opened(folder / TRANSCRIPTS)
             sync_folder(folder)
         except OSError as error:
-            raise SpanLabError(f"cannot write {self.path}: {error.strerror or error}") from None
+            raise SpanLabError(f"cannot write {self.path}: {error.strerror or error}; make room, or see to the disk") from None
         self._unsynced: set[str] = set()
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._failure = ""

@@ -10,6 +10,7 @@ from ..agents.protocol import Response
 from ..agents.recorded import Recorded
 from ..errors import SpanLabError
 from ..paradigms import Percept, compile_trial
+from .part_files import PARTS
 from .record import finished_trials, is_practice, read_events, trial_key
 from .session import Session, same_trials
 
@@ -33,6 +34,8 @@ def recorded_agent(name: str) -> Recorded:
     if not name.removeprefix(PREFIX):
         raise SpanLabError("which session? Name its folder after the colon, such as recorded:data/vsr-capacity-s1")
     session = same_trials(folder)
+    if PARTS in session.info:
+        raise SpanLabError(f"{folder} is a large session: its responses are in its table, and there are no recorded answers to give again")
     trials = list(_trials(session, read_events(folder)))
     if not trials:
         raise SpanLabError(f"{folder} holds no finished trial, so there are no answers to give again")

@@ -8,12 +8,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..agents.protocol import PEOPLE, Agent, Briefing, Response
+from ..cluster import Alone, Crew
 from ..errors import SpanLabError
 from ..paradigms import Ask, Percept, PlannedTrial, Step, Trial, Truth, Verdict
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
 from .concurrent import interruptible, several, takes_several
 from .disk import only_writer
+from .part_files import PARTS
+from .parts import take_parts
 from .people import Hospitality
 from .record import finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
 from .recorder import Recorder, TrialJournal
@@ -64,6 +67,7 @@ class Runner:
     progress : called after every finished trial
     now : the wall clock, for the measured column ``started_at``
     say : told what happens when the session is being stopped
+    crew : who takes the parts of a large session; this process when not given
     """
 
     def __init__(
@@ -73,8 +77,10 @@ class Runner:
         progress: Progress | None = None,
         now: Callable[[], str] = utc_now,
         say: Callable[[str], None] | None = None,
+        crew: Crew | None = None,
     ) -> None:
         self.session, self.agent, self.now = session, agent, now
+        self.crew: Crew = crew or Alone()
         self.say: Callable[[str], None] = say or (lambda sentence: None)
         self.progress: Progress = progress or (lambda done, total: None)
         self._person = agent.kind in PEOPLE
@@ -114,7 +120,8 @@ class Runner:
             self._take_up(events, lines)
             self.recorder = Recorder(self.session.folder)
             self._record_all({"event": "resumed", "paid_twice_at_most": paid_twice_at_most(lines)} if lines else {"event": "resumed"} if events else _START)
-            write_responses(self.session.folder)
+            if PARTS not in self.session.info:
+                write_responses(self.session.folder)
 
     def _ready(self) -> None:
         if hasattr(self.agent, "ready"):
@@ -171,6 +178,9 @@ class Runner:
                 await aclose()
 
     async def _take_all(self) -> None:
+        if PARTS in self.session.info:
+            await take_parts(self, self.crew)
+            return
         hospitality = Hospitality(self.session, self.agent, self.recorder.write) if self._person else None
         if hasattr(self.agent, "prepared"):
             await self.agent.prepared(TrialJournal(self.recorder, _NO_TRIAL, self._preparations + 1, self._replies.get(_NO_TRIAL, [])))  # type: ignore[attr-defined]
@@ -237,26 +247,38 @@ class Runner:
     async def _in_batches(self, pending: Sequence[PlannedTrial]) -> None:
         size = getattr(self.agent, "batch_size", _BATCH)
         for start in range(0, len(pending), size):
-            compiled = [(planned, self.compile(planned)) for planned in pending[start : start + size]]
-            # Feedback depends on the answers, so such trials are stepped through.
-            together = [(planned, trial) for planned, trial in compiled if all(step.feedback is None for step in trial.steps)]
-            briefings = [self.briefing(planned, trial) for planned, trial in together]
-            percepts = [[step.percept for step in self._steps(trial)] for _, trial in together]
-            answers = self.agent.answer(briefings, percepts) if together else []  # type: ignore[attr-defined]
-            for (planned, trial), responses in zip(together, answers, strict=True):
-                key, attempt = self._start(planned, trial)
-                log = _TrialLog(self.recorder, key, attempt)
-                for step, response in zip(self._steps(trial), responses, strict=True):
-                    log.step(step, step.percept, response)
-                log.flush()
-                self._finish(key, attempt, len(responses))
+            some = pending[start : start + size]
+            left = self._take_together(some)
             self.recorder.commit()
             self._first_is_over()
-            for planned, _ in compiled:
-                if all(planned is not other for other, _ in together):
+            for planned in some:
+                if any(planned is one for one in left):
                     await self.take(planned)
                 self._tell()
             await asyncio.sleep(0)
+
+    def _take_together(self, planned: Sequence[PlannedTrial]) -> list[PlannedTrial]:
+        """Take trials with an agent that answers many at once. Feedback depends on the answers, so trials with feedback must be stepped through: they are left
+        out, and come back."""
+        compiled = [(one, self.compile(one)) for one in planned]
+        together = [(one, trial) for one, trial in compiled if all(step.feedback is None for step in trial.steps)]
+        briefings = [self.briefing(one, trial) for one, trial in together]
+        percepts = [[step.percept for step in self._steps(trial)] for _, trial in together]
+        answers = self.agent.answer(briefings, percepts) if together else []  # type: ignore[attr-defined]
+        for (one, trial), responses in zip(together, answers, strict=True):
+            key, attempt = self._start(one, trial)
+            log = _TrialLog(self.recorder, key, attempt)
+            for step, response in zip(self._steps(trial), responses, strict=True):
+                log.step(step, step.percept, response)
+            log.flush()
+            self._finish(key, attempt, len(responses))
+        return [one for one, trial in compiled if any(step.feedback is not None for step in trial.steps)]
+
+    def take_apart(self, planned: Sequence[PlannedTrial], recorder: Recorder) -> list[PlannedTrial]:
+        """Take trials apart from the session's folder, with an agent that answers many at once; trials with feedback are left out, and come back."""
+        self._take_up([], [])
+        self.recorder = recorder
+        return self._take_together(planned)
 
     def _unseen(self, planned: PlannedTrial) -> PlannedTrial:
         """The trial; for people its replacement, where an earlier attempt at it was cut short: who has seen half of it is not to see it again."""

@@ -19,11 +19,16 @@ from ..paradigms.identity import digest
 from ..paradigms.responses import ResponseKind
 from ..paradigms.texts import filled
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
+from .compact_plan import compacted, expanded
 from .damage import OF_SOME_TRIALS
 from .disk import only_writer, sync_folder, write_json
 from .keys import answer_keys, check_buttons, check_keys
+from .part_files import PARTS, parts_missing
+from .parts import one_of_each
 from .record import FORMAT_VERSION, read_events, read_session, trial_key, trials_left, trials_taken, write_responses
 
+#: what sessions need of a reader that are no large runs
+_ORDINARY_FORMAT = 1
 _PACKAGES = ("numpy", "pillow", "psychopy", "torch", "openai")
 
 
@@ -161,7 +166,7 @@ def begin(
     folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
     settings = settings_of(agent)
     info = {
-        "format_version": FORMAT_VERSION,
+        "format_version": FORMAT_VERSION if PARTS in request.extra else _ORDINARY_FORMAT,
         "session": folder.name,
         "participant": request.participant,
         "agent_kind": agent.kind,
@@ -189,7 +194,7 @@ def begin(
         "versions": _versions(),
         **request.extra,
         **({} if (rule := staircase_rule(paradigm, request.design, plan)) is None else {"adaptive": rule}),
-        "plan": [_planned(trial) for trial in plan],
+        "plan": (compacted(plan, request.seed) if PARTS in request.extra else None) or [_planned(trial) for trial in plan],
         "paradigm_data": paradigm.data,
     }
     write_info(folder, info)
@@ -218,15 +223,12 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
     SpanLabError
         for what is wrong with a trial, and when the agent cannot take one.
     """
-    seen: list[Mapping[str, Any]] = []
     kinds: dict[ResponseKind, None] = {}
-    for planned in (*_stairs(plan[0], staircase_rule(paradigm, request.design, plan)), *plan):
-        if agent.kind in PEOPLE or planned.draws is not None or planned.levels not in seen:
-            seen.append(planned.levels)
-            trial = planned.compile(paradigm, request.generator)
-            if hasattr(agent, "takes"):
-                agent.takes(brief(agent, paradigm, request.language, trial))  # type: ignore[attr-defined]
-            kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+    for planned in (*_stairs(plan[0], staircase_rule(paradigm, request.design, plan)), *(plan if agent.kind in PEOPLE else one_of_each(plan))):
+        trial = planned.compile(paradigm, request.generator)
+        if hasattr(agent, "takes"):
+            agent.takes(brief(agent, paradigm, request.language, trial))  # type: ignore[attr-defined]
+        kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     if hasattr(agent, "suits"):
         agent.suits(kinds)  # type: ignore[attr-defined]
     if "keys" in request.extra:
@@ -250,7 +252,10 @@ def complete(folder: str | Path) -> bool:
         when the session cannot be read, is running, or the table cannot be written.
     """
     folder = Path(folder)
-    if trials_left(read_session(folder), read_events(folder)):
+    info = read_session(folder)
+    if PARTS in info:
+        return not parts_missing(folder, info)
+    if trials_left(info, read_events(folder)):
         return False
     if not all((folder / name).exists() for name in ("responses.csv", "responses.parquet")):
         with only_writer(folder):
@@ -307,6 +312,8 @@ def _planned(trial: PlannedTrial) -> dict[str, Any]:
 
 
 def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:
+    if isinstance(info["plan"], dict):
+        return expanded(info["plan"], info["seed"])
     names = [part.name for part in fields(PlannedTrial)]
     return tuple(PlannedTrial(**{name: trial[name] for name in names if name in trial or name not in OF_SOME_TRIALS}) for trial in info["plan"])
 

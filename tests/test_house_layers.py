@@ -17,12 +17,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "": set(),
     "errors": set(),
     "lazy": set(),
+    "cluster": {"errors"},
     "components": {"errors"},
     "human_data": {"errors", "components"},
     "stimuli": {"errors", "components"},
     "paradigms": {"lazy", "errors", "components", "stimuli"},
-    "agents": {"errors", "components", "stimuli", "paradigms"},
-    "sessions": {"lazy", "", "errors", "components", "stimuli", "paradigms", "agents"},
+    "agents": {"cluster", "errors", "components", "stimuli", "paradigms"},
+    "sessions": {"cluster", "lazy", "", "errors", "components", "stimuli", "paradigms", "agents"},
     "analysis": {"", "errors", "components", "human_data", "sessions.record"},
 }
 #: Folders of the repository that are no part of the package.
@@ -31,8 +32,9 @@ NOT_PACKAGES = {"tests", "benchmarks", "docs", "scripts", "build", "dist", "data
 COMMAND_LINE = {"arguments", "cli", "commands", "demo"}
 #: Modules of a part that may import less than the rest of it.
 STRICTER: dict[str, set[str]] = {
-    "sessions.record": {"errors", "sessions.damage", "sessions.staircase"},
+    "sessions.record": {"errors", "sessions.damage", "sessions.part_files", "sessions.staircase"},
     "sessions.damage": set(),
+    "sessions.part_files": {"errors"},
     "sessions.staircase": set(),
 }
 

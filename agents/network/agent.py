@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +17,7 @@ from ...stimuli.pixels import network_frame
 from ..protocol import Briefing, Response
 from .checkpoint import Checkpoint, load
 from .frames import FrameStore
+from .states import Watched
 from .words import Store, WordStore
 
 if TYPE_CHECKING:
@@ -94,20 +95,34 @@ class NetworkAgent:
         """
         return NetworkMind(self, self._view(briefing))
 
-    def answer(self, briefings: Sequence[Briefing], trials: Sequence[Sequence[Percept]]) -> list[list[Response | None]]:
-        """Many trials at once: for every trial one entry per percept, a Response exactly where it asks. Equal to stepping."""
+    def watched(self) -> Watched:
+        """This network, with its hidden states kept."""
+        return Watched(self)
+
+    def answer(
+        self, briefings: Sequence[Briefing], trials: Sequence[Sequence[Percept]], keep: Callable[[int, np.ndarray], None] | None = None
+    ) -> list[list[Response | None]]:
+        """Many trials at once: for every trial one entry per percept, a Response exactly where it asks. Equal to stepping.
+
+        Parameters
+        ----------
+        keep : given the number of each trial and its hidden states, float32 (steps that machines see, units)
+        """
         views = [self._view(briefing) for briefing in briefings]
         answers: list[list[Response | None]] = [[] for _ in trials]
         for task in dict.fromkeys(view.task for view in views):
             own = sorted((number for number, view in enumerate(views) if view.task == task), key=lambda number: len(trials[number]))
             for start in range(0, len(own), _BATCH):
                 numbers = own[start : start + _BATCH]
-                for number, answered in zip(numbers, self._batch([views[n] for n in numbers], [trials[n] for n in numbers]), strict=True):
+                batch = self._batch([views[n] for n in numbers], [trials[n] for n in numbers])
+                for number, (answered, hidden) in zip(numbers, batch, strict=True):
                     answers[number] = answered
+                    if keep is not None:
+                        keep(number, hidden)
         return answers
 
-    def _batch(self, views: Sequence[NetworkView], trials: Sequence[Sequence[Percept]]) -> list[list[Response | None]]:
-        """Trials of one task, filled up to the length of the longest: what follows a trial's end cannot change its answers."""
+    def _batch(self, views: Sequence[NetworkView], trials: Sequence[Sequence[Percept]]) -> list[tuple[list[Response | None], np.ndarray]]:
+        """Answers and hidden states in trials of one task, filled up to the length of the longest: what follows a trial's end cannot change them."""
         import torch
 
         percepts = [[percept for percept in trial if is_model_step(percept)] for trial in trials]
@@ -119,18 +134,19 @@ class NetworkAgent:
             steps[row, : len(trial)] = index[start : start + len(trial)]
             start += len(trial)
         if not start:  # trials without a step that machines see
-            return [[None] * len(trial) for trial in trials]
+            return [([None] * len(trial), np.empty((0, self.network.settings.hidden), np.float32)) for trial in trials]
         with torch.inference_mode():
             seen = self.network.see(torch.from_numpy(store.frames()))
-            logits = self.network(seen.at(torch.from_numpy(steps)), views[0].task).logits.numpy()
-        answers: list[list[Response | None]] = []
+            passage = self.network(seen.at(torch.from_numpy(steps)), views[0].task)
+            logits, hidden = passage.logits.numpy(), passage.hidden.numpy()
+        answers: list[tuple[list[Response | None], np.ndarray]] = []
         for row, trial in enumerate(trials):
             step = -1
             answered: list[Response | None] = []
             for percept in trial:
                 step += is_model_step(percept)
                 answered.append(None if percept.ask is None else read_out(logits[row, step], percept.ask, views[row]))
-            answers.append(answered)
+            answers.append((answered, hidden[row, : step + 1]))
         return answers
 
     def _store(self, view: NetworkView) -> Store:

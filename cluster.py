@@ -1,0 +1,250 @@
+"""Work shared out: jobs done here, one after the other, or by Dask workers, on this machine or a cluster. Whatever becomes of a worker, every job is done."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .errors import SpanLabError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: ``--scheduler slurm`` asks SLURM for workers
+SLURM = "slurm"
+#: seconds in which a scheduler must be reached, and in which it must have a worker
+_REACHED_S, _STAFFED_S = 20.0, 600.0
+#: jobs that wait at each worker, so that none is ever idle; results wait no longer than they must
+_WAITING = 2
+
+#: what is done: with what all jobs share, and with the job
+Work = Callable[[Any, Any], Any]
+
+
+class Crew(Protocol):
+    """Who does the work."""
+
+    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """Do all jobs.
+
+        Parameters
+        ----------
+        work : a function of a module (so that it can be sent), of what ``shared`` gives and of one job
+        shared : a recipe for what all jobs need, followed once by every worker; it must be possible to send it
+        jobs : things that can be sent
+
+        Returns
+        -------
+        (number of the job, what came of it), each job once, in the order in which they end
+
+        Raises
+        ------
+        SpanLabError
+            what a job raises; no further one begins then.
+        """
+        ...
+
+    def described(self) -> str:
+        """Who they are, in a few words."""
+        ...
+
+
+class Alone:
+    """This process does everything, one job after the other."""
+
+    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """See :class:`Crew`."""
+        ready = shared()
+        for number, job in enumerate(jobs):
+            yield number, work(ready, job)
+
+    def described(self) -> str:
+        return "this process"
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """A problem that somebody else can mend, on its way to them."""
+
+    message: str
+
+
+#: what a worker has made ready, by what it was made from
+_ready: dict[bytes, Any] = {}
+
+
+def _done(work: bytes, recipe: bytes, job: bytes) -> Any:
+    """One job, by a worker."""
+    try:
+        if recipe not in _ready:
+            _ready.clear()  # the work of another session is over
+            _ready[recipe] = pickle.loads(recipe)()
+        return pickle.loads(work)(_ready[recipe], pickle.loads(job))
+    except SpanLabError as error:
+        return _Fault(str(error))
+
+
+class DaskCrew:
+    """Dask workers. A job whose worker dies is given to another one.
+
+    Parameters
+    ----------
+    client : of the scheduler
+    """
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client, self._name = client, name
+
+    def described(self) -> str:
+        return self._name
+
+    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """See :class:`Crew`."""
+        from distributed import as_completed
+
+        self._staffed()
+        # The recipe is a task of its own: it is sent once, workers get it from each other, and it is made again when those that had it are gone.
+        recipe = self._client.submit(_same, pickle.dumps(shared), pure=False)
+        packed, numbers = pickle.dumps(work), {}
+        following = iter(enumerate(jobs))
+
+        def next_one() -> Any:
+            for number, job in following:
+                future = self._client.submit(_done, packed, recipe, pickle.dumps(job), pure=False)
+                numbers[future.key] = number
+                return future
+            return None
+
+        threads: Any = self._client.nthreads()
+        places = max(1, sum(threads.values()))
+        under_way = as_completed([future for _ in range(_WAITING * places) if (future := next_one()) is not None])
+        try:
+            for future in under_way:
+                result = self._result(future)
+                number = numbers.pop(future.key)
+                future.release()
+                if (more := next_one()) is not None:
+                    under_way.add(more)
+                yield number, result
+        finally:
+            with suppress(Exception):  # the scheduler may be gone
+                self._client.cancel(list(under_way.futures))
+
+    def _result(self, future: Any) -> Any:
+        from distributed import KilledWorker
+
+        try:
+            result = future.result()
+        except KilledWorker as error:
+            raise SpanLabError(
+                f"a job was given up: {error.allowed_failures + 1} workers died of it ({self._name}). Is there enough memory for each of them? "
+                "Fewer workers need less"
+            ) from None
+        except (ImportError, AttributeError) as error:
+            raise SpanLabError(f"the workers of {self._name} cannot do the work ({error}); install this version of spanlab there, too") from None
+        except (OSError, TimeoutError) as error:
+            raise SpanLabError(f"the workers of {self._name} were lost ({str(error) or type(error).__name__})") from None
+        if isinstance(result, _Fault):
+            raise SpanLabError(result.message)
+        return result
+
+    def _staffed(self) -> None:
+        try:
+            self._client.wait_for_workers(1, timeout=_STAFFED_S)
+        except TimeoutError:
+            raise SpanLabError(f"{self._name} has had no worker for {_STAFFED_S / 60:.0f} minutes; start some (dask worker ADDRESS)") from None
+
+
+def _same(given: bytes) -> bytes:
+    return given
+
+
+@contextmanager
+def crew(workers: int | None = None, scheduler: str | None = None) -> Iterator[Crew]:
+    """Those who do the work, until it is done.
+
+    Parameters
+    ----------
+    workers : processes on this machine; with ``scheduler`` ``slurm``, jobs to ask SLURM for
+    scheduler : address of a Dask scheduler (``tcp://HOST:PORT``), or ``slurm``; with neither of the two, this process works alone
+
+    Raises
+    ------
+    SpanLabError
+        when Dask is not installed, or the scheduler is not there.
+    """
+    if workers is None and scheduler is None:
+        yield Alone()
+        return
+    if scheduler is not None and scheduler != SLURM and workers is not None:
+        raise SpanLabError(f"the scheduler {scheduler} has workers of its own: leave out --workers")
+    if scheduler == SLURM and workers is None:
+        raise SpanLabError("how many jobs is SLURM to be asked for? Add --workers N")
+    try:
+        import distributed  # noqa: F401
+        from dask import config as dask_config  # pyright: ignore[reportPrivateImportUsage]
+    except ImportError:
+        raise SpanLabError('sharing out work needs Dask; install it with: pip install "spanlab[cluster]"') from None
+    # What is sent is as large as it must be.
+    with dask_config.set({"distributed.admin.large-graph-warning-threshold": "10GB"}):
+        if scheduler == SLURM:
+            made = _slurm(workers or 1)
+        elif scheduler is not None:
+            made = _at(scheduler)
+        else:
+            made = _here(workers or 1)
+        with made as found:
+            yield found
+
+
+@contextmanager
+def _here(workers: int) -> Iterator[Crew]:
+    from distributed import Client, LocalCluster
+
+    # Each worker has one thread and computes with one: that many processes keep that many processors busy.
+    no_page: Any = None
+    with (
+        LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=no_page, silence_logs=50, memory_limit=0) as cluster,
+        Client(cluster) as client,
+    ):
+        yield DaskCrew(client, f"{workers} processes")
+
+
+@contextmanager
+def _at(address: str) -> Iterator[Crew]:
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=_REACHED_S)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise SpanLabError(f"there is no Dask scheduler at {address} ({error}); its address is like tcp://HOST:8786, as 'dask scheduler' says it") from None
+    with client:
+        yield DaskCrew(client, f"the scheduler {address}")
+
+
+@contextmanager
+def _slurm(jobs: int) -> Iterator[Crew]:
+    from distributed import Client
+
+    try:
+        from dask_jobqueue.slurm import SLURMCluster
+    except ImportError:
+        raise SpanLabError('asking SLURM for workers needs dask-jobqueue; install it with: pip install "spanlab[cluster]"') from None
+    try:
+        cluster = SLURMCluster()
+    except ValueError as error:
+        raise SpanLabError(
+            f"it is not said what to ask SLURM for ({' '.join(str(error).split())}); say it under jobqueue: slurm: in {_config_folder()}/jobqueue.yaml "
+            "(cores, memory, queue, walltime ...)"
+        ) from None
+    with cluster, Client(cluster) as client:
+        cluster.scale(jobs=jobs)
+        yield DaskCrew(client, f"{jobs} jobs of SLURM")
+
+
+def _config_folder() -> str:
+    return os.environ.get("DASK_CONFIG", os.path.join("~", ".config", "dask"))

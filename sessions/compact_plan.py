@@ -1,0 +1,85 @@
+"""The plan of a large session, written in little room: each combination of levels once, and of each trial which one it has."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import SpanLabError
+from ..paradigms import PlannedTrial
+from ..paradigms.identity import canonical, trial_seed
+
+
+def compacted(plan: Sequence[PlannedTrial], seed: int) -> dict[str, Any] | None:
+    """A plan as the record of a large session keeps it; None when it has trials that no such plan can tell of (from elsewhere, practice, or in another order).
+
+    Parameters
+    ----------
+    seed : of the session; the seeds of its trials mostly follow from it, and are then left out
+    """
+    if any(one.draws is not None or one.name or one.varies or one.practice or one.trial != number for number, one in enumerate(plan, start=1)):
+        return None
+    kinds: dict[str, int] = {}
+    by_identity: dict[int, int] = {}
+    levels: list[Mapping[str, Any]] = []
+    which = np.empty(len(plan), np.uint32)
+    for row, one in enumerate(plan):
+        kind = by_identity.get(id(one.levels))
+        if kind is None:
+            kind = by_identity[id(one.levels)] = kinds.setdefault(canonical(dict(one.levels)), len(kinds))
+            if kind == len(levels):
+                levels.append(dict(one.levels))
+        which[row] = kind
+    seeds = np.array([one.seed for one in plan], np.int64)
+    intervals = np.array([one.interval_ms for one in plan], np.float64)
+    return {
+        "trials": len(plan),
+        "levels": levels,
+        "which": _packed(which),
+        "seeds": "session" if np.array_equal(seeds, _of_session(seed, len(plan))) else _packed(seeds),
+        "blocks": _packed(np.array([one.block for one in plan], np.uint32)),
+        "intervals_ms": intervals[0].item() if (intervals == intervals[0]).all() else _packed(intervals),
+    }
+
+
+def expanded(noted: Mapping[str, Any], seed: int) -> tuple[PlannedTrial, ...]:
+    """The plan that :func:`compacted` has written.
+
+    Raises
+    ------
+    SpanLabError
+        when it is damaged.
+    """
+    try:
+        many, levels = noted["trials"], noted["levels"]
+        which, blocks = _unpacked(noted["which"], np.uint32), _unpacked(noted["blocks"], np.uint32)
+        seeds = _of_session(seed, many) if noted["seeds"] == "session" else _unpacked(noted["seeds"], np.int64)
+        intervals = noted["intervals_ms"]
+        intervals = _unpacked(intervals, np.float64) if isinstance(intervals, str) else np.full(many, float(intervals))
+        if not len(which) == len(blocks) == len(seeds) == len(intervals) == many:
+            raise ValueError("trials are missing")
+        rows = zip(which.tolist(), blocks.tolist(), seeds.tolist(), intervals.tolist(), strict=True)
+        return tuple(
+            PlannedTrial(block, number, levels[kind], trial_seed_, interval_ms=interval)
+            for number, (kind, block, trial_seed_, interval) in enumerate(rows, start=1)
+        )
+    except (KeyError, ValueError, TypeError, IndexError, zlib.error, binascii.Error) as error:
+        raise SpanLabError(f"the plan in session.json is damaged ({error}); restore it from a copy") from None
+
+
+def _of_session(seed: int, many: int) -> np.ndarray:
+    """The seeds of a session's trials; they are numbers in a row (:func:`..paradigms.identity.trial_seed`)."""
+    return trial_seed("session", seed, 0) + np.arange(many, dtype=np.int64)
+
+
+def _packed(numbers: np.ndarray) -> str:
+    return base64.b64encode(zlib.compress(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes(), 6)).decode("ascii")
+
+
+def _unpacked(text: str, kind: type) -> np.ndarray:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text, validate=True)), np.dtype(kind).newbyteorder("<"))
