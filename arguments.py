@@ -29,6 +29,13 @@ TriggersOption = Annotated[
 GeneratorOption = Annotated[str, typer.Option("--generator", help="corrected or published trials")]
 TrialsOption = Annotated[int | None, typer.Option("--trials", help="number of trials, shared out over the factor levels", min=1, max=1_000_000)]
 
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", help="share the work out over this many processes here (jobs, with --scheduler slurm)", min=1, max=10_000)
+]
+SchedulerOption = Annotated[
+    str | None, typer.Option("--scheduler", help="share the work out over the workers of a Dask scheduler: tcp://HOST:PORT, or slurm", metavar="ADDRESS")
+]
+
 
 @contextmanager
 def progress_bar(what: str, tally: Callable[[], str] | None = None) -> Iterator[Callable[[int, int], None]]:

@@ -12,14 +12,17 @@ from ..arguments import (
     DataOption,
     DesignOption,
     GeneratorOption,
+    SchedulerOption,
     SeedOption,
     SetOption,
     TrialsOption,
     TriggersOption,
+    WorkersOption,
     parse_generator,
     parse_pairs,
     parse_prices,
 )
+from ..cluster import crew
 from ..errors import SpanLabError
 from .chatting import CacheOption, CareOption, ConcurrencyOption, MaxCostOption, MaxTokensOption, PriceOption, care_given, estimated, noted, take_up
 from .run import DATA
@@ -63,6 +66,9 @@ def replay(
     cache: CacheOption = None,
     care: CareOption = None,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
+    states: Annotated[bool, typer.Option("--states", help="keep the hidden states of networks, too")] = False,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """A session with a machine, or one with each of several: the same trials, step by step."""
     from ..sessions import Request
@@ -89,9 +95,11 @@ def replay(
     settings, treated, prices = parse_pairs(chat, "--chat"), care_given(concurrency, max_cost, max_tokens, cache, care), parse_prices(price, agent)
     # All of them before the first begins: a slip in the last name shows at once, and what all of them will cost.
     takers = [machine(spec, request.seed, settings, treated, prices.get(spec)) for spec in agent]
-    requests = [_asked_of(taker, loaded, plan, request) for taker in takers]
-    for taker, asked in zip(takers, requests, strict=True):
-        run_session(begin_session(data, loaded, taker, plan, asked), taker)
+    shared_out = "--workers" if workers is not None else "--scheduler" if scheduler is not None else ""
+    requests = [_asked_of(taker, loaded, plan, request, shared_out, states) for taker in takers]
+    with crew(workers, scheduler) as found:
+        for taker, asked in zip(takers, requests, strict=True):
+            run_session(begin_session(data, loaded, taker, plan, asked), taker, found)
 
 
 def _refuse_chat(context: typer.Context) -> None:
@@ -102,12 +110,14 @@ def _refuse_chat(context: typer.Context) -> None:
         raise SpanLabError(f"{spelt} sets something for chat agents, and there is none; add --agent chat:MODEL, or leave it out")
 
 
-def _asked_of(taker: Agent, paradigm: Paradigm, plan: list[PlannedTrial], request: Request) -> Request:
+def _asked_of(taker: Agent, paradigm: Paradigm, plan: list[PlannedTrial], request: Request, shared_out: str, states: bool) -> Request:
     """What is asked of one of several: that it can take the trials, and what its record is to say beside."""
+    from ..sessions.parts import parts_for
     from ..sessions.session import try_out
 
     try_out(paradigm, taker, plan, request)
-    return replace(request, extra={**request.extra, **noted(taker), **estimated(taker, paradigm, plan, request)})
+    large = parts_for(taker, paradigm, plan, request.generator, shared_out, states)
+    return replace(request, extra={**request.extra, **noted(taker), **estimated(taker, paradigm, plan, request), **large})
 
 
 def _like(session: Path, paradigm: str | None, pilot: bool) -> tuple[Paradigm, list[PlannedTrial], Request]:
@@ -152,6 +162,8 @@ def resume(
     price: PriceOption = None,
     cache: CacheOption = None,
     care: CareOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """Go on with a session that was interrupted, at the next trial, with its own settings."""
     from ..sessions import complete, reopen
@@ -174,7 +186,10 @@ def resume(
         opened, agent = _chat_again(opened, care_given(concurrency, max_cost, max_tokens, cache, care, opened.info.get("care")), price)
     else:
         agent = machine(opened.info["agent"], opened.seed)
-    run_session(opened, agent)
+    if (workers is not None or scheduler is not None) and "parts" not in opened.info:
+        raise SpanLabError(f"{session} is no large session, so it cannot be shared out: leave out --workers and --scheduler")
+    with crew(workers, scheduler) as found:
+        run_session(opened, agent, found)
 
 
 def _chat_again(session: Session, care: dict[str, object], price: list[str] | None) -> tuple[Session, Agent]:

@@ -15,6 +15,7 @@ from .chatting import account_for, say
 if TYPE_CHECKING:
     from ..agents.chat.account import Prices
     from ..agents.protocol import Agent
+    from ..cluster import Crew
     from ..paradigms import Paradigm, PlannedTrial, Trial
     from ..sessions import Request, Session
 
@@ -173,11 +174,11 @@ def begin_session(data: Path, paradigm: Paradigm, agent: Agent, planned: list[Pl
     return begin(data, paradigm, agent, planned, request)
 
 
-def run_session(session: Session, agent: Agent) -> None:
+def run_session(session: Session, agent: Agent, crew: Crew | None = None) -> None:
     """Run a session to its end; whatever stops it, the sentence says how to go on."""
     from ..sessions import Runner
 
-    runner = Runner(session, agent, say=say)
+    runner = Runner(session, agent, say=say, crew=crew)
     tally = getattr(agent, "tally", None)
     try:
         with progress_bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:
