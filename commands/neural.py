@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ..analysis.neural.states import TaskStates
     from ..paradigms import Generator, Paradigm, Trial
 
-#: Taken in each task when nothing is said; and the share of the highest task variance below which a unit is inactive.
-_TRIALS, _INACTIVE = 200, 1e-3
+#: Trials of each task, the share of the highest task variance below which a unit is inactive, and most clusters, when nothing is said.
+_TRIALS, _INACTIVE, _MOST = 200, 1e-3, 30
 
 
 class Source(NamedTuple):
@@ -48,6 +48,9 @@ def neural(
     inactive: Annotated[
         float, typer.Option("--inactive", help="units whose highest task variance is below this share of the highest of any unit are inactive", min=0, max=1)
     ] = _INACTIVE,
+    most_clusters: Annotated[
+        int, typer.Option("--most-clusters", help="most clusters that are tried; 99 in the WorM benchmark's analysis", min=2, max=999)
+    ] = _MOST,
 ) -> None:
     """What the units of a network do: task variance, clusters, lesions, similarity of states and tasks; figures, tables and a page."""
     from ..agents.network.checkpoint import load
@@ -79,6 +82,7 @@ def neural(
     ]
     command += ["--generator", made] * (made != "corrected") + [part for file in paradigm or [] for part in ("--paradigm", str(file))]
     command += ["--apart"] * apart + ["--inactive", f"{inactive:g}"] * (inactive != _INACTIVE)
+    command += ["--most-clusters", str(most_clusters)] * (most_clusters != _MOST)
     network = loaded.network
     subject = Subject(
         name=loaded.name,
@@ -91,7 +95,7 @@ def neural(
     )
     embedding = (known, network.task_embedding.weight.detach().cpu().numpy())
     with progress_bar("parts") as tell:
-        page = write_neural_report(subject, states, embedding, _silencing(loaded, names, observed), output, inactive=inactive, advance=tell)
+        page = write_neural_report(subject, states, embedding, _silencing(loaded, names, observed), output, inactive=inactive, most=most_clusters, advance=tell)
     print(page)
 
 
@@ -144,7 +148,7 @@ def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]
 
 
 def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict[str, Any]]]:
-    """The tasks that a paradigm has for this network, with their combinations of factor levels: those of its training, else those of the published data sets."""
+    """The tasks that a paradigm has for this network, with their levels: those of its training, else of the published data sets."""
     from ..agents.network.settings import task_seen_in
     from ..paradigms.schema import DatasetDesign
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def accuracy_without(network: Network, observed: Observed, units: Sequence[int] = ()) -> np.ndarray:
-    """The share of items that is right in each trial, float (trials,), with the hidden state of these units at zero when it is read out; nan without a question."""
+    """The share of items that is right in each trial, float (trials,), with these units at zero in the hidden state that is read out.
+
+    Trials without a question have nan.
+    """
     import torch
 
     questions, view = observed.questions, observed.view

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -112,5 +113,5 @@ def before_the_probe(observed: Observed) -> tuple[np.ndarray, bool]:
         phases = [step.percept.phase == _PROBE for step in steps]
         inside[row, : len(steps)] = True
         probe[row, : len(steps)] = phases
-        through |= all(phases) or any(now and not after for now, after in zip(phases, phases[1:], strict=False))
+        through |= all(phases) or any(now and not after for now, after in pairwise(phases))
     return (inside, False) if through else (inside & ~probe, bool(probe.any()))

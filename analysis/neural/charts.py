@@ -45,7 +45,7 @@ def variance_map(matrix: np.ndarray, tasks: Sequence[str], labels: np.ndarray, *
     edges = [{"role": "edge", "low": int(end)} for end in ends]
     width = max(26 * len(tasks), 60)
     y = alt.Y("low:Q", title=None, scale=alt.Scale(domain=[0, len(order)], reverse=True, nice=False), axis=None)
-    legend = alt.Legend(title="task variance / highest of the unit", **_LEGEND)
+    legend = alt.Legend(title="of the highest", **_LEGEND)
     shown = (
         alt.Chart()
         .transform_filter("datum.role == 'cell'")
@@ -154,7 +154,7 @@ def histograms_chart(bars: pd.DataFrame, *, title: str) -> dict[str, Any]:
         {"pair": f"{row['task_b']} | {row['task_a']}", "low": row["low"], "high": row["high"], "units": int(row["units"])} for row in bars.to_dict("records")
     ]
     panels = list(dict.fromkeys(row["pair"] for row in rows))
-    x = alt.X("low:Q", title=None, scale=alt.Scale(domain=[-1, 1], nice=False), axis=alt.Axis(grid=False, values=[-1, 0, 1], format="d"))
+    x = alt.X("low:Q", bin="binned", title=None, scale=alt.Scale(domain=[-1, 1], nice=False), axis=alt.Axis(grid=False, values=[-1, 0, 1], format="d"))
     y = alt.Y("units:Q", title=None, axis=alt.Axis(tickCount=3, format="d", tickMinStep=1))
     drawn = alt.Chart().mark_bar(color=COLOURS[0], binSpacing=0.5).encode(x=x, x2="high:Q", y=y)
     zero = alt.Chart().mark_rule(color="#8a8a8a", strokeDash=[1.5, 2.5], strokeWidth=1).encode(x=alt.datum(0))
@@ -225,30 +225,28 @@ def first_item_chart(similar: pd.DataFrame, *, title: str) -> dict[str, Any]:
 
 
 def matrix_chart(
-    table: pd.DataFrame, row: str, column: str, value: str, *, title: str, legend: str, format_: str, domain: tuple[float, float], row_title: str = ""
+    table: pd.DataFrame, row: str, column: str, value: str, *, title: str, legend: str, format_: str, furthest: float | None = None, row_title: str = ""
 ) -> dict[str, Any]:
-    """A matrix of numbers to both sides of zero, from a long table; the numbers stand in the cells where there is room."""
+    """A matrix of numbers, from a long table; the numbers stand in the cells where there is room.
+
+    Parameters
+    ----------
+    furthest : numbers lie to both sides of zero, up to this; None: they are amounts from 0 to 1
+    """
     import altair as alt
 
     names = [list(dict.fromkeys(str(name) for name in table[key])) for key in (row, column)]
     rows = [{"row": str(one[row]), "column": str(one[column]), "value": float(one[value])} for one in table.to_dict("records") if one[value] == one[value]]
-    size = 34 if max(map(len, names)) <= _TOLD else 14
+    size = 34 if max(map(len, names)) <= _TOLD else 16
     y = alt.Y("row:N", title=row_title or None, sort=names[0], axis=alt.Axis(domain=False, ticks=False))
     x = alt.X("column:N", title=None, sort=names[1], axis=alt.Axis(labelAngle=-45, domain=False, ticks=False))
-    scale = alt.Scale(scheme=_SIDES, domain=list(domain), domainMid=0, clamp=True)
-    drawn = (
-        alt.Chart()
-        .mark_rect(strokeWidth=1, stroke="#ffffff")
-        .encode(x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=alt.Legend(title=legend, format=format_, **_LEGEND)))
-    )
-    layers: list[Any] = [drawn]
+    scale = alt.Scale(scheme=_SIDES, domain=[-furthest, furthest], domainMid=0) if furthest is not None else alt.Scale(scheme=_AMOUNT, domain=[0, 1])
+    bar = alt.Legend(title=legend, format=format_, **_LEGEND)
+    layers = [alt.Chart().mark_rect(strokeWidth=1, stroke="#ffffff").encode(x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=bar))]
     if size > 20:
-        dark = f"datum.value > {0.7 * domain[1]} || datum.value < {0.7 * domain[0]}"
-        told = (
-            alt.Chart()
-            .mark_text(fontSize=10.5)
-            .encode(x=x, y=y, text=alt.Text("value:Q", format=format_), color=alt.condition(dark, alt.value("#ffffff"), alt.value("#1b1b1b")))
-        )
-        layers.append(told)
-    chart = alt.layer(*layers).properties(width=size * len(names[1]), height=size * len(names[0]), title=title_lines(title, ""), data=alt.InlineData(values=[]))
+        dark = f"abs(datum.value) > {0.7 * furthest}" if furthest is not None else "datum.value < 0.6"
+        colour = alt.condition(dark, alt.value("#ffffff"), alt.value("#1b1b1b"))
+        layers.append(alt.Chart().mark_text(fontSize=10.5).encode(x=x, y=y, text=alt.Text("value:Q", format=format_), color=colour))
+    width, height = size * len(names[1]), size * len(names[0])
+    chart = alt.layer(*layers).properties(width=width, height=height, title=title_lines(title, ""), data=alt.InlineData(values=[]))
     return declared(chart, rows)

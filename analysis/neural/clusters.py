@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Most clusters that are tried, as in the WorM benchmark's analysis; fewer where there are fewer different units.
-MOST = 99
+#: Most clusters that are tried; fewer where there are fewer different units. The WorM benchmark's analysis tries up to 99; where units vary gradually, the
+#: silhouette then prefers very many clusters of a few units each, which say little.
+MOST = 30
 #: Starts of k-means, of which the best counts.
 STARTS = 10
 SEED = 45
@@ -39,9 +40,9 @@ class Clusters:
 
 
 def cluster_units(rows: np.ndarray, most: int = MOST, seed: int = SEED) -> Clusters:
-    """Cluster rows (units, tasks): for k = 2, 3, ... up to ``most``, the k with the highest mean silhouette (Rousseeuw, 1987); the smallest of equally good ones.
+    """Cluster rows (units, tasks): with the number of clusters, from 2 to ``most``, that has the highest mean silhouette (Rousseeuw, 1987).
 
-    The same rows give the same clusters: starts follow from the seed, and everything is computed with one thread.
+    Of equally good numbers the smallest counts. The same rows give the same clusters: starts follow from the seed, and everything is computed with one thread.
     """
     if not len(rows):
         return Clusters(np.zeros(0, int), (), "no unit is active, so there is nothing to cluster")

@@ -1,4 +1,4 @@
-"""What is lost without a cluster of units: accuracy in each task with these units silenced, beside that of the whole network and of as many units drawn at random."""
+"""What is lost without a cluster of units, beside what is lost without as many units drawn at random."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def lesion_table(units: np.ndarray, labels: np.ndarray, silenced: Silencing, dra
     Returns
     -------
     DataFrame
-        ``cluster``, ``units``, ``task``, ``trials``, ``intact`` and ``lesioned`` (accuracy: mean over trials), ``drop`` (intact minus lesioned), ``drop_sem`` (of
-        the differences in the same trials) and ``random_drop`` (mean over draws of as many of these units; nan where all units are in the cluster)
+        ``cluster``, ``units``, ``task``, ``trials``, ``intact`` and ``lesioned`` (accuracy: mean over trials), ``drop`` (intact minus lesioned), ``drop_sem``
+        (of the differences in the same trials) and ``random_drop`` (mean over draws of as many of these units; nan where all units are in the cluster)
     """
     import pandas as pd
 

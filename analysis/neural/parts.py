@@ -47,7 +47,7 @@ class Part:
 
 
 def neural_parts(
-    states: Sequence[TaskStates], embedding: tuple[Sequence[str], np.ndarray], silenced: Silencing, inactive: float
+    states: Sequence[TaskStates], embedding: tuple[Sequence[str], np.ndarray], silenced: Silencing, inactive: float, most: int
 ) -> tuple[list[Part], list[str]]:
     """All parts of the analysis, and what is to be known before reading them."""
     tasks_of(states)
@@ -55,7 +55,7 @@ def neural_parts(
     active = active_units(variance, inactive)
     units = np.flatnonzero(active)
     matrix = normalised(variance, active)
-    clusters = cluster_units(matrix[units])
+    clusters = cluster_units(matrix[units], most)
     notes = list(variance.notes)
     if not len(units):
         notes.append("No unit varies over trials, so there are no clusters, projections, preferences or lesions.")
@@ -66,7 +66,7 @@ def neural_parts(
         )
     parts = [
         _variances(variance, matrix, active, units, clusters, inactive),
-        _clusters(clusters, matrix, units, variance),
+        _clusters(clusters, matrix, units, variance, most),
         _preferences(variance, active),
         _lesions(units, clusters, silenced),
         _switching(states),
@@ -97,18 +97,18 @@ def _variances(variance: TaskVariance, matrix: np.ndarray, active: np.ndarray, u
     return Part(
         "variance",
         "Task variance",
-        "How much each unit varies over the trials of each task: a unit that takes part in a task does different things in different trials. 1 is the task in "
-        "which it varies most.",
-        "At each step the variance (of the population) of the unit's state over all trials that reach the step, then the mean over steps, each with the same "
-        "weight; divided by the unit's highest value over tasks (Yang et al., 2019; Sikarwar & Zhang, 2023). Steps at which what was held is asked for are left "
-        "out where they end the trial. Steps that fewer than two trials reach have no variance and are left out. A unit is inactive when its highest task "
-        f"variance is below {inactive:g} times the highest of any unit.",
+        "How much each unit varies over the trials of each task: a unit that takes part in a task does different things in different trials. 1 is the task "
+        "in which it varies most.",
+        "At each step the variance (of the population) of the unit's state over all trials that reach the step, then the mean over steps, each with the "
+        "same weight; divided by the unit's highest value over tasks (Yang et al., 2019; Sikarwar & Zhang, 2023). Steps at which what was held is asked for"
+        " are left out where they end the trial. Steps that fewer than two trials reach have no variance and are left out. A unit is inactive when its "
+        f"highest task variance is below {inactive:g} times the highest of any unit.",
         figures,
         tables,
     )
 
 
-def _clusters(clusters: Clusters, matrix: np.ndarray, units: np.ndarray, variance: TaskVariance) -> Part:
+def _clusters(clusters: Clusters, matrix: np.ndarray, units: np.ndarray, variance: TaskVariance, most: int) -> Part:
     import pandas as pd
 
     rows, figures, tables, notes = matrix[units], [], {}, [clusters.note[:1].upper() + clusters.note[1:] + "."] if clusters.note else []
@@ -135,9 +135,9 @@ def _clusters(clusters: Clusters, matrix: np.ndarray, units: np.ndarray, varianc
         "clusters",
         "Clusters of units",
         "Units that take part in the same tasks.",
-        f"k-means of the normalised task variances, with {STARTS} starts from a fixed seed, for each number of clusters from 2 on; the number with the highest mean "
-        "silhouette (euclidean; Rousseeuw, 1987) is chosen. Clusters are numbered by the task in which they vary most. t-SNE and principal components are of the same "
-        "numbers; distances between far groups mean nothing in t-SNE.",
+        f"k-means of the normalised task variances, with {STARTS} starts from a fixed seed, for each number of clusters from 2 to {most}; the number with the "
+        "highest mean silhouette (euclidean; Rousseeuw, 1987) is chosen. Clusters are numbered by the task in which they vary most. t-SNE and principal "
+        "components are of the same numbers; distances between far groups mean nothing in t-SNE.",
         tuple(figures),
         tables,
         tuple(notes),
@@ -167,8 +167,10 @@ def _preferences(variance: TaskVariance, active: np.ndarray) -> Part:
     return Part(
         "preferences",
         "Preferences between tasks",
-        "Whether units serve one of two tasks or both: two heaps at the ends are units that are shared out between the tasks, one in the middle is units that do both.",
-        "Fractional task variance of tasks A and B: (TV(A) - TV(B)) / (TV(A) + TV(B)), for each active unit (Yang et al., 2019). Above each panel stands B | A.",
+        "Whether units serve one of two tasks or both: two heaps at the ends are units that are shared out between the tasks, one in the middle is units "
+        "that do both.",
+        "Fractional task variance of tasks A and B: (TV(A) - TV(B)) / (TV(A) + TV(B)), for each active unit (Yang et al., 2019). Above each panel stands B "
+        "| A.",
         figures,
         {"fractional_variance": table, "fractional_variance_histograms": bars} if len(bars) else {},
         notes,
@@ -182,18 +184,25 @@ def _lesions(units: np.ndarray, clusters: Clusters, silenced: Silencing) -> Part
         furthest = max(0.05, float(np.nanmax(np.abs(table["drop"]), initial=0.05)))
         shown = table.assign(cluster=table["cluster"].astype(str), drop=100 * table["drop"])
         drawing = charts.matrix_chart(
-            shown, "cluster", "task", "drop", title="Lost without a cluster", legend="accuracy lost (points)", format_=".0f",
-            domain=(-100 * furthest, 100 * furthest), row_title="cluster",
-        )  # fmt: skip
+            shown,
+            "cluster",
+            "task",
+            "drop",
+            title="Lost without a cluster",
+            legend="points lost",
+            format_=".0f",
+            furthest=100 * furthest,
+            row_title="cluster",
+        )
         figures = (("lesions", "Accuracy with all units minus accuracy without those of a cluster, in percentage points.", drawing),)
     return Part(
         "lesions",
         "Lesions",
         "What each cluster is needed for: accuracy in the same trials with all units and without those of one cluster.",
-        "The states of the units are set to zero where they are read out, at the questions that probe what was held; the memory goes on as it was (as in Sikarwar & "
-        "Zhang, 2023, who set to zero the weights to the classifiers). Accuracy is the share of items that is right, averaged over trials; drop_sem is the standard "
-        f"error of the differences in the same trials; random_drop is the mean loss without as many active units drawn at random ({DRAWS} draws from a fixed seed). A "
-        "task in which the network guesses has nothing to lose: compare the column intact.",
+        "The states of the units are set to zero where they are read out, at the questions that probe what was held; the memory goes on as it was (as in "
+        "Sikarwar & Zhang, 2023, who set to zero the weights to the classifiers). Accuracy is the share of items that is right, averaged over trials; "
+        "drop_sem is the standard error of the differences in the same trials; random_drop is the mean loss without as many active units drawn at random "
+        f"({DRAWS} draws from a fixed seed). A task in which the network guesses has nothing to lose: compare the column intact.",
         figures,
         {"lesions": table} if len(table) else {},
         () if len(table) else ("There are no clusters to leave out.",),
@@ -232,8 +241,9 @@ def _switching(states: Sequence[TaskStates]) -> Part:
         "switching",
         "Task switching",
         "Whether the network keeps the tasks apart: the same states, coloured by the task that the last cue named and by the correct answer.",
-        "The states at all questions of spatial task switching (not at cues), by t-SNE and by principal components. The published figure says t-SNE and its code "
-        "computes principal components, so both are here. The table has the mean silhouette of each grouping among the whole states: 1 is far apart, 0 is mixed.",
+        "The states at all questions of spatial task switching (not at cues), by t-SNE and by principal components. The published figure says t-SNE and its"
+        " code computes principal components, so both are here. The table has the mean silhouette of each grouping among the whole states: 1 is far apart, "
+        "0 is mixed.",
         tuple(figures),
         tables,
         notes,
@@ -267,9 +277,10 @@ def _positions(states: Sequence[TaskStates]) -> Part:
     return Part(
         "positions",
         "Serial positions",
-        "How the state changes along a list: states that stay similar to the first are a sign that early items weigh on what comes later, as primacy would have it.",
-        "The cosine between the states at two items of the same trial, averaged over trials with this list length. An item that is shown for several steps counts with "
-        "the last. The first row of each matrix is the published measure.",
+        "How the state changes along a list: states that stay similar to the first are a sign that early items weigh on what comes later, as primacy would "
+        "have it.",
+        "The cosine between the states at two items of the same trial, averaged over trials with this list length. An item that is shown for several steps "
+        "counts with the last. The first row of each matrix is the published measure.",
         tuple(figures),
         {"position_similarity": table} if len(table) else {},
         () if len(table) else ("No task with lists of two and more items was taken.",),
@@ -281,15 +292,15 @@ def _names(names: Sequence[str], rows: np.ndarray) -> Part:
     figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
     if len(names) > 1:
         drawing = charts.matrix_chart(
-            table, "task_a", "task_b", "scaled_cosine", title="Similarity of the names of tasks", legend="cosine (scaled)", format_=".2f", domain=(-1, 1)
+            table, "task_a", "task_b", "scaled_cosine", title="Similarity of the names of tasks", legend="cosine (scaled)", format_=".2f"
         )
         figures = (("task_embeddings", "Cosine between the learned numbers by which the network is told its task, each row scaled to 0 to 1.", drawing),)
     return Part(
         "embeddings",
         "Names of tasks",
         "Which tasks the network calls by similar names.",
-        "The cosine between rows of the task embedding. As published, each row is first brought to the range from 0 to 1 (scaled_cosine), which makes all of them "
-        "positive; the table has the cosine of the plain rows, too.",
+        "The cosine between rows of the task embedding. As published, each row is first brought to the range from 0 to 1 (scaled_cosine), which makes all "
+        "of them positive; the table has the cosine of the plain rows, too.",
         figures,
         {"task_embeddings": table},
         () if len(names) > 1 else ("The network knows a single task, so there is nothing to compare.",),

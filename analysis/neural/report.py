@@ -15,8 +15,9 @@ import numpy as np
 from ... import __version__
 from ...errors import SpanLabError
 from ..figures import draw
+from .clusters import MOST
 from .losses import Silencing
-from .parts import Part, neural_parts
+from .parts import neural_parts
 from .states import TaskStates
 from .variance import INACTIVE
 
@@ -54,6 +55,7 @@ def write_neural_report(
     out: str | Path,
     *,
     inactive: float = INACTIVE,
+    most: int = MOST,
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
     """Analyse states and write ``index.html``, ``figures/`` (SVG, PDF, PNG) and ``tables/`` (CSV).
@@ -63,6 +65,7 @@ def write_neural_report(
     embedding : names of tasks, and the numbers by which the network tells them apart (tasks, n)
     silenced : does the trials without some units
     inactive : share of the highest task variance below which a unit is inactive
+    most : most clusters that are tried
     advance : called with the number of parts that are done, and of all
 
     Returns
@@ -76,7 +79,7 @@ def write_neural_report(
         when the states cannot be looked at, or the folder cannot be written.
     """
     out = Path(out)
-    parts, notes = neural_parts(states, embedding, silenced, inactive)
+    parts, notes = neural_parts(states, embedding, silenced, inactive, most)
     try:
         (out / "tables").mkdir(parents=True, exist_ok=True)
         (out / "figures").mkdir(exist_ok=True)

@@ -19,8 +19,8 @@ def position_similarity(states: Sequence[TaskStates]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``task``, ``list_length``, ``position_a``, ``position_b``, ``cosine`` (mean over trials), ``sem`` and ``trials``, for lists of two and more; a position that
-        is shown for several steps counts with its last one. Trials in which one of the two states is all zeros have no angle and are left out.
+        ``task``, ``list_length``, ``position_a``, ``position_b``, ``cosine`` (mean over trials), ``sem`` and ``trials``, for lists of two and more; an item
+        that is shown for several steps counts with its last one. Trials in which one of the two states is all zeros have no angle and are left out.
     """
     import pandas as pd
 
