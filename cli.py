@@ -26,8 +26,10 @@ from .commands.providers import providers
 from .commands.replay import replay, resume
 from .commands.run import run
 from .commands.running import one_trial
+from .commands.statistics import stats
 from .commands.study import status, withdraw
 from .commands.timing import timing
+from .commands.training import train
 from .commands.transcript import transcript
 from .errors import SpanLabError
 
@@ -181,16 +183,7 @@ app.command()(providers)
 app.command()(neural)
 
 
-@app.command()
-def train(
-    config: Annotated[Path, typer.Argument(help="training configuration (YAML)", metavar="CONFIG")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for checkpoint, log and card; runs/NAME when not given", metavar="DIR")] = None,
-    resume_: Annotated[bool, typer.Option("--resume", help="go on from the last checkpoint")] = False,
-) -> None:
-    """Train a network on paradigms."""
-    from .agents.network.training import train_from_file
-
-    train_from_file(config, output, resume=resume_)
+app.command()(train)
 
 
 @app.command()
@@ -209,6 +202,9 @@ def compare(
 
 app.command()(figure)
 app.command()(scores)
+
+
+app.command()(stats)
 
 
 @app.command()

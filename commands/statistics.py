@@ -1,0 +1,130 @@
+"""``spanlab stats``: agents compared on the same paradigm by a mixed-effects model. Part of the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import SpanLabError
+from .exclusion_file import ExcludeOption, excluded
+from .listing import print_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..analysis.mixed import Mixed
+
+_TABLES = ("terms", "contrasts", "random", "notes")
+
+
+def stats(
+    data: Annotated[list[Path], typer.Argument(help="sessions, or folders full of sessions", metavar="DATA...")],
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="column of conditions, such as list_length, or a factor; 'none' for none; chosen when not given", metavar="COLUMN"),
+    ] = None,
+    paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False)] = None,
+    exclude: ExcludeOption = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")] = None,
+    pilot: Annotated[bool, typer.Option("--pilot", help="include pilot sessions")] = False,
+) -> None:
+    """Who answers better, and where: agents and conditions in a mixed-effects logistic model of each paradigm, with contrasts and corrected p values."""
+    from ..analysis.gather import gather
+    from ..analysis.mixed import mixed_model
+    from ..analysis.mixed_contrasts import contrasts, terms
+    from ..analysis.names import name_agents
+    from ..analysis.table import score_table
+    from ..components import nearest
+
+    gathered = gather(data)
+    for problem in gathered.problems:
+        print(problem, file=sys.stderr)
+    responses, tables = gathered.responses, {name: [] for name in _TABLES}
+    if exclude is not None:
+        responses, report = excluded(gathered, exclude)
+        print("Left out by rule", *(f"  {note}" for note in report.notes), "", sep="\n")
+        tables |= {"exclusions": [report.units], "exclusion_rules": [report.rules]}
+    scored = score_table(name_agents(responses, gathered.sessions), include_pilot=pilot)
+    there = sorted(scored.items["paradigm"].unique())
+    for name in paradigm or []:
+        if name not in there:
+            raise SpanLabError(f"there are no scored answers to '{name}' in these sessions{nearest(name, there)}")
+    if not there:
+        raise SpanLabError("nothing is left to compare" + (": " + " ".join(scored.notes) if scored.notes else "; name sessions with scored answers"))
+    if scored.notes:
+        print("All paradigms together", *(f"  {note}" for note in scored.notes), "", sep="\n")
+    for name in paradigm or there:
+        model = mixed_model(scored, name, "" if by == "none" else by)
+        found = {"terms": terms(model), "contrasts": contrasts(model), "random": model.random()}
+        notes = [*([model.problem] if model.problem else []), *model.notes]
+        found["notes"] = _notes(notes)
+        _print(name, model, found, notes)
+        for table in _TABLES:
+            tables[table].append(found[table].assign(paradigm=name, model=model.cells.formula))
+    if output is not None:
+        _write(tables, output)
+
+
+def _notes(notes: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({"note": notes})
+
+
+def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[str]) -> None:
+    from ..analysis.mixed_contrasts import TESTED
+
+    print(f"{name}: {model.cells.formula}\n")
+    cells = model.cells.table.to_dict("records")
+    print_table(
+        ("agent", model.cells.by or "condition", "answers", "right"),
+        [(str(one["agent"]), str(one["condition"]) or "-", f"{one['n']:,}", f"{one['correct']:.1%}") for one in cells],
+    )
+    print()
+    if len(found["terms"]):
+        rows = [
+            (one["term"], f"{one['f']:.2f}", f"{one['df']}, {_df(one['df_error'])}", _p(one["p"]), one["note"]) for one in found["terms"].to_dict("records")
+        ]
+        print_table(("term", "F", "df", "p", ""), rows)
+        print()
+    tested = found["contrasts"][found["contrasts"]["kind"].isin(TESTED)]
+    if len(tested):
+        print_table(("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""), [_contrast(one) for one in tested.to_dict("records")])
+        print()
+    if len(found["random"]):
+        rows = [(one["effect"], f"{one['levels']:,}", f"{one['sd']:.2f}") for one in found["random"].to_dict("records")]
+        print_table(("random effect", "levels", "SD (log odds)"), rows)
+        print()
+    print(*notes, "", sep="\n")
+
+
+def _contrast(one: dict[Any, Any]) -> tuple[str, ...]:
+    points = "" if one["points"] != one["points"] else f"{one['points']:+.1f} points, h = {one['cohens_h']:+.2f}"
+    interval = f"{one['odds_ratio_low']:.3g} to {one['odds_ratio_high']:.3g}"
+    return str(one["contrast"]), f"{one['odds_ratio']:.3g}", interval, _p(one["p_holm"]), points, str(one["note"])
+
+
+def _df(value: float) -> str:
+    return "inf" if value > 1e5 else f"{value:.1f}"
+
+
+def _p(value: float) -> str:
+    return "-" if value != value else "< .001" if value < 0.001 else f"{value:.3f}"
+
+
+def _write(tables: dict[str, list[pd.DataFrame]], output: Path) -> None:
+    import pandas as pd
+
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        for name, parts in tables.items():
+            whole = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+            first = [column for column in ("paradigm", "model") if column in whole.columns and name != "exclusions"]
+            path = output / f"{name if name.startswith('exclusion') else f'stats_{name}'}.csv"
+            whole[[*first, *(column for column in whole.columns if column not in first)]].to_csv(path, index=False)
+            print(path)
+    except OSError as error:
+        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
