@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ROOM = 2**62
+#: Whole numbers so far apart at most are used as they are.
+_RANGE = 2**40
 
 
 def coded(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """A column as whole numbers from 0 in the order of its sorted values, and these values; -1 stands for missing."""
-    import pandas as pd
-
-    codes, values = pd.factorize(column)
-    values = [one.item() if isinstance(one, np.generic) else one for one in values]
+    codes, found = _factorized(column)
+    values = [one.item() if isinstance(one, np.generic) else one for one in found]
     order = sorted(range(len(values)), key=lambda at: (isinstance(values[at], str), values[at]))
     rank = np.empty(len(values) + 1, dtype=np.int64)
     rank[order] = np.arange(len(values))
@@ -27,26 +27,71 @@ def coded(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
     return rank[codes], [values[at] for at in order]
 
 
-def packed(codes: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
-    """Several columns of codes as one column of whole numbers that sort like the first, then the second, and so on."""
+def _factorized(column: pd.Series) -> tuple[np.ndarray, Any]:
+    """Codes and distinct values; -1 stands for missing. Categories that nothing has are left out."""
+    import pandas as pd
+
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return pd.factorize(column)
+    codes = column.cat.codes.to_numpy()
+    many = len(column.cat.categories)
+    used = np.bincount(codes[codes >= 0] if (codes < 0).any() else codes, minlength=many) > 0
+    place = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)
+    return place[codes], column.cat.categories[used]
+
+
+def apart(column: pd.Series) -> tuple[np.ndarray, int]:
+    """A column as whole numbers from 0, in no particular order, and how many there may be; missing is a value like any other."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy(np.int64) + 1, len(column.cat.categories) + 1
+    if column.dtype.kind in "bif":
+        values = column.to_numpy(float)
+        low, high = (np.nanmin(values), np.nanmax(values)) if len(values) and not np.isnan(values).all() else (0.0, 0.0)
+        if np.isfinite([low, high]).all() and high - low < _RANGE:
+            missing = np.isnan(values)
+            whole = np.where(missing, low - 1, values).astype(np.int64) if missing.any() else values.astype(np.int64)
+            if (missing.any() and (whole[~missing] == values[~missing]).all()) or (not missing.any() and (whole == values).all()):
+                return whole - (int(low) - 1), int(high - low) + 2
+    codes, names = pd.factorize(column)
+    return codes + 1, len(names) + 1
+
+
+def packed(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = True) -> np.ndarray:
+    """Several columns of codes as one column of whole numbers that sort like the first, then the second, and so on (if ``sort``)."""
     import pandas as pd
 
     code, room = np.zeros(len(codes[0]), dtype=np.int64), 1
     for one, size in zip(codes, sizes, strict=True):
+        if size <= 1 and not one.any():
+            continue
         if room * max(size, 1) > _ROOM:
-            code, names = pd.factorize(code, sort=True)
+            code, names = pd.factorize(code, sort=sort)
             room = len(names)
         code, room = code * max(size, 1) + one, room * max(size, 1)
     return code
 
 
 def groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that are alike in ``columns``: the number of each row's group, and the first row of each group. Missing values are alike."""
+    """Rows that are alike in ``columns``: the number of each row's group, and the first row of each group. Missing values are alike.
+
+    Rows that follow one another and are alike are looked at once.
+    """
     import pandas as pd
 
-    found = [coded(table[name]) for name in columns]
-    number, names = pd.factorize(packed([code + 1 for code, _ in found], [len(values) + 1 for _, values in found]))
-    return number, first_rows(number, len(names))
+    if not len(table):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    starts = np.zeros(len(table), bool)
+    starts[0] = True
+    found = []
+    for name in columns:
+        codes, size = apart(table[name])
+        starts[1:] |= codes[1:] != codes[:-1]
+        found.append((codes, size))
+    at = np.flatnonzero(starts)
+    number, names = pd.factorize(packed([codes[at] for codes, _ in found], [size for _, size in found], sort=False))
+    return number[np.cumsum(starts) - 1], at[first_rows(number, len(names))]
 
 
 def first_rows(number: np.ndarray, many: int) -> np.ndarray:
@@ -60,16 +105,14 @@ def decoded(column: pd.Series) -> pd.Series:
     """A column of JSON scalars (as text, or decoded already) as plain values; None where it holds null or nothing."""
     import pandas as pd
 
-    codes, values = pd.factorize(column)
+    codes, values = _factorized(column)
     plain = np.array([*map(plain_value, values), None], dtype=object)
     return pd.Series(plain[codes], index=column.index).infer_objects()
 
 
 def numbers(column: pd.Series) -> np.ndarray:
     """A column of JSON scalars as numbers; true is 1, false 0, everything else that is no number NaN."""
-    import pandas as pd
-
-    codes, values = pd.factorize(column)
+    codes, values = _factorized(column)
     plain = [value if isinstance(value := plain_value(one), bool | int | float) else np.nan for one in values]
     return np.asarray([*map(float, plain), np.nan])[codes]
 

@@ -75,27 +75,29 @@ class Effect:
 
     def applies(self, responses: pd.DataFrame | Scored) -> list[str]:
         """The paradigms among the responses that show this effect: they have its columns, and more than one condition along its axis."""
-        scored = _scored(responses)
-        return [name for name in paradigms_of(scored) if not self.missing(scored, name)]
+        return [name for name, part in _scored(responses).parts.items() if not self._checked(part, name)[0]]
 
     def missing(self, responses: pd.DataFrame | Scored, paradigm: str) -> str:
         """Why a paradigm does not show this effect, in a sentence; empty when it does."""
-        scored = _of(_scored(responses), paradigm)
-        if not len(scored.items):
-            return f"{paradigm} has no scored answers."
+        return self._checked(_of(_scored(responses), paradigm), paradigm)[0]
+
+    def _checked(self, scored: Scored | None, paradigm: str) -> tuple[str, Scored]:
+        """Why there is no such effect in a paradigm, and its rows as they are averaged."""
+        if scored is None or not len(scored.items):
+            return f"{paradigm} has no scored answers.", scored  # type: ignore[return-value]
         if derived.is_nback(scored.items):
-            return f"{paradigm} is an N-back paradigm, which has figures of its own."
+            return f"{paradigm} is an N-back paradigm, which has figures of its own.", scored
         lacking = [name for name in self.needs if name not in scored.items.columns or not scored.items[name].notna().any()]
         if lacking:
-            return f"{paradigm} has no {' and no '.join(lacking)}."
+            return f"{paradigm} has no {' and no '.join(lacking)}.", scored
         ready = self.prepared(scored)
         found = [] if self.x not in ready.items.columns else coded(ready.items[self.x])[1]
         if len(found) < 2:
             many = f"only one value of {self.x_title} ({found[0]})" if found else f"no {self.x_title}"
-            return f"{paradigm} has {many}, so there is nothing to compare."
+            return f"{paradigm} has {many}, so there is nothing to compare.", ready
         if self.value not in ready.items.columns or not ready.items[self.value].notna().any():
-            return f"{paradigm} has no {self.measure}."
-        return ""
+            return f"{paradigm} has no {self.measure}.", ready
+        return "", ready
 
     def table(self, responses: pd.DataFrame | Scored, paradigm: str, *, human: str | None = None, **options: Any) -> pd.DataFrame:
         """The tidy table of the effect in one paradigm.
@@ -114,10 +116,9 @@ class Effect:
         """
         import pandas as pd
 
-        scored = _scored(responses)
-        if self.missing(scored, paradigm):
+        missing, ready = self._checked(_of(_scored(responses), paradigm), paradigm)
+        if missing:
             return published_curve("", self.by)
-        ready = self.prepared(_of(scored, paradigm))
         table = self.make(ready, **options) if self.make else averages(ready, self.by, value=self.value, **options)
         if not self.human:
             return table
@@ -128,11 +129,10 @@ class Effect:
 
     def notes(self, responses: pd.DataFrame | Scored, paradigm: str, table: pd.DataFrame) -> list[str]:
         """What must be known of a table: items in no cell, few units, missing people."""
-        scored = _of(_scored(responses), paradigm)
-        missing = self.missing(scored, paradigm)
+        missing, prepared = self._checked(_of(_scored(responses), paradigm), paradigm)
         if missing:
             return [missing]
-        notes, ready = [], self.prepared(scored).items
+        notes, ready = [], prepared.items
         lost = int(ready[[*self.by, self.value]].isna().any(axis=1).sum()) if self.make is None else 0
         if lost and self.value == "correct":
             notes.append(f"{plural(lost, 'item')} without {self.x_title} left out.")
@@ -171,21 +171,19 @@ def _scored(responses: pd.DataFrame | Scored) -> Scored:
     return responses if isinstance(responses, Scored) else score_table(responses)
 
 
-def _of(scored: Scored, paradigm: str) -> Scored:
-    own, other = scored.items["paradigm"] == paradigm, scored.intrusions["paradigm"] == paradigm
-    if own.all() and other.all():
-        return scored
-    return Scored(scored.items[own], scored.intrusions[other], scored.notes)
+def _of(scored: Scored, paradigm: str) -> Scored | None:
+    return scored.parts.get(paradigm)
 
 
 def ready(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> Scored:
     """The rows of one paradigm that an effect is averaged over."""
-    return effect.prepared(_of(_scored(responses), paradigm))
+    scored = _scored(responses)
+    return effect.prepared(scored.parts[paradigm])
 
 
 def paradigms_of(responses: pd.DataFrame | Scored) -> list[str]:
     """The paradigms of scored answers, by name."""
-    return coded(_scored(responses).items["paradigm"])[1]
+    return list(_scored(responses).parts)
 
 
 def _ends(scored: Scored, **options: Any) -> pd.DataFrame:

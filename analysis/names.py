@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from .columns import groups
 from .gather import SessionFacts
-from .table import plural
+from .table import as_text, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,13 +23,17 @@ def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) 
     People are one answerer. Oracles are called simulated, guessing is called guessing, and what a session's label demands is said (a scripted server's kind
     becomes ``scripted``). Agents of one name whose settings differ within a paradigm stay apart by the first digits of their settings' hash.
     """
-    table = responses.copy()
+    import pandas as pd
+
+    table = responses.copy(deep=False)
     for name in ("agent", "agent_kind", "participant", "agent_settings_hash", "session", "paradigm"):
-        table[name] = table[name].astype(object).where(table[name].notna(), "").astype(str) if name in table.columns else ""
+        table[name] = as_text(table[name]) if name in table.columns else ""
     labels = {facts.name: facts.label for facts in sessions if facts.label}
     people = sorted({one for one in table.loc[table["agent_kind"] == "participant", "participant"] if one})
     crowd = f"People (n = {len(people)})" if len(people) > 1 else f"Participant {people[0]}" if people else "Participant"
-    machines = table[table["agent_kind"] != "participant"]
+    number, first = groups(table, ["agent_kind", "agent", "agent_settings_hash", "session", "paradigm"])
+    who = table.iloc[first][["agent_kind", "agent", "agent_settings_hash", "session", "paradigm"]].astype(str)
+    machines = who[who["agent_kind"] != "participant"]
     settings = machines.groupby(["paradigm", "agent_kind", "agent"])["agent_settings_hash"].nunique()
     several = {(kind, agent) for _, kind, agent in settings[settings > 1].index}
 
@@ -42,14 +47,17 @@ def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) 
         said = label or ("simulated" if kind in _ORACLES else "guessing" if kind == "chance" else "")
         return f"{agent or kind}{apart}" + (f" ({said})" if said else "")
 
-    who = table[["agent_kind", "agent", "agent_settings_hash", "session"]].drop_duplicates()
-    names = {
-        key: (called(key[0], key[1], key[2], labels.get(key[3], "")), "scripted" if "not a model" in labels.get(key[3], "") else key[0])
-        for key in who.itertuples(index=False, name=None)
-    }
-    keys = list(zip(*(table[name] for name in who.columns), strict=True))
-    table["agent"] = [names[key][0] for key in keys]
-    table["agent_kind"] = [names[key][1] for key in keys]
+    names: list[str] = []
+    kinds: list[str] = []
+    for kind, agent, settings_hash, session, _ in who.itertuples(index=False, name=None):
+        label = labels.get(session, "")
+        names.append(called(kind, agent, settings_hash, label))
+        kinds.append("scripted" if "not a model" in label else kind)
+    for column, values in (("agent", names), ("agent_kind", kinds)):
+        kept_once = isinstance(table[column].dtype, pd.CategoricalDtype)
+        codes, distinct = pd.factorize(pd.Index(values, dtype="str"))
+        said = pd.Series(pd.Categorical.from_codes(codes[number], categories=distinct), index=table.index)
+        table[column] = said if kept_once else said.astype("str")
     return table
 
 

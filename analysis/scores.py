@@ -139,9 +139,8 @@ def scores(
         there = ", ".join(sorted(set(scored.items["agent"]))) or "nobody"
         raise SpanLabError(f"nobody is called '{against}' in these data; there are {there}")
     rows: list[dict[str, Any]] = []
-    for paradigm in sorted(scored.items["paradigm"].unique()):
-        named = (human or {}).get(paradigm) or paradigm
-        own = scored.items[scored.items["paradigm"] == paradigm]
+    for paradigm, part in scored.parts.items():
+        named, own = (human or {}).get(paradigm) or paradigm, part.items
         for score in SCORES:
             if score.task == named and not derived.is_nback(own):
                 rows += _rows(score, paradigm, own, against, level, resamples, seed)

@@ -5,11 +5,14 @@ Nothing here depends on who answered.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from .columns import apart, coded, groups, packed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 _TEXT = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "paradigm_hash", "generator", "trial_id", "outcome")
 _WHOLE = ("trial", "block", "step", "ask", "set_size", "list_length", "serial_position", "output_position", "retention_steps")
 _YES_NO = ("oracle", "practice", "pilot", "warm_up")
+#: What tells one trial, as it was taken by somebody, from all others.
+_TRIAL = ("session", "participant", "agent_kind", "agent", "paradigm", "block", "practice", "trial", "trial_id")
 #: Columns without which no accuracy can be told.
 NEEDED = ("agent", "paradigm", "correct")
 #: What one agent of one paradigm is known by.
@@ -37,6 +42,19 @@ class Scored:
     items: pd.DataFrame
     intrusions: pd.DataFrame
     notes: tuple[str, ...]
+
+    @functools.cached_property
+    def parts(self) -> Mapping[str, Scored]:
+        """Each paradigm by itself."""
+        if not len(self.items):
+            return {}
+        codes, names = coded(self.items["paradigm"])
+        if len(names) == 1:
+            return {names[0]: self}
+        return {
+            name: Scored(self.items[codes == number].reset_index(drop=True), self.intrusions[self.intrusions["paradigm"] == name], self.notes)
+            for number, name in enumerate(names)
+        }
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -73,13 +91,14 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
         notes.append(f"{plural(int(idle.sum()), 'decision')} that needed no memory (set size 0) left out.")
         table = table[~idle]
     intruding = table["_intrusion"]
-    intrusions, items = table[intruding], table[~intruding]
+    intrusions, items = table[intruding], table[~intruding] if intruding.any() else table
     failed = items["outcome"].isin(["omitted", "invalid"])
     unknown = items["correct"].isna() & ~failed
     if unknown.any():
         notes.append(f"{plural(int(unknown.sum()), 'row')} without a score left out.")
         items, failed = items[~unknown], failed[~unknown]
-    items = items.assign(correct=items["correct"].mask(failed, 0.0).astype(float))
+    if failed.any():
+        items = items.assign(correct=items["correct"].mask(failed, 0.0).astype(float))
     return Scored(_numbered(items), _numbered(intrusions), tuple(notes))
 
 
@@ -87,7 +106,7 @@ def _typed(responses: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     import pandas as pd
 
     notes: list[str] = []
-    table = responses.copy()
+    table = responses.copy(deep=False)
     missing = [name for name in NEEDED if name not in table.columns]
     if not len(table):
         notes.append("The table has no rows.")
@@ -95,7 +114,7 @@ def _typed(responses: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         notes.append(f"The table has no column {', '.join(missing)}: nothing can be scored.")
         table = table.iloc[0:0]
     for name in _TEXT:
-        table[name] = _each(table[name], lambda value: "" if _missing(value) else str(value), str) if name in table.columns else ""
+        table[name] = as_text(table[name]) if name in table.columns else ""
     expected = ("trial", "serial_position", "set_size", "list_length")
     absent = [name for name in expected if name not in table.columns]
     if absent and len(table):
@@ -111,8 +130,21 @@ def _typed(responses: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return table.reset_index(drop=True), notes
 
 
+def as_text(column: pd.Series) -> pd.Series:
+    """A column as text, nothing where it is missing; texts that are kept once (categories) stay so."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype == "str":
+        if not column.isna().any():
+            return column
+        return (column if "" in column.cat.categories else column.cat.add_categories("")).fillna("")
+    return _each(column, lambda value: "" if _missing(value) else str(value), str)
+
+
 def _boolean(column: pd.Series) -> pd.Series:
     """Yes and no in any spelling that a file may hold, as 1.0, 0.0 and NaN."""
+    if column.dtype == bool:
+        return column.astype(float)
     words = {"true": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "0": 0.0, "0.0": 0.0}
     return _each(column, lambda value: words.get(str(value).strip().lower(), np.nan), float)
 
@@ -142,25 +174,17 @@ def _each(column: pd.Series, function: Callable[[object], object], kind: type) -
 
 def _without_duplicates(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Each item of each trial once: the same row read twice is dropped, and so is a second, different answer to the same item (said apart)."""
-    key = [
-        "session",
-        "participant",
-        "agent_kind",
-        "agent",
-        "paradigm",
-        "block",
-        "practice",
-        "trial",
-        "trial_id",
-        "step",
-        "ask",
-        "serial_position",
-        "_intrusion",
-    ]
+    import pandas as pd
+
+    key = [*_TRIAL, "step", "ask", "serial_position", "_intrusion"]
     if not len(table) or not (table["trial"].notna() | (table["trial_id"] != "")).all():
         return table  # items cannot be told apart without knowing their trial
+    out = table["output_position"].where(table["_intrusion"])
+    item = [groups(table, _TRIAL)[0], *(apart(column)[0] for column in (table["step"], table["ask"], table["serial_position"], table["_intrusion"], out))]
+    if not pd.Series(packed(item, [int(codes.max()) + 1 for codes in item], sort=False)).duplicated().any():
+        return table
     answer = _each(table["answer"] if "answer" in table.columns else table["correct"], str, str)
-    work = table.assign(_answer=answer, _out=table["output_position"].where(table["_intrusion"]))
+    work = table.assign(_answer=answer, _out=out)
     again = work.duplicated([*key, "_answer", "_out"])
     if again.any():
         notes.append(f"{plural(int(again.sum()), 'duplicate row')} counted once.")
@@ -175,7 +199,5 @@ def _without_duplicates(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 def _numbered(table: pd.DataFrame) -> pd.DataFrame:
     """Add ``unit_trial``: one whole number per trial as it was taken (in a session, by somebody); -1 where the table does not tell trials apart."""
     known = table["trial"].notna() | (table["trial_id"] != "")
-    number = table.groupby(
-        ["session", "participant", "agent_kind", "agent", "paradigm", "block", "practice", "trial", "trial_id"], dropna=False, sort=False
-    ).ngroup()
-    return table.assign(unit_trial=number.where(known, -1).astype(int)).drop(columns="_intrusion").reset_index(drop=True)
+    number, _ = groups(table, _TRIAL)
+    return table.assign(unit_trial=np.where(known, number, -1)).drop(columns="_intrusion").reset_index(drop=True)
