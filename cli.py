@@ -28,6 +28,7 @@ from .commands.run import run
 from .commands.running import one_trial
 from .commands.statistics import stats
 from .commands.study import status, withdraw
+from .commands.sweep import sweep
 from .commands.timing import timing
 from .commands.training import train
 from .commands.transcript import transcript
@@ -184,6 +185,7 @@ app.command()(neural)
 
 
 app.command()(train)
+app.command()(sweep)
 
 
 @app.command()

@@ -18,12 +18,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "lazy": set(),
     "cluster": {"errors"},
+    "locks": {"errors"},
     "components": {"errors"},
     "human_data": {"errors", "components"},
     "stimuli": {"errors", "components"},
     "paradigms": {"lazy", "errors", "components", "stimuli"},
-    "agents": {"cluster", "errors", "components", "stimuli", "paradigms"},
-    "sessions": {"cluster", "lazy", "", "errors", "components", "stimuli", "paradigms", "agents"},
+    "agents": {"cluster", "locks", "errors", "components", "stimuli", "paradigms"},
+    "sessions": {"cluster", "lazy", "locks", "", "errors", "components", "stimuli", "paradigms", "agents"},
     "analysis": {"", "errors", "components", "human_data", "sessions.record"},
 }
 #: Folders of the repository that are no part of the package.
