@@ -68,21 +68,16 @@ def neural(
     for task in chosen:
         if trials < (count := len(sources[task].combinations)):
             notes.append(f"{task}: {trials} trials do not reach all of its {count} combinations of factor levels; take more with --trials.")
-    command = [
-        "spanlab",
-        "neural",
-        checkpoint,
-        "-o",
-        str(output),
-        *(["--tasks", ",".join(chosen)] if tasks else []),
-        "--trials",
-        str(trials),
-        "--seed",
-        str(seed),
-    ]
-    command += ["--generator", made] * (made != "corrected") + [part for file in paradigm or [] for part in ("--paradigm", str(file))]
-    command += ["--apart"] * apart + ["--inactive", f"{inactive:g}"] * (inactive != _INACTIVE)
-    command += ["--most-clusters", str(most_clusters)] * (most_clusters != _MOST)
+    for name in dict.fromkeys(names.values()):
+        if len(together := [task for task in chosen if names[task] == name]) > 1:
+            notes.append(
+                f"{name}: the trials of {', '.join(together)} are looked at as one task, as published, so differences between these tasks count as variance; "
+                "--apart keeps them apart."
+            )
+    command = ["spanlab", "neural", checkpoint, "-o", str(output)] + ["--tasks", ",".join(chosen)] * bool(tasks)
+    command += ["--trials", str(trials), "--seed", str(seed)] + ["--generator", made] * (made != "corrected")
+    command += [part for file in paradigm or [] for part in ("--paradigm", str(file))] + ["--apart"] * apart
+    command += ["--inactive", f"{inactive:g}"] * (inactive != _INACTIVE) + ["--most-clusters", str(most_clusters)] * (most_clusters != _MOST)
     network = loaded.network
     subject = Subject(
         name=loaded.name,

@@ -161,7 +161,7 @@ def histograms_chart(bars: pd.DataFrame, *, title: str) -> dict[str, Any]:
     facet = alt.Facet("pair:N", sort=panels, header=alt.Header(title=None, labelAnchor="middle", labelFontSize=11))
     chart = alt.layer(drawn, zero).properties(width=112, height=62).facet(facet=facet, columns=min(5, max(1, len(panels))), data=alt.InlineData(values=[]))
     chart = chart.resolve_scale(y="independent")
-    return declared(chart.properties(title=title_lines(title, ""), spacing={"row": 26, "column": 14}), rows)
+    return declared(chart.properties(title=title_lines(title, ""), spacing={"row": 42, "column": 40}, bounds="flush"), rows)
 
 
 def positions_chart(similar: pd.DataFrame, *, title: str) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def first_item_chart(similar: pd.DataFrame, *, title: str) -> dict[str, Any]:
     x = alt.X(
         "position:Q",
         title="serial position",
-        axis=alt.Axis(grid=False, format="d", tickMinStep=1, tickCount=6),
+        axis=alt.Axis(grid=False, format="d", tickMinStep=1),
         scale=alt.Scale(nice=False, zero=False, padding=6),
     )
     legend = alt.Legend(title="list length", columns=1, **_LEGEND)
