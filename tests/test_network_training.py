@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
-from spanlab.agents.network.data import batch_at, make_pool  # noqa: E402
+from spanlab.agents.network.data import indices_at, make_pool  # noqa: E402
 from spanlab.agents.network.frames import FrameStore  # noqa: E402
 from spanlab.agents.network.training import train, train_from_file  # noqa: E402
 from spanlab.errors import SpanLabError  # noqa: E402
@@ -33,9 +33,9 @@ TINY: dict[str, Any] = {
         "delay_line": {"slots": 3, "width": 8},
     },
     "tasks": [
-        {"paradigm": "vsr", "batch": 4, "pool": 24, "factors": {"list_length": [2, 3]}},
-        {"paradigm": "sfr", "batch": 4, "pool": 24, "factors": {"list_length": [1, 3]}},
-        {"paradigm": "smu", "batch": 4, "pool": 24, "factors": {"set_size": [1, 2]}, "from_step": 3},
+        {"paradigm": "vsr", "batch": 4, "train_trials": 24, "factors": {"list_length": [2, 3]}},
+        {"paradigm": "sfr", "batch": 4, "train_trials": 24, "factors": {"list_length": [1, 3]}},
+        {"paradigm": "smu", "batch": 4, "train_trials": 24, "factors": {"set_size": [1, 2]}, "from_step": 3},
     ],
     "rate": {"warmup": 3},
     "check": {"every": 4, "trials": 2, "test_trials": 4},
@@ -114,7 +114,7 @@ def test_a_run_leaves_its_record(trained: Path) -> None:
 
 def test_learning_learns(tmp_path: Path) -> None:
     """One red square of thirty, remembered for one step: the loss falls far below that of the label frequencies (0.056), and the answers become right."""
-    tasks = [{"paradigm": "sfr", "batch": 32, "pool": 600, "factors": {"list_length": 1}}]
+    tasks = [{"paradigm": "sfr", "batch": 32, "train_trials": 600, "factors": {"list_length": 1}}]
     model = {**TINY["model"], "components": 160, "summary": 96}
     small = config(
         tasks=tasks, model=model, steps=200, rate={"peak": 0.01, "warmup": 10}, check={"every": 100, "trials": 20, "test_trials": 40}, save_every=500
@@ -130,8 +130,8 @@ def test_learning_learns(tmp_path: Path) -> None:
 def test_networks_of_the_benchmark_can_be_trained(tmp_path: Path, architecture: str) -> None:
     """On tasks that share a head, and on words; what is kept is what was tested."""
     tasks = [
-        {"paradigm": "cd", "batch": 2, "pool": 8, "factors": {"feature": ["colour", "size"], "set_size": [2]}},
-        {"paradigm": "lsr", "batch": 2, "pool": 4, "factors": {"list_length": [3]}},
+        {"paradigm": "cd", "batch": 2, "train_trials": 8, "factors": {"feature": ["colour", "size"], "set_size": [2]}},
+        {"paradigm": "lsr", "batch": 2, "train_trials": 4, "factors": {"list_length": [3]}},
     ]
     model = {"encoder": "worm", "architecture": architecture, "hidden": 32}
     result = train(config(model=model, tasks=tasks, steps=2, check={"every": 2, "trials": 1, "test_trials": 2}), out=tmp_path, progress=False)
@@ -174,13 +174,12 @@ def test_pools_hold_what_the_trials_show_and_ask() -> None:
 
 
 def test_every_trial_comes_once_before_any_comes_again() -> None:
-    paradigm = load_paradigm("vsr")
-    pool = make_pool(paradigm, FrameStore(), "train", 1, 40, {"list_length": [2, 3]}, "corrected")
-    seen: dict[int, list[int]] = {0: [], 1: []}
+    for order in ("conditions", "shuffled"):
+        seen = np.concatenate([indices_at("vsr", 1, step, 4, 40, 2, order) for step in range(10)])
+        assert sorted(seen) == list(range(40))
+        assert not np.array_equal(seen, np.arange(40))
     for step in range(10):
-        block, rows = batch_at(pool, seed=1, step=step, size=4)
-        seen[[id(other) for other in pool.blocks].index(id(block))] += rows.tolist()
-    assert sorted(seen[0]) == sorted(seen[1]) == list(range(20))
+        assert len(set(indices_at("vsr", 1, step, 4, 40, 2, "conditions") % 2)) == 1  # one combination at a time
 
 
 @pytest.mark.parametrize(

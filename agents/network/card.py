@@ -56,14 +56,15 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB in half precision. {_eye(config, kept)} {reads} {_start(config)}""",
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}: {trained.steps:,} steps, {seen}
-        trials. {_sentence(why)} The whole run, with compiling the trials and the test, took {times["wall_s"] / 60:.1f} minutes by the clock and
+        trials. {_recipe(config)} {_sentence(why)}
+        The whole run took, with compiling the trials and the test, {times["wall_s"] / 60:.1f} minutes by the clock and
         {times["cpu_s"] / 60:.1f} minutes of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
         {torch.__version__}, device {config.device}). The config is `{config.name}.yaml`, the log `{config.name}.log.jsonl`; the weights are
-        those of step {state.best_step:,}, which had the highest mean validation accuracy.""",
+        those of step {state.best_step:,}, which had the highest {_selected(config)}.""",
         "## Held-out accuracy",
         """On test trials that come from a stream of seeds of their own, read out from the half-precision weights in the file. Accuracy is the share of
         items that are right; its standard error is over trials. The best blind guess is the best fixed answer: chosen on the training trials,
-        scored on these.""",
+        scored on these. A star marks levels that were kept from training.""",
         as_markdown(rows),
         "## What it is not",
         """It is a small network made for trying things out: not a model of human memory, not one of the published benchmark networks, and not trained as
@@ -126,5 +127,15 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
 
 
+def _selected(config: TrainingConfig) -> str:
+    """By what the weights were chosen."""
+    return "mean validation accuracy" if config.selection == "published" else "mean gain over the best blind guess in validation"
+
+
+def _recipe(config: TrainingConfig) -> str:
+    """How it was trained, by the names of the settings."""
+    return f"Loss {config.loss}, schedule {config.schedule}, validation {config.validation}, selection {config.selection}."
+
+
 def _pool(config: TrainingConfig, name: str) -> int:
-    return next((task.pool for task in config.tasks if Path(task.paradigm).stem == name), 0)
+    return sum(config.train_trials or task.train_trials for task in config.tasks if Path(task.paradigm).stem == name)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ...errors import SpanLabError
-from ...paradigms import Answer, Ask, NetworkView, Paradigm, Trial, compile_trial, plan_dataset
+from ...paradigms import Answer, Ask, NetworkView, Paradigm, PlannedTrial, Trial, compile_trial, plan_dataset
 from ...paradigms.identity import stream
-from ...paradigms.network_view import Loss, is_model_step, labels_of, loss_of
+from ...paradigms.network_view import Labels, Loss, is_model_step, labels_of
 from .words import Store
 
 Split = Literal["train", "validation", "test"]
+Order = Literal["conditions", "shuffled"]
 
 _RENDERED_TOGETHER = 200
 
@@ -29,6 +30,7 @@ class Block:
     levels : the combination
     task : row of the task embedding
     frames : int64 (trials, steps): numbers of frames (or words) in the store; steps after the end of a trial repeat its last frame
+    lengths : int64 (trials,): steps of each trial
     trained : bool (trials, steps): steps that enter the loss
     targets : int64 (trials, steps) classes, or bool (trials, steps, head) outputs
     questions : for each trial, (step, question, correct answer) of each question; only kept for validation and test
@@ -37,9 +39,26 @@ class Block:
     levels: dict[str, Any]
     task: str
     frames: np.ndarray
+    lengths: np.ndarray
     trained: np.ndarray
     targets: np.ndarray
     questions: list[tuple[tuple[int, Ask, Answer], ...]] = field(default_factory=list)
+
+
+class Rows(NamedTuple):
+    """Some trials of a pool, whatever their factor levels.
+
+    Parameters
+    ----------
+    tasks : row of the task embedding of each
+    frames, lengths, trained, targets : as in :class:`Block`
+    """
+
+    tasks: list[str]
+    frames: np.ndarray
+    lengths: np.ndarray
+    trained: np.ndarray
+    targets: np.ndarray
 
 
 @dataclass(slots=True)
@@ -55,6 +74,29 @@ class Pool:
     @property
     def trials(self) -> int:
         return sum(len(block.frames) for block in self.blocks)
+
+    def take(self, indices: np.ndarray) -> Rows:
+        """Trials by their numbers: these go round the blocks."""
+        places = [(self.blocks[index % len(self.blocks)], index // len(self.blocks)) for index in indices.tolist()]
+        lengths = np.array([block.lengths[row] for block, row in places], np.int64)
+        steps = int(lengths.max())
+        example = self.blocks[0].targets
+        frames = np.empty((len(places), steps), np.int64)
+        trained = np.zeros((len(places), steps), bool)
+        targets = np.zeros((len(places), steps, *example.shape[2:]), example.dtype)
+        for at, (block, row) in enumerate(places):
+            own = min(steps, block.frames.shape[1])
+            frames[at, :own], frames[at, own:] = block.frames[row, :own], block.frames[row, own - 1]
+            trained[at, :own], targets[at, :own] = block.trained[row, :own], block.targets[row, :own]
+        return Rows([block.task for block, _ in places], frames, lengths, trained, targets)
+
+
+class Compiled(NamedTuple):
+    """One trial: its task, the numbers of what it shows, and its labels."""
+
+    task: str
+    frames: np.ndarray
+    labels: Labels
 
 
 def view_of(paradigm: Paradigm) -> NetworkView:
@@ -101,51 +143,81 @@ def make_pool(
     SpanLabError
         when the paradigm has no network section, or asks what its head cannot answer.
     """
+    planned = plan_dataset(paradigm, seed, split, trials, factors)
+    return pool_of(paradigm, store, paradigm.combinations(factors), compile_all(paradigm, store, planned, generator, advance), keep=split != "train")
+
+
+def compile_all(
+    paradigm: Paradigm,
+    store: Store,
+    planned: Iterable[PlannedTrial],
+    generator: Literal["corrected", "published"],
+    advance: Callable[[int], None] = lambda count: None,
+) -> list[Compiled]:
+    """Compile and render planned trials, and say what is wanted in them."""
     view = view_of(paradigm)
-    combinations = paradigm.combinations(factors)
-    compiled: dict[int, list[Trial]] = {number: [] for number in range(len(combinations))}
-    numbers: dict[int, list[np.ndarray]] = {number: [] for number in range(len(combinations))}
-    waiting: list[tuple[int, Trial]] = []
+    found: list[Compiled] = []
+    waiting: list[Trial] = []
 
     def render() -> None:
-        stimuli = [[step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept)] for _, trial in waiting]
+        stimuli = [[step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept)] for trial in waiting]
         index = store.add([stimulus for own in stimuli for stimulus in own])
         ends = np.cumsum([len(own) for own in stimuli])
-        for (combination, trial), part in zip(waiting, np.split(index, ends[:-1]), strict=True):
-            compiled[combination].append(trial)
-            numbers[combination].append(part)
+        for trial, part in zip(waiting, np.split(index, ends[:-1]), strict=True):
+            found.append(Compiled(task_of(paradigm, trial.levels), part, labels_of(trial, view)))
         advance(len(waiting))
         waiting.clear()
 
-    for planned in plan_dataset(paradigm, seed, split, trials, factors):
-        trial = compile_trial(paradigm, planned.levels, planned.seed, generator)
-        waiting.append(((planned.trial - 1) % len(combinations), trial))
+    for plan in planned:
+        waiting.append(compile_trial(paradigm, plan.levels, plan.seed, generator))
         if len(waiting) == _RENDERED_TOGETHER:
             render()
     if waiting:
         render()
-    loss = loss_of(view, [trial for own in compiled.values() for trial in own[:1]])
-    blocks = [
-        _block(paradigm, levels, compiled[number], numbers[number], view, loss, keep=split != "train")
-        for number, levels in enumerate(combinations)
-        if compiled[number]
-    ]
+    return found
+
+
+def rows_of(paradigm: Paradigm, compiled: Sequence[Compiled]) -> Rows:
+    """Compiled trials, whatever their levels."""
+    view = view_of(paradigm)
+    loss = _loss(view, compiled)
+    lengths = np.array([len(trial.frames) for trial in compiled], np.int64)
+    return Rows([trial.task for trial in compiled], _frames(compiled, lengths), lengths, *_labels(compiled, int(lengths.max()), view, loss))
+
+
+def pool_of(paradigm: Paradigm, store: Store, combinations: Sequence[dict[str, Any]], compiled: Sequence[Compiled], keep: bool) -> Pool:
+    """Compiled trials, which go round the combinations, as a pool; questions are kept for scoring when ``keep``."""
+    view = view_of(paradigm)
+    loss = _loss(view, compiled[: len(combinations)])
+    blocks = []
+    for number, levels in enumerate(combinations):
+        own = compiled[number :: len(combinations)]
+        if not own:
+            continue
+        if any(trial.task != own[0].task for trial in own):
+            raise SpanLabError(f"{paradigm.name}: the task of its network section depends on a factor that is drawn at random; give that factor's level")
+        lengths = np.array([len(trial.frames) for trial in own], np.int64)
+        questions = [trial.labels.questions for trial in own] if keep else []
+        blocks.append(Block(levels, own[0].task, _frames(own, lengths), lengths, *_labels(own, int(lengths.max()), view, loss), questions))
     return Pool(paradigm, view, loss, blocks, store)
 
 
-def _block(
-    paradigm: Paradigm, levels: dict[str, Any], trials: Sequence[Trial], numbers: Sequence[np.ndarray], view: NetworkView, loss: Loss, keep: bool
-) -> Block:
-    longest = max(len(part) for part in numbers)
-    frames = np.stack([np.pad(part, (0, longest - len(part)), mode="edge") for part in numbers])
-    trained = np.zeros(frames.shape, bool)
-    targets = np.zeros((*frames.shape, view.head), bool) if loss == "outputs" else np.full(frames.shape, view.filler, np.int64)
-    task = task_of(paradigm, trials[0].levels)
-    if any(task_of(paradigm, trial.levels) != task for trial in trials):
-        raise SpanLabError(f"{paradigm.name}: the task of its network section depends on a factor that is drawn at random; give that factor's level")
-    block = Block(levels, task, frames, trained, targets)
+def _loss(view: NetworkView, compiled: Sequence[Compiled]) -> Loss:
+    """Questions with one answer are classes, unless there is a single output; questions with several answers are outputs."""
+    several = any(isinstance(target, tuple) for trial in compiled for target in trial.labels.targets)
+    return "outputs" if several or view.head == 1 else "classes"
+
+
+def _frames(trials: Sequence[Compiled], lengths: np.ndarray) -> np.ndarray:
+    return np.stack([np.pad(trial.frames, (0, lengths.max() - len(trial.frames)), mode="edge") for trial in trials])
+
+
+def _labels(trials: Sequence[Compiled], steps: int, view: NetworkView, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
+    """Which steps are trained, and towards what."""
+    trained = np.zeros((len(trials), steps), bool)
+    targets = np.zeros((*trained.shape, view.head), bool) if loss == "outputs" else np.full(trained.shape, view.filler, np.int64)
     for row, trial in enumerate(trials):
-        labels = labels_of(trial, view)
+        labels = trial.labels
         trained[row, : len(labels.trained)] = labels.trained
         for step, target in enumerate(labels.targets):
             if loss == "classes":
@@ -153,24 +225,23 @@ def _block(
             elif labels.trained[step]:
                 wanted = target if isinstance(target, tuple) else (target,)
                 targets[row, step, wanted if view.head > 1 else 0] = True if view.head > 1 else wanted[0] == 1
-        if keep:
-            block.questions.append(labels.questions)
-    return block
+    return trained, targets
 
 
-def batch_at(pool: Pool, seed: int, step: int, size: int) -> tuple[Block, np.ndarray]:
-    """The trials of one step of training: a block, and the rows in it.
+def indices_at(paradigm: str, seed: int, step: int, size: int, trials: int, combinations: int, order: Order) -> np.ndarray:
+    """The trials of one step of training, by their numbers, which go round the combinations.
 
-    A pure function of the seed and the number of the step, so that a resumed run goes on with exactly the trials that were next. Combinations take turns in an
-    order that is drawn anew in every round; within one, all trials come once, in random order, before any comes again.
+    A pure function of the seed and the number of the step, so that a resumed run goes on with exactly the trials that were next. With ``conditions`` the trials
+    of a step share one combination; combinations take turns in an order that is drawn anew in every round. All trials (of the combination) come once, in
+    random order, before any comes again.
     """
-    count = len(pool.blocks)
-    turn, place = divmod(step, count)
-    number = _order(pool.paradigm.name, seed, "turn", turn, count)[place]
-    block = pool.blocks[number]
-    rows = len(block.frames)
-    chosen = [_order(pool.paradigm.name, seed, f"rows:{number}", at // rows, rows)[at % rows] for at in range(turn * size, (turn + 1) * size)]
-    return block, np.array(chosen, np.int64)
+    if order == "shuffled":
+        return np.array([_order(paradigm, seed, "all", at // trials, trials)[at % trials] for at in range(step * size, (step + 1) * size)], np.int64)
+    turn, place = divmod(step, combinations)
+    number = int(_order(paradigm, seed, "turn", turn, combinations)[place])
+    rows = len(range(number, trials, combinations))
+    chosen = [_order(paradigm, seed, f"rows:{number}", at // rows, rows)[at % rows] for at in range(turn * size, (turn + 1) * size)]
+    return np.array(chosen, np.int64) * combinations + number
 
 
 @lru_cache(maxsize=512)

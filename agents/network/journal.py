@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,31 +16,57 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from ...errors import SpanLabError
+from .files import write_atomically
 
 
 class Journal:
     """``NAME.log.jsonl``: one JSON object a line, each with its ``event`` and ``step``.
 
     With ``keep_until`` an earlier log goes on after that step: later lines, written before an interruption, are dropped, since they come again.
+
+    Parameters
+    ----------
+    tensorboard : folder for the same curves in the format of TensorBoard; None for none
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be written, or TensorBoard is wanted and not installed.
     """
 
-    def __init__(self, path: Path, keep_until: int | None = None) -> None:
+    def __init__(self, path: Path, keep_until: int | None = None, tensorboard: Path | None = None) -> None:
+        self.path = path
         kept = _lines_until(path, keep_until) if keep_until is not None and path.exists() else []
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("w", encoding="utf-8")
-        except OSError as error:
-            raise SpanLabError(f"cannot write {path} ({error.strerror or error}); choose another folder") from None
-        self._file.writelines(line + "\n" for line in kept)
-        self._file.flush()
+        write_atomically(path, "".join(line + "\n" for line in kept).encode("utf-8"))
+        self._file = path.open("ab", buffering=0)
+        self._curves = None if tensorboard is None else _tensorboard(tensorboard, keep_until)
 
     def write(self, event: str, **values: Any) -> None:
         """Add a line; it is in the file when this returns."""
-        self._file.write(json.dumps({"event": event, **values}, ensure_ascii=False) + "\n")
-        self._file.flush()
+        line = (json.dumps({"event": event, **values}, ensure_ascii=False) + "\n").encode("utf-8")
+        try:
+            if self._file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise SpanLabError(f"cannot write {self.path} ({error.strerror or error}); make room and go on with --resume") from None
+        if self._curves is not None and event in ("train", "validation"):
+            for measure in ("loss", "accuracy"):
+                for name, value in values.get(measure, {}).items():
+                    self._curves.add_scalar(f"{event} {measure}/{name}", value, values["step"])
+            self._curves.flush()
 
     def close(self) -> None:
         self._file.close()
+        if self._curves is not None:
+            self._curves.close()
+
+
+def _tensorboard(folder: Path, purge: int | None) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise SpanLabError("'tensorboard: true' in the config needs TensorBoard; install it with: pip install tensorboard") from None
+    return SummaryWriter(str(folder), purge_step=None if purge is None else purge + 1)
 
 
 def _lines_until(path: Path, step: int) -> list[str]:

@@ -15,6 +15,8 @@ from .patches import Neighbours, Patches
 
 #: Outputs of a layer that are worked out together: what lies between fits into memory, and that memory is used again and again.
 _CHANNELS = 128
+#: Whole frames that are looked at together on a processor.
+_TOGETHER = 96
 
 
 def by_patches(network: Network, device: torch.device) -> bool:
@@ -22,8 +24,17 @@ def by_patches(network: Network, device: torch.device) -> bool:
     return network.seeing and isinstance(network.eye, WormEye) and device.type == "cpu"
 
 
-def see_patches(eye: WormEye, patches: Patches) -> Seen:
+def see_frames(network: Network, frames: Tensor) -> Seen:
+    """What the eye makes of frames, uint8 (n, 32, 32, 3); in chunks that fit into the caches of a processor."""
+    if len(frames) <= _TOGETHER or frames.device.type != "cpu":
+        return network.see(frames)
+    return Seen.joined([network.see(part) for part in frames.split(_TOGETHER)])
+
+
+def see_patches(network: Network, patches: Patches) -> Seen:
     """What the published eye makes of frames that were taken apart."""
+    eye = network.eye
+    assert isinstance(eye, WormEye)
     first, second, third, fourth = (layer for layer in eye.layers if isinstance(layer, nn.Conv2d))
     kind = first.weight.dtype
     pixels = torch.from_numpy(patches.pixels).to(kind).flatten(1) / 255
@@ -49,7 +60,8 @@ class _Room(threading.local):
     def get(self, name: str, rows: int, columns: int, like: Tensor) -> Tensor:
         held = self.tensors.get((name, like.dtype))
         if held is None or held.numel() < rows * columns:
-            held = self.tensors[name, like.dtype] = torch.empty(int(rows * columns * 1.1), dtype=like.dtype)
+            with torch.inference_mode(False):  # what is made in that mode cannot be written to outside of it
+                held = self.tensors[name, like.dtype] = torch.empty(int(rows * columns * 1.1), dtype=like.dtype)
         return held[: rows * columns].view(rows, columns)
 
 
@@ -82,7 +94,8 @@ class _Convolution(Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         inputs, weight, found = ctx.saved_tensors
         neighbours: Neighbours = ctx.neighbours
-        assert neighbours.users is not None and neighbours.starts is not None, "taken apart for looking only"
+        assert neighbours.users is not None
+        assert neighbours.starts is not None
         below, outputs = len(inputs), len(weight)
         users, starts = torch.from_numpy(neighbours.users), torch.from_numpy(neighbours.starts)
         gradient = gradients[0] * (found > 0)

@@ -18,7 +18,7 @@ FORMAT = "spanlab training state"
 
 @dataclass(slots=True)
 class TrainingState:
-    """Where a run is. Which trials come next, and the learning rate, follow from the number of the step.
+    """Where a run is. Which trials come next, the random numbers of a step, and the learning rate (save on a plateau) follow from the number of the step.
 
     Parameters
     ----------
@@ -28,6 +28,7 @@ class TrainingState:
     trials : trials seen so far, by paradigm
     wall_s, cpu_s : time of the earlier parts of the run
     vectors : hash of the file of word vectors, where one is read
+    plateau : of the published schedule: the learning rate, the lowest validation loss, the validations since
     """
 
     config: str
@@ -39,6 +40,7 @@ class TrainingState:
     wall_s: float = 0.0
     cpu_s: float = 0.0
     vectors: str | None = None
+    plateau: list[float] | None = None
 
 
 def write_state(path: Path, state: TrainingState, network: Network, optimizer: torch.optim.Optimizer, wall_s: float, cpu_s: float) -> None:
@@ -55,9 +57,9 @@ def write_state(path: Path, state: TrainingState, network: Network, optimizer: t
         "wall_s": wall_s,
         "cpu_s": cpu_s,
         "vectors": state.vectors,
+        "plateau": state.plateau,
         "network": network.state_dict(),
         "optimizer": optimizer.state_dict(),
-        "random": torch.get_rng_state(),
     }
     torch.save(data, buffer)
     write_atomically(path, buffer.getvalue())
@@ -81,9 +83,8 @@ def read_state(path: Path, config: str, network: Network, optimizer: torch.optim
     try:
         network.load_state_dict(data["network"])
         optimizer.load_state_dict(data["optimizer"])
-        torch.set_rng_state(data["random"])
         kept = {name: data[name] for name in ("config", "step", "best", "best_step", "best_score", "trials", "wall_s", "cpu_s")}
-        kept["vectors"] = data.get("vectors")
+        kept |= {name: data.get(name) for name in ("vectors", "plateau")}
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise SpanLabError(f"{path} is damaged ({str(error).splitlines()[0]}); move it away and train without --resume") from None
     return TrainingState(**kept)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +14,20 @@ import numpy as np
 import torch
 
 from ...errors import SpanLabError
-from . import card, checkpoint
-from .config import TrainingConfig, read_config
-from .data import batch_at
-from .evaluation import Row, evaluate, frequencies, mean_accuracy
+from ...paradigms.identity import stream
+from . import card, checkpoint, curves
+from .batches import Ahead, Batch
+from .config import TrainingConfig
+from .data import Pool
+from .devices import fabric_for
+from .evaluation import Examined, Row, examine, frequencies, gained, mean_accuracy
 from .journal import Journal, Progress
-from .learning import logits_of, loss_of, rate_at
-from .material import Material
+from .learning import JointLoss, Loaded, Plateau, blind_loss, load, rate_at
+from .material import Material, batch_in_process, begin_process
 from .models import Network, build
+from .presets import config_named
 from .settings import FRAME
+from .sight import by_patches
 from .state import TrainingState, read_state, write_state
 
 _LOG_EVERY = 50
@@ -47,10 +54,18 @@ class TrainingResult:
     cpu_s: float
 
 
-def train_from_file(path: str | Path, out: str | Path | None = None, resume: bool = False, progress: bool = True) -> TrainingResult:
-    """Train by a config file, and say in the end what came of it; see :func:`train`."""
-    result = train(read_config(path), out=out, resume=resume, progress=progress, command=f"spanlab train {Path(path).name}")
-    if progress:
+def train_from_file(
+    name: str | Path,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: bool = True,
+    change: Callable[[TrainingConfig], TrainingConfig] = lambda config: config,
+    command: str | None = None,
+) -> TrainingResult | None:
+    """Train by a config file or a preset, and say in the end what came of it; see :func:`train`. None in processes that only help."""
+    config = change(config_named(name))
+    result = train(config, out=out, resume=resume, progress=progress, command=f"spanlab train {Path(name).name}" if command is None else command)
+    if progress and result is not None:
         names = dict.fromkeys(row.paradigm for row in result.rows)
         accuracy = ", ".join(f"{name} {mean_accuracy([row for row in result.rows if row.paradigm == name]):.3f}" for name in names)
         print(f"{result.checkpoint}: {result.steps} steps in {result.wall_s / 60:.1f} minutes; accuracy on held-out trials: {accuracy}")
@@ -60,77 +75,104 @@ def train_from_file(path: str | Path, out: str | Path | None = None, resume: boo
 
 def train(
     config: TrainingConfig, out: str | Path | None = None, resume: bool = False, progress: bool = True, command: str = "", stop_after: int | None = None
-) -> TrainingResult:
+) -> TrainingResult | None:
     """Train a network.
 
     Parameters
     ----------
     config : what on, and how
-    out : folder for ``NAME.pt`` (best weights, half precision), ``NAME.log.jsonl``, ``NAME.md``, ``NAME.json`` and, while training, ``NAME.state.pt``;
-        ``runs/NAME`` when not given
+    out : folder for ``NAME.pt`` (best weights, half precision), ``NAME.log.jsonl``, ``NAME.svg``, ``NAME.md``, ``NAME.json`` and, while training,
+        ``NAME.state.pt``; ``runs/NAME`` when not given
     resume : go on from the state in that folder; bit for bit as if the run had not been interrupted (on a CPU with the same number of threads)
     progress : whether to show a progress bar
     command : as the model card tells it
     stop_after : stop as if interrupted after this step
+
+    Returns
+    -------
+    what the run left; None in processes of ``torchrun`` other than the first
 
     Raises
     ------
     SpanLabError
         for a missing device, a folder that holds another run, an unknown paradigm, a loss that is not finite, or an interruption (the state is then saved).
     """
+    threads, matmul = torch.get_num_threads(), torch.get_float32_matmul_precision()
     run = _Run(config, Path(out) if out is not None else Path("runs") / config.name, resume, progress, command, stop_after)
-    threads = torch.get_num_threads()
     try:
         if config.threads:
             torch.set_num_threads(config.threads)
-        return run.go()
+        torch.set_float32_matmul_precision("high" if config.precision != "float32" else "highest")
+        with torch.random.fork_rng():
+            return run.go()
     finally:
         torch.set_num_threads(threads)
-        run.journal.close()
+        torch.set_float32_matmul_precision(matmul)
+        run.close()
 
 
 class _Run:
-    """One training run."""
+    """One training run, or the share that one of several processes has in it."""
 
     def __init__(self, config: TrainingConfig, folder: Path, resume: bool, progress: bool, command: str, stop_after: int | None) -> None:
         self.config, self.folder, self.command, self.stop_after = config, folder, command, stop_after
-        self.device = _device(config.device)
+        self.fabric = fabric_for(config)
+        self.first = self.fabric.is_global_zero
+        self.device = self.fabric.device
         self.material = Material(config)
         self.weights_file, self.state_file = folder / f"{config.name}.pt", folder / f"{config.name}.state.pt"
         self.network = self._build().to(self.device)
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.rate.peak, betas=(0.9, 0.99))
+        self.patches = by_patches(self.network, self.device)
+        published = config.schedule == "published"
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.rate.peak, betas=(0.9, 0.999 if published else 0.99))
+        self.plateau = Plateau(config.rate.peak)
         self.state = TrainingState(config=config.hash)
-        log = folder / f"{config.name}.log.jsonl"
         if resume:
             self.state = read_state(self.state_file, config.hash, self.network, self.optimizer)
+            if self.state.plateau is not None:
+                self.plateau = Plateau(self.state.plateau[0], self.state.plateau[1], int(self.state.plateau[2]))
         elif self.state_file.exists() or self.weights_file.exists():
             raise SpanLabError(f"{folder} already holds a training run called {config.name}; go on with it (--resume), or move it away to begin anew")
         self._wall, self._cpu = time.monotonic(), time.process_time()
-        self.journal = Journal(log, keep_until=self.state.step if resume else None)
-        self.progress = Progress(progress)
+        # Processes that only help write nothing.
+        log = folder / f"{config.name}.log.jsonl" if self.first else Path(os.devnull)
+        tensorboard = folder / "tensorboard" if config.tensorboard and self.first else None
+        self.journal = Journal(log, keep_until=self.state.step if resume else None, tensorboard=tensorboard) if self.first else None
+        self.progress = Progress(progress and self.first)
+
+    def close(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
+
+    def _log(self, event: str, **values: Any) -> None:
+        if self.journal is not None:
+            self.journal.write(event, **values)
 
     def _build(self) -> Network:
         return build(self.config.model, self.material.tasks, self.config.seed)
 
-    def go(self) -> TrainingResult:
+    def go(self) -> TrainingResult | None:
         with self.progress:
             if self.state.step == 0:
                 self._write_start()
             self._prepare()
             why = self._learn()
+            if not self.first:
+                return None
             self._keep(self.state.best)
             kept = checkpoint.load(self.weights_file)
             rows = self._test(kept.network.to(self.device))
             # The network that was tested is the one in the file: half precision and all.
-            self.journal.write("test", step=self.state.step, rows=[row.as_json() for row in rows], best_step=self.state.best_step)
-            self.journal.write("end", step=self.state.step, why=why, checkpoint_sha256=kept.sha256, checkpoint_bytes=kept.bytes, **self._times())
-            write_state(self.state_file, self.state, self.network, self.optimizer, *self._elapsed())
+            self._log("test", step=self.state.step, rows=[row.as_json() for row in rows], best_step=self.state.best_step)
+            self._log("end", step=self.state.step, why=why, checkpoint_sha256=kept.sha256, checkpoint_bytes=kept.bytes, **self._times())
+            self._save()
             card.write(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command)
+            curves.write(self.folder / f"{self.config.name}.log.jsonl", self.folder / f"{self.config.name}.svg")
         wall, cpu = self._elapsed()
         return TrainingResult(self.weights_file, tuple(rows), self.state.step, wall, cpu)
 
     def _write_start(self) -> None:
-        self.journal.write(
+        self._log(
             "start",
             step=0,
             config=self.config.model_dump(mode="json"),
@@ -141,6 +183,7 @@ class _Run:
             numpy=np.__version__,
             threads=torch.get_num_threads(),
             device=str(self.device),
+            processes=self.fabric.world_size,
         )
 
     def _prepare(self) -> None:
@@ -154,9 +197,16 @@ class _Run:
         self.state.vectors = sha256
         if self.state.step == 0:
             self._begin()
-        trials = {split: {pool.paradigm.name: pool.trials for pool in pools} for split, pools in material.pools.items()}
+        weights = [task.weight for task in self.config.tasks]
+        if self.config.loss == "improved":
+            weights = [weight / self._blind(pool) for weight, pool in zip(weights, material.pools["train"], strict=True)]
+        self.learner: Any = JointLoss(self.network, [pool.loss for pool in material.pools["train"]], weights)
+        if self.config.fuse and self.network.seeing:
+            self.network.eye.compile(dynamic=True)
+        self.learner, self.optimizer = self.fabric.setup(self.learner, self.optimizer)
+        trials = {split: _counted(pools) for split, pools in material.pools.items()}
         read = {} if words.vectors is None else {"words": len(words.words), "vectors": words.vectors.described()}
-        self.journal.write(
+        self._log(
             "trials",
             step=self.state.step,
             trials=trials,
@@ -180,25 +230,41 @@ class _Run:
         expected = {head: (np.mean([often for often, _ in tasks], axis=0).tolist(), tasks[0][1]) for head, tasks in wanted.items()}
         self.network.begin(samples, expected)
 
+    def _blind(self, pool: Pool) -> float:
+        """The loss of the best blind guess in a paradigm."""
+        return max(1e-3, float(np.mean([blind_loss(frequencies(block, pool.view.head), pool.loss) for block in pool.blocks])))
+
+    def _batches(self) -> Ahead[Batch]:
+        """The batches of the steps, each made while the one before is learned from."""
+        config, arguments = self.config, ((self.fabric.global_rank, self.fabric.world_size), self.patches, self.device.type == "cpu")
+        if config.compile == "meanwhile" and config.workers:
+            make: Callable[[int], Batch] = partial(_in_process, arguments)
+            return Ahead(make, config.workers, begin_process, (config,))
+        return Ahead(lambda step: self.material.batch(step, *arguments))
+
     def _learn(self) -> str:
         """Take the remaining steps; returns why it ended."""
         config, state = self.config, self.state
-        recent: dict[str, list[tuple[float, float]]] = {}
-        with self.progress.stage("training", config.steps, state.step) as advance:
+        recent: list[tuple[Batch, torch.Tensor, torch.Tensor]] = []
+        with self.progress.stage("training", config.steps, state.step) as advance, self._batches() as batches:
             while state.step < config.steps:
-                if config.minutes is not None and self._elapsed()[0] > config.minutes * 60:
+                if config.minutes is not None and self._agreed(self._elapsed()[0] > config.minutes * 60):
+                    self._report(recent)
                     self._validate()
                     return f"the time limit of {config.minutes:g} minutes was reached at step {state.step} of {config.steps}"
                 try:
-                    self._step(recent)
+                    self._step(batches.get(state.step, config.steps), recent)
                     state.step += 1
                     advance(1)
+                    last = state.step in (config.steps, self.stop_after)
                     if state.step % _LOG_EVERY == 0 or state.step == config.steps:
                         self._report(recent)
                     if state.step % config.check.every == 0 or state.step == config.steps:
+                        self._check(recent)
                         self._validate()
-                    if state.step % config.save_every == 0 or state.step == self.stop_after:
-                        write_state(self.state_file, state, self.network, self.optimizer, *self._elapsed())
+                    if state.step % config.save_every == 0 or last:
+                        self._check(recent)
+                        self._save()
                     if state.step == self.stop_after:
                         raise KeyboardInterrupt
                 except KeyboardInterrupt:
@@ -210,46 +276,101 @@ class _Run:
                     ) from None
         return "all steps were taken"
 
-    def _step(self, recent: dict[str, list[tuple[float, float]]]) -> None:
-        config = self.config
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate_at(self.state.step, config.steps, config.rate)
-        self.optimizer.zero_grad(set_to_none=True)
-        for pool, task in zip(self.material.pools["train"], config.tasks, strict=True):
-            if self.state.step < task.from_step:
-                continue
-            block, rows = batch_at(pool, config.seed, self.state.step - task.from_step, task.batch)
-            loss, right = loss_of(logits_of(self.network, block.task, pool.store.frames(), block.frames[rows], self.device), block, rows, pool.loss)
-            if not torch.isfinite(loss):
-                raise SpanLabError(f"the loss of {pool.paradigm.name} is not finite at step {self.state.step}; lower rate.peak in the config")
-            (loss * task.weight).backward()
-            recent.setdefault(pool.paradigm.name, []).append((float(loss.detach()), right))
-            self.state.trials[pool.paradigm.name] = self.state.trials.get(pool.paradigm.name, 0) + len(rows)
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.clip)
-        self.optimizer.step()
+    def _agreed(self, mine: bool) -> bool:
+        """What the first process thinks."""
+        return mine if self.fabric.world_size == 1 else bool(self.fabric.broadcast(mine))
 
-    def _report(self, recent: dict[str, list[tuple[float, float]]]) -> None:
-        loss = {name: round(float(np.mean([value for value, _ in values])), 5) for name, values in recent.items()}
-        right = {name: round(float(np.mean([share for _, share in values])), 4) for name, values in recent.items()}
+    def _step(self, batch: Batch, recent: list[tuple[Batch, torch.Tensor, torch.Tensor]]) -> None:
+        config, step = self.config, self.state.step
+        # Random numbers of a step depend on its number alone, so that a resumed run has the same.
+        torch.manual_seed(int(stream("training", config.seed, f"step:{step}:{self.fabric.global_rank}").randint(2**31)))
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.plateau.rate if config.schedule == "published" else rate_at(step, config.steps, config.rate)
+        self.optimizer.zero_grad(set_to_none=True)
+        loaded: Loaded = load(batch, self.device)
+        total, losses, right = self.learner(loaded)
+        # Processes hand over the mean of their gradients, and their losses are shares of one sum.
+        self.fabric.backward(total * self.fabric.world_size)
+        if config.schedule == "improved":
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.clip)
+        self.optimizer.step()
+        recent.append((batch, losses, right))
+        for part in batch.parts:
+            name = self.material.paradigms[part.number].name
+            self.state.trials[name] = self.state.trials.get(name, 0) + part.trials
+        if self.device.type == "cpu":
+            self._check(recent[-1:])
+
+    def _check(self, recent: list[tuple[Batch, torch.Tensor, torch.Tensor]]) -> None:
+        """Losses are finite, or training ends here. On a GPU this waits for it, and is left for when there is something to write."""
+        for batch, losses, _ in recent:
+            if not bool(torch.isfinite(losses).all()):
+                worst = batch.parts[int((~torch.isfinite(losses)).nonzero()[0])]
+                name = self.material.paradigms[worst.number].name
+                raise SpanLabError(f"the loss of {name} is not finite at step {self.state.step}; lower rate.peak in the config")
+
+    def _report(self, recent: list[tuple[Batch, torch.Tensor, torch.Tensor]]) -> None:
+        self._check(recent)
+        values: dict[str, list[list[float]]] = {}
+        for batch, losses, right in recent:
+            both = self.fabric.all_reduce(torch.stack([losses, right]), reduce_op="sum") if self.fabric.world_size > 1 else torch.stack([losses, right])
+            for part, pair in zip(batch.parts, both.T.tolist(), strict=True):
+                values.setdefault(self._label(part.number), []).append(pair)
         recent.clear()
-        self.journal.write("train", step=self.state.step, loss=loss, accuracy=right, rate=self.optimizer.param_groups[0]["lr"], **self._times())
-        self.progress.tell("  ".join(f"{name} {share:.2f}" for name, share in right.items()))
+        means = {name: np.mean(pairs, axis=0) for name, pairs in values.items()}
+        loss = {name: round(float(mean[0]), 5) for name, mean in means.items()}
+        share = {name: round(float(mean[1]), 4) for name, mean in means.items()}
+        self._log("train", step=self.state.step, loss=loss, accuracy=share, rate=self.optimizer.param_groups[0]["lr"], **self._times())
+        self.progress.tell("  ".join(f"{name} {value:.2f}" for name, value in share.items()))
+
+    def _label(self, number: int) -> str:
+        """A paradigm by its name, or by the task of its trials where a config names it several times."""
+        names = [paradigm.name for paradigm in self.material.paradigms]
+        own = self.material.pools["train"][number].blocks[0].task
+        return names[number] if names.count(names[number]) == 1 else own
 
     def _validate(self) -> None:
+        """Validate in the first process; what follows from it is the same in all."""
+        if self.first:
+            self._examine()
+        if self.fabric.world_size > 1:
+            self.plateau = Plateau(*self.fabric.broadcast(astuple(self.plateau)))
+        self.state.plateau = list(astuple(self.plateau)) if self.config.schedule == "published" else None
+
+    def _examine(self) -> None:
         self.network.eval()
-        rows = [row for pool in self.material.pools["validation"] for row in evaluate(self.network, pool)]
+        found: dict[str, Examined] = {}
+        for number, (pool, seen) in enumerate(zip(self.material.pools["validation"], self.material.pools["train"], strict=True)):
+            found[self._label(number)] = examine(self.network, pool, seen)
         self.network.train()
-        by_task: dict[str, float] = {
-            name: round(mean_accuracy([row for row in rows if row.paradigm == name]), 4) for name in dict.fromkeys(row.paradigm for row in rows)
-        }
-        score = float(np.mean(list(by_task.values())))
-        better = score > self.state.best_score
+        published = self.config.validation == "published"
+        by_task = {name: round(one.accuracy if published else mean_accuracy(one.rows), 4) for name, one in found.items()}
+        gains = {name: gained(one.rows) for name, one in found.items()}
+        score = float(np.mean(list(by_task.values() if self.config.selection == "published" else gains.values())))
+        loss = float(np.mean([one.loss for one in found.values()]))
+        if self.config.schedule == "published":
+            self.plateau.validated(loss, self.config.plateau)
+        better = score > self.state.best_score or not self.state.best
         if better:
             self.state.best_score, self.state.best_step = score, self.state.step
             self.state.best = {name: tensor.detach().cpu().clone() for name, tensor in self.network.state_dict().items()}
             self._keep(self.state.best)
-        conditions = [[row.paradigm, row.levels, round(row.accuracy, 4)] for row in rows]
-        self.journal.write("validation", step=self.state.step, accuracy=by_task, mean=round(score, 4), best=better, conditions=conditions, **self._times())
+        self._log(
+            "validation",
+            step=self.state.step,
+            accuracy=by_task,
+            mean=round(float(np.mean(list(by_task.values()))), 4),
+            score=round(score, 4),
+            best=better,
+            loss={name: round(one.loss, 5) for name, one in found.items()},
+            mean_loss=round(loss, 5),
+            conditions=[[row.paradigm, row.levels, round(row.accuracy, 4)] for one in found.values() for row in one.rows],
+            **self._times(),
+        )
+
+    def _save(self) -> None:
+        if self.first:
+            write_state(self.state_file, self.state, self.network, self.optimizer, *self._elapsed())
 
     def _keep(self, weights: Mapping[str, Any]) -> None:
         """Write the checkpoint with these weights."""
@@ -257,21 +378,32 @@ class _Run:
         best.load_state_dict(weights)
         trained = checkpoint.TrainedOn(
             paradigms={paradigm.name: paradigm.hash for paradigm in self.material.paradigms},
-            levels={
-                paradigm.name: {
-                    name: list(dict.fromkeys(levels[name] for levels in paradigm.combinations(task.factors) if name in levels)) for name in paradigm.factors
-                }
-                for paradigm, task in zip(self.material.paradigms, self.config.tasks, strict=True)
-            },
+            levels=self._levels(),
             steps=self.state.best_step,
-            trials={task_name: count * self.state.best_step // max(1, self.state.step) for task_name, count in self.state.trials.items()},
+            trials={name: count * self.state.best_step // max(1, self.state.step) for name, count in self.state.trials.items()},
             config=self.config.hash,
         )
         checkpoint.save(self.weights_file, best, self.config.name, trained, self.material.words.vectors)
 
+    def _levels(self) -> dict[str, dict[str, list[Any]]]:
+        """The factor levels of each paradigm that were trained."""
+        found: dict[str, dict[str, list[Any]]] = {}
+        for paradigm, factors in zip(self.material.paradigms, self.material.factors, strict=True):
+            own = found.setdefault(paradigm.name, {name: [] for name in paradigm.factors})
+            for levels in paradigm.combinations(factors):
+                for name, level in levels.items():
+                    if level not in own[name]:
+                        own[name].append(level)
+        return found
+
     def _test(self, network: Network) -> list[Row]:
         network.eval()
-        return [row for pool, seen in zip(self.material.pools["test"], self.material.pools["train"], strict=True) for row in evaluate(network, pool, seen)]
+        material, rows = self.material, []
+        for pool in material.pools["test"]:
+            tasks = {block.task for block in pool.blocks}
+            seen = next((one for one in material.pools["train"] if one.paradigm.name == pool.paradigm.name and tasks & {b.task for b in one.blocks}), None)
+            rows += examine(network, pool, seen, partial(material.held_out, pool.paradigm)).rows
+        return rows
 
     def _elapsed(self) -> tuple[float, float]:
         """Wall-clock and processor seconds, over all parts of the run."""
@@ -282,17 +414,11 @@ class _Run:
         return {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1)}
 
 
-def _device(name: str) -> torch.device:
-    """The device that the config names.
+def _counted(pools: Sequence[Pool]) -> dict[str, int]:
+    """Trials by paradigm."""
+    names = dict.fromkeys(pool.paradigm.name for pool in pools)
+    return {name: sum(pool.trials for pool in pools if pool.paradigm.name == name) for name in names}
 
-    Raises
-    ------
-    SpanLabError
-        when this machine has none such.
-    """
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if name == "auto":
-        name = "cuda" if there["cuda"] else "mps" if there["mps"] else "cpu"
-    if not there[name]:
-        raise SpanLabError(f"this machine has no {name} device that torch can use; set 'device: cpu' (or auto) in the config")
-    return torch.device(name)
+
+def _in_process(arguments: tuple[tuple[int, int], bool, bool], step: int) -> Batch:
+    return batch_in_process(step, *arguments)

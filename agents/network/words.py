@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,10 @@ class Store(Protocol):
 
     def add(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
         """Keep what is new; returns numbers, int64 (n,)."""
+        ...
+
+    def take_in(self, shown: Any) -> np.ndarray:
+        """Keep what another store of this kind held; returns the new numbers of its numbers."""
         ...
 
     def frames(self) -> np.ndarray:
@@ -48,6 +52,11 @@ class WordStore:
         """Keep the words that are new; returns their numbers, int64 (n,)."""
         words = [stimulus.single_word() for stimulus in stimuli]
         return np.array([0 if word is None else self._numbers.setdefault(word, len(self._numbers) + 1) for word in words], np.int64)
+
+    def take_in(self, shown: Sequence[str]) -> np.ndarray:
+        """Keep the words of another store; returns the new numbers of its numbers, of which 0 is no word."""
+        self.keep(shown)
+        return np.array([0, *(self._numbers[word] for word in shown)], np.int64)
 
     def keep(self, words: Iterable[str]) -> None:
         """Keep words that were not shown yet but may be."""
