@@ -138,8 +138,9 @@ def rank_biserial(first: Sequence[float] | np.ndarray, second: Sequence[float] |
         return (share - p) ** 2 - z**2 * variance
 
     # the ends at which the observed share would be just within reach
-    low = float(brentq(beyond, 0.0, share)) if beyond(0.0) > 0 and share > 0 else 0.0  # type: ignore[arg-type]
-    high = float(brentq(beyond, share, 1.0)) if beyond(1.0) > 0 and share < 1 else 1.0  # type: ignore[arg-type]
+    tiny = 1e-12
+    low = float(brentq(beyond, tiny, min(share, 1 - tiny))) if share > tiny else 0.0  # type: ignore[arg-type]
+    high = float(brentq(beyond, max(share, tiny), 1 - tiny)) if share < 1 - tiny else 1.0  # type: ignore[arg-type]
     return EffectSize("rank-biserial r", 2 * share - 1, 2 * low - 1, 2 * high - 1, n, many)
 
 

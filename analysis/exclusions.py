@@ -115,7 +115,7 @@ class Rule(BaseModel):
 
     def __str__(self) -> str:
         ends = [f"{word} {value:g}" for word, value in (("below", self.below), ("above", self.above)) if value is not None]
-        whose = "" if self.whose == "everybody" else f" of {self.whose}"
+        whose = "" if self.whose == "everybody" else f" ({self.whose} only)"
         where = f" in {listed(list(self.paradigms))}" if self.paradigms else ""
         return f"{self.leave_out}{whose} whose {self.where} is {' or '.join(ends)}{where}" + (" (then in all paradigms)" if self.everywhere else "")
 

@@ -266,6 +266,8 @@ def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> F
             raise FitError("the fit did not settle: a random effect grew without end. There are too few answers for each of its levels")
     sd = np.exp(theta)
     fixed, covariance = model.at_marginal_mode(sd)
+    if not model.prior and np.diag(covariance).max() > _FAR**2:
+        raise FitError(_SEPARATED)
     value = model.log_likelihood(sd, restricted)
     slopes = []
     for shift in _STEP * np.eye(many):

@@ -297,7 +297,13 @@ def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str
 
     for edge, word in ((0.0, "0 %"), (1.0, "100 %")):
         at = table[table["correct"] == edge]
-        there = [f"{agent} ({column} {listed([str(one) for one in part['condition']])})" if column else str(agent) for agent, part in at.groupby("agent")]
+        many = table.groupby("agent").size()
+        there = [
+            str(agent)
+            if not column
+            else f"{agent} ({f'every {column}' if len(part) == many[agent] else f'{column} ' + listed(list(map(str, part['condition'])))})"
+            for agent, part in at.groupby("agent")
+        ]
         if there:
             notes.append(f"At {word}: {listed(there)}. How far these are from others is set by the prior: read their odds ratios as 'at least'.")
     people = items[items["person"] != ""].groupby("agent")["person"].nunique()

@@ -61,7 +61,6 @@ CONTRAST_COLUMNS = (
     "cohens_h",
     "note",
 )
-_EDGE = "a cell at 0 % or 100 %: at least so far apart"
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,6 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
 
     if model.fit is None:
         return pd.DataFrame(columns=[*CONTRAST_COLUMNS])
-    edge = _at_edge(model.cells)
     rows = []
     for one in _asked(model.cells):
         estimate = float(one.weights @ model.fit.fixed) - one.shift
@@ -138,7 +136,7 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
         tested = one.kind in TESTED
         row |= {"t": estimate / se, "p": 2 * float(stdtr(min(df, 1e9), -abs(estimate) / se))} if tested else {"t": np.nan, "p": np.nan}
         row |= {f"odds_ratio{end}": float(np.exp(row[name])) for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))} if tested else {}
-        row |= _observed(one, model.cells) | {"note": _EDGE if edge[one.weights != 0].any() else ""}
+        row |= _observed(one, model.cells) | {"note": _edge_note(one, model.cells, estimate)}
         rows.append(row)
     table = pd.DataFrame(rows, columns=[*CONTRAST_COLUMNS])
     table["p_holm"] = np.nan
@@ -235,3 +233,17 @@ def _observed(one: _Contrast, cells: Cells) -> dict[str, object]:
 
 def _at_edge(cells: Cells) -> np.ndarray:
     return np.isin(cells.table["correct"].to_numpy(float), (0.0, 1.0))
+
+
+def _edge_note(one: _Contrast, cells: Cells, estimate: float) -> str:
+    """What cells at 0 % or 100 % make of a contrast: the data then bound it from one side, or from none."""
+    share = cells.table["correct"].to_numpy(float)
+    if not (_at_edge(cells) & (one.weights != 0)).any():
+        return ""
+    if one.kind in ("agents in condition", "conditions") and len(set(share[one.weights != 0])) == 1:
+        return f"both at {share[one.weights != 0][0]:.0%}: no telling apart"
+    up = bool((((one.weights > 0) & (share == 1)) | ((one.weights < 0) & (share == 0))).any())
+    down = bool((((one.weights < 0) & (share == 1)) | ((one.weights > 0) & (share == 0))).any())
+    if one.kind not in ("trend", "trends") and up != down and up == (estimate > 0):
+        return f"cells at 0 % or 100 %: at least so far {'above' if up else 'below'}"
+    return "cells at 0 % or 100 %: its size is partly the prior's"

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from ..analysis.mixed import Mixed
 
+#: Kinds with more contrasts than these are in the files only.
+_SHOWN = 15
 _TABLES = ("terms", "contrasts", "random", "notes")
 
 
@@ -92,7 +94,10 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
         print()
     tested = found["contrasts"][found["contrasts"]["kind"].isin(TESTED)]
     if len(tested):
-        print_table(("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""), [_contrast(one) for one in tested.to_dict("records")])
+        shown = tested[tested.groupby("kind")["p"].transform("size") <= _SHOWN]
+        print_table(("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""), [_contrast(one) for one in shown.to_dict("records")])
+        for kind, many in tested.loc[~tested.index.isin(shown.index), "kind"].value_counts().items():
+            print(f"... and {many} contrasts of {kind}: -o DIR writes them all")
         print()
     if len(found["random"]):
         rows = [(one["effect"], f"{one['levels']:,}", f"{one['sd']:.2f}") for one in found["random"].to_dict("records")]
