@@ -29,7 +29,7 @@ TINY: dict[str, Any] = {
     "seed": 3,
     "threads": 1,
     "model": {"hidden": 64, "components": 48, "summary": 32, "filters": 16, "code": 8, "embedding": 4, "delay_line": {"slots": 3, "width": 8}},
-    "tasks": [{"paradigm": "lsr", "batch": 4, "pool": 12, "factors": {"list_length": [2, 5]}}],
+    "tasks": [{"paradigm": "lsr", "batch": 4, "train_trials": 12, "factors": {"list_length": [2, 5]}}],
     "rate": {"warmup": 3},
     "check": {"every": 3, "trials": 2, "test_trials": 4},
     "save_every": 3,
@@ -134,7 +134,7 @@ def test_a_run_is_not_resumed_with_other_vectors(file: Path, tmp_path: Path) -> 
 
 
 def test_frames_and_words_can_be_learned_together(tmp_path: Path) -> None:
-    tasks = [*TINY["tasks"], {"paradigm": "vsr", "batch": 4, "pool": 12, "factors": {"list_length": [2, 3]}}]
+    tasks = [*TINY["tasks"], {"paradigm": "vsr", "batch": 4, "train_trials": 12, "factors": {"list_length": [2, 3]}}]
     result = tiny(tmp_path, tasks=tasks)
     assert {row.paradigm for row in result.rows} == {"lsr", "vsr"}
     agent = NetworkAgent(result.checkpoint)
@@ -149,7 +149,7 @@ def test_problems_of_vectors_are_sentences(file: Path, tmp_path: Path) -> None:
     few.write_bytes(FORMS["glove"](some_vectors(nouns()[:150])))
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("extends: lsr\nparadigm: wrong\nnetwork: {input: frames}\n", encoding="utf-8")
-    vsr = [{"paradigm": "vsr", "pool": 4}]
+    vsr = [{"paradigm": "vsr", "train_trials": 4}]
     cases: list[tuple[dict[str, Any], str]] = [
         ({"vectors": str(tmp_path / "none.txt")}, "there is no file of word vectors at"),
         ({"vectors": str(few)}, "has no vectors for 50 of the 200 words that are needed: "),
