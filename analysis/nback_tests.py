@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .corrections import bonferroni, holm
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -72,20 +74,11 @@ def mann_whitney(blocks: pd.DataFrame, value: str = "dprime_abs", who: Sequence[
             effect = 1 - 2 * u / (len(one) * len(other))
             row = {"value": value, "first": first, "second": second, "n_first": len(one), "n_second": len(other), "u": u, "p": p, "rank_biserial": effect}
             family.append(key | row)
-        for row, bonferroni, holm in zip(family, *_corrected([row["p"] for row in family]), strict=True):
-            rows.append(row | {"p_bonferroni": bonferroni, "p_holm": holm})
+        p_values = [row["p"] for row in family]
+        for row, by_bonferroni, by_holm in zip(family, bonferroni(p_values), holm(p_values), strict=True):
+            rows.append(row | {"p_bonferroni": float(by_bonferroni), "p_holm": float(by_holm)})
     columns = ["value", "first", "second", "n_first", "n_second", "u", "p", "p_bonferroni", "p_holm", "rank_biserial"]
     return pd.DataFrame(rows, columns=[*who, *columns])
-
-
-def _corrected(p: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Bonferroni's and Holm's p values of a family of tests."""
-    many = len(p)
-    holm, largest = [1.0] * many, 0.0
-    for rank, place in enumerate(sorted(range(many), key=lambda place: p[place])):
-        largest = max(largest, min(1.0, p[place] * (many - rank)))
-        holm[place] = largest
-    return [min(1.0, one * many) for one in p], holm
 
 
 def above(blocks: pd.DataFrame, value: str = "dprime_abs", threshold: float = 1.0, who: Sequence[str] = _WHO) -> pd.DataFrame:

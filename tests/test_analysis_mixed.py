@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -136,7 +137,7 @@ def test_estimates_are_near_what_was_planted(fitted: Mixed) -> None:
         assert one["p_holm"] >= one["p"]
     assert row(table, "agents", "People", "net")["df"] < 40  # eight people, not hundreds of answers
     assert set(terms(fitted)["term"]) == {"agent", "condition", "agent x condition"}
-    assert terms(fitted).set_index("term").loc["condition", "p"] < 0.01
+    assert terms(fitted).set_index("term")["p"]["condition"] < 0.01
     assert row(table, "chance", "net", "guessing")["p_holm"] < 0.001
 
 
@@ -258,13 +259,14 @@ def test_effect_sizes_against_scipy_and_by_hand() -> None:
     random = np.random.RandomState(1)
     one, other = random.normal(0.8, 1, 20), random.normal(0, 1, 25)
     d = effects.cohens_d(one, other)
-    t = stats.ttest_ind(one, other)
+    t: Any = stats.ttest_ind(one, other)
     assert d.value == pytest.approx(t.statistic * math.sqrt(1 / 20 + 1 / 25))
     assert stats.nct.cdf(t.statistic, 43, d.low / math.sqrt(1 / 20 + 1 / 25)) == pytest.approx(0.975, abs=1e-6)
     g = effects.cohens_d(one, other, unbiased=True)
     assert g.value / d.value == pytest.approx(1 - 3 / (4 * 43 - 1), rel=1e-3)
     paired = effects.cohens_d(one, other[:20], paired=True)
-    assert paired.value == pytest.approx(stats.ttest_rel(one, other[:20]).statistic / math.sqrt(20))
+    of_pairs: Any = stats.ttest_rel(one, other[:20])
+    assert paired.value == pytest.approx(of_pairs.statistic / math.sqrt(20))
     u = stats.mannwhitneyu(one, other).statistic
     assert effects.rank_biserial(one, other).value == pytest.approx(2 * u / 500 - 1)
     assert effects.cohens_h(8, 10, 5, 10).value == pytest.approx(0.6435, abs=1e-4)
