@@ -163,11 +163,17 @@ def _wilson(share: float, n: int, level: float) -> tuple[float, float]:
 
 
 def _noncentrality(t: float, df: int, level: float) -> tuple[float, float]:
-    """The noncentralities for which ``t`` lies just at the ends of the middle ``level`` of the distribution."""
+    """The noncentralities for which ``t`` lies just at the ends of the middle ``level`` of the noncentral t distribution."""
     from scipy.optimize import brentq
-    from scipy.special import nctdtr
+    from scipy.special import chdtri, ndtr
 
-    tail = (1 - level) / 2
-    reach = 10 + 2 * abs(t)
-    ends = [float(brentq(lambda nc, at=at: nctdtr(df, nc, t) - at, t - reach, t + reach)) for at in (1 - tail, tail)]  # type: ignore[arg-type]
-    return ends[0], ends[1]
+    # P(T <= t) is the mean of Phi(t * s - nc) over the distribution of s, a standard deviation with df degrees of freedom. SciPy's own is NaN in places.
+    places, weights = np.polynomial.legendre.leggauss(400)
+    spread = np.sqrt(chdtri(df, (1 + places) / 2) / df)
+
+    def below(nc: float) -> float:
+        return float(weights @ ndtr(t * spread - nc)) / 2
+
+    tail, reach = (1 - level) / 2, 10 + 10 * abs(t)
+    low, high = (brentq(lambda nc, at=at: below(nc) - at, t - reach, t + reach) for at in (1 - tail, tail))
+    return float(low), float(high)  # type: ignore[arg-type]

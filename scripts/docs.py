@@ -162,6 +162,27 @@ def ours() -> str:
     return table(("paradigm", "phase", "ms", "where from"), [(", ".join(several), *cells) for cells, several in names.items()])
 
 
+def exclusion_measures() -> str:
+    """What rules of exclusion can measure, and of what."""
+    from spanlab.analysis.exclusions import MEASURES
+
+    return table(("measure", "of", "meaning"), [(f"`{name}`", ", ".join(levels), meaning) for name, (levels, meaning) in MEASURES.items()])
+
+
+def random_effects() -> str:
+    """The random effects of mixed models, and when each is in the model."""
+    from spanlab.analysis.mixed import COMPONENTS
+
+    return table(("random effect", "in the model when"), COMPONENTS.items())
+
+
+def mixed_contrasts() -> str:
+    """The contrasts of mixed models."""
+    from spanlab.analysis.mixed_contrasts import KINDS
+
+    return table(("kind", "meaning"), [(f"`{name}`", meaning) for name, meaning in KINDS.items()])
+
+
 def overview(number: int) -> str:
     """One of the two tables of all paradigms."""
     return table(*list(gallery.overview())[number])
@@ -171,6 +192,7 @@ def generators() -> dict[str, Callable[[], str]]:
     """Every generated part by its name."""
     from spanlab.agents.chat import Care
     from spanlab.agents.chat.providers import Provider
+    from spanlab.analysis.exclusions import Rule
     from spanlab.paradigms import RESPONSES, SAMPLERS, schema, steps
     from spanlab.paradigms.network_view import NetworkView
     from spanlab.paradigms.triggers import Triggers
@@ -180,6 +202,10 @@ def generators() -> dict[str, Callable[[], str]]:
 
     return {
         "columns": columns,
+        "exclusion rule": lambda: fields(Rule),
+        "exclusion measures": exclusion_measures,
+        "random effects": random_effects,
+        "mixed contrasts": mixed_contrasts,
         "chat providers": chat_providers,
         "provider keys": lambda: fields(Provider),
         "chat care": lambda: fields(Care),
