@@ -46,6 +46,7 @@ class Effect:
     value : the column that is averaged: ``correct``, or ``rt_ms``
     measure : what the vertical axis says
     order : of the conditions, where the horizontal axis has names and no numbers
+    differences : of such conditions, each with its name: the first condition minus the second
     panel_order : of the panels, where they have names
     panel_said : how the value of each panel column is said; ``{}`` stands for it
     human : whether published human curves are put beside it
@@ -64,6 +65,7 @@ class Effect:
     value: str = "correct"
     measure: str = "correct"
     order: Order = ()
+    differences: tuple[tuple[str, str, str], ...] = ()
     panel_order: Order = ()
     panel_said: tuple[str, ...] = ()
     human: bool = True
@@ -306,6 +308,7 @@ EFFECTS: tuple[Effect, ...] = (
         needs=("factor_storage", "factor_distractor_domain", "factor_load", "serial_position"),
         prepare=derived.domains,
         order=("the same", "the other"),
+        differences=(("conflict", "the other", "the same"),),
         human=False,
         method="Proportion of stored items found, where the decisions were of the same domain as the items and where they were of the other one. "
         "Trials without any decision are left out: no domain can conflict there.",
@@ -376,6 +379,7 @@ EFFECTS: tuple[Effect, ...] = (
         needs=("record_transition",),
         prepare=derived.judgements,
         order=("one task", "repetition", "switch"),
+        differences=(("mixing cost", "one task", "repetition"), ("switch cost", "repetition", "switch")),
         human=False,
         method="Proportion correct in runs of one task, and in mixed runs after the same task (repetition) and after the other (switch). Mixing cost: one task "
         "minus repetition; switch cost: repetition minus switch. The first judgement of a run is neither, and is left out.",
@@ -391,6 +395,7 @@ EFFECTS: tuple[Effect, ...] = (
         value="rt_ms",
         measure="reaction time (ms)",
         order=("one task", "repetition", "switch"),
+        differences=(("mixing cost", "repetition", "one task"), ("switch cost", "switch", "repetition")),
         human=False,
         method="Mean reaction time of correct judgements, in runs of one task, and in mixed runs after the same task and after the other.",
     ),

@@ -34,6 +34,7 @@ def figure(
     from ..analysis.effect_charts import caption, effect_chart, looks_of
     from ..analysis.effects import effect
     from ..analysis.figures import save_as
+    from ..analysis.trends import trends
 
     one = effect(name)
     loaded = _load(data, practice, pilot)
@@ -41,6 +42,10 @@ def figure(
     table = one.table(loaded.scored, chosen, human=loaded.human.get(chosen))
     if output is None:
         _print(table[["agent", *one.by, "mean", "low", "high", "chance", "unit", "n_units", "note"]])
+        found = trends(one, loaded.scored, chosen)
+        if len(found):
+            print("\nSlopes and differences (t-tests against guessing; omnibus: do the conditions differ at all?):\n")
+            _print(found[["agent", *one.panels, "contrast", "value", "low", "high", "t", "df", "p", "omnibus_p", "n_units", "note"]])
     elif output.suffix.lower() == ".csv":
         _write(table, output)
     else:
@@ -117,7 +122,7 @@ def _print(table: pd.DataFrame) -> None:
     from .listing import print_table
 
     def cell(value: Any) -> str:
-        if value is None or value != value or str(value) == "<NA>":
+        if value is None or str(value) in ("<NA>", "nan"):
             return "–"
         if isinstance(value, float):
             return f"{value:.0f}" if value.is_integer() and abs(value) >= 1 else f"{value:.2g}" if abs(value) < 0.001 and value else f"{value:.3f}"

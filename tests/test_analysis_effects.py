@@ -19,6 +19,7 @@ from spanlab.analysis.effects import EFFECTS, effect
 from spanlab.analysis.figures import draw, page
 from spanlab.analysis.reaction_times import fit, reaction_times
 from spanlab.analysis.table import score_table
+from spanlab.analysis.trends import trends
 from spanlab.errors import SpanLabError
 from spanlab.human_data import published
 from spanlab.paradigms import list_paradigms
@@ -271,6 +272,35 @@ def test_reaction_times_of_people_only_and_only_enough_of_them() -> None:
     assert found.loc["B", "note"] == "only 10 reaction times: no distribution fitted"
 
 
+def test_switch_and_mixing_costs_come_back() -> None:
+    maker = switching({"one task": 0.95, "repetition": 0.9, "switch": 0.7}, {"one task": 400, "repetition": 450, "switch": 600})
+    data = table(maker, 500, paradigm="sts")
+    for name, mixing, switch in (("task_switching", 0.05, 0.2), ("switching_time", 50, 150)):
+        found = trends(effect(name), data, "sts").set_index("contrast")
+        for cost, planted in (("mixing cost", mixing), ("switch cost", switch)):
+            assert found.loc[cost, "low"] < planted < found.loc[cost, "high"]
+            assert found.loc[cost, "p"] < 0.001
+
+
+def test_trends_are_those_of_independent_computations() -> None:
+    data = table(along("retention_steps", {0: 0.9, 2: 0.8, 6: 0.6}, set_size=4), 300, paradigm="vir")
+    (found,) = trends(effect("retention_interval"), data, "vir").to_dict("records")
+    groups = [part["correct"].to_numpy(float) for _, part in data.groupby("retention_steps")]
+    assert found["value"] == pytest.approx(np.polyfit([0, 2, 6], [part.mean() for part in groups], 1)[0])
+    assert found["omnibus_p"] == pytest.approx(scipy.stats.kruskal(*groups).pvalue)
+    assert found["low"] < -0.05 < found["high"]
+    people = [
+        table(along("retention_steps", {0: 0.9, 2: 0.8, 6: 0.6}, set_size=4), 90, agent="P", kind="participant", participant=f"P{n}", seed=n, paradigm="vir")
+        for n in range(6)
+    ]
+    (found,) = trends(effect("retention_interval"), together(*people), "vir").to_dict("records")
+    means = np.array([[part["correct"].astype(float).mean() for _, part in one.groupby("retention_steps")] for one in people])
+    slopes = np.polyfit([0, 2, 6], means.T, 1)[0]
+    expected = scipy.stats.ttest_1samp(slopes, 0)
+    assert (found["t"], found["df"], found["p"]) == (pytest.approx(expected.statistic), pytest.approx(5), pytest.approx(expected.pvalue))
+    assert found["omnibus_p"] == pytest.approx(scipy.stats.friedmanchisquare(*means.T).pvalue)
+
+
 def test_published_people_are_beside_them() -> None:
     data = PLANTED["features"][0]
     found = effect("features").table(data, "cd")
@@ -318,6 +348,8 @@ def test_poor_data_get_a_note_and_never_an_error(what: str) -> None:
     for one in EFFECTS:
         found = one.table(scored, "vsr", human="")
         assert len(found) or one.notes(scored, "vsr", found)
+        slopes = trends(one, scored, "vsr")
+        assert (slopes["low"].notna() | (slopes["note"] != "")).all()
         if len(found):
             assert found["mean"].between(-1, 1).all() or one.name == "capacity"
             bare = found["low"].isna()
