@@ -128,11 +128,11 @@ def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]
         paradigm = load_paradigm(place)
         if paradigm.network is None:
             continue
-        known = [task for task in _tasks_of(checkpoint, paradigm) if task not in found]
+        known = [task for task in _tasks_of(checkpoint, paradigm) if task in tasks and task not in found]
         for number, (task, combinations) in enumerate(_tasks_of(checkpoint, paradigm).items()):
             if task in known:
                 found[task] = Source(paradigm, combinations, number)
-        if trained is not None and any(task in tasks for task in known) and trained.paradigms.get(paradigm.name, paradigm.hash) != paradigm.hash:
+        if trained is not None and known and trained.paradigms.get(paradigm.name, paradigm.hash) != paradigm.hash:
             notes.append(f"{paradigm.name} has changed since the network was trained on it.")
     for task in tasks:
         if task not in found:

@@ -85,9 +85,10 @@ def write_neural_report(
         (out / "figures").mkdir(exist_ok=True)
         shown = []
         for number, part in enumerate(parts):
-            for name, table in part.tables.items():
+            tables = {name: table for name, table in part.tables.items() if len(table)}
+            for name, table in tables.items():
                 table.to_csv(out / "tables" / f"{name}.csv", index=False)
-            shown.append({"part": part, "figures": [_drawn(name, caption, spec, out) for name, caption, spec in part.figures]})
+            shown.append({"part": part, "tables": list(tables), "figures": [_drawn(name, caption, spec, out) for name, caption, spec in part.figures]})
             advance(number + 1, len(parts))
         index = out / "index.html"
         index.write_text(_page(subject, shown, [*subject.notes, *notes]), encoding="utf-8")

@@ -80,7 +80,8 @@ def active_units(variance: TaskVariance, threshold: float = INACTIVE) -> np.ndar
 def normalised(variance: TaskVariance, active: np.ndarray) -> np.ndarray:
     """Each unit's task variances over the highest of them, float (units, tasks); nan for inactive units."""
     result = np.full(variance.values.shape, np.nan)
-    result[active] = variance.values[active] / variance.values[active].max(1, keepdims=True)
+    if active.any():
+        result[active] = variance.values[active] / variance.values[active].max(1, keepdims=True)
     return result
 
 
