@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from spanlab.analysis.effect_charts import caption, effect_chart, looks_of, pane
 from spanlab.analysis.effects import EFFECTS, effect
 from spanlab.analysis.figures import draw, page
 from spanlab.analysis.reaction_times import fit, reaction_times
+from spanlab.analysis.resampling import estimate
 from spanlab.analysis.table import score_table
 from spanlab.analysis.trends import trends
 from spanlab.errors import SpanLabError
@@ -317,6 +319,24 @@ def test_the_library_has_every_paradigm_that_effects_name() -> None:
     assert len({one.name for one in EFFECTS}) == len(EFFECTS)
     with pytest.raises(SpanLabError, match="did you mean 'serial_position'"):
         effect("serial_positon")
+
+
+def test_the_documentation_names_every_effect(repository: Path) -> None:
+    text = (repository / "docs" / "analysis.md").read_text(encoding="utf-8")
+    assert all(f"`{one.name}`" in text for one in EFFECTS)
+
+
+def test_intervals_of_very_many_units_are_those_that_resampling_gives() -> None:
+    values = (np.random.RandomState(1).rand(6000) < 0.7).astype(float)
+    found = estimate(values)
+    assert found.interval == "normal"
+    few = np.tile(values, 1)[:5000]
+    assert estimate(few).interval == "bootstrap"
+    resampled = np.random.RandomState(2).binomial(6000, values.mean(), size=20_000) / 6000
+    np.testing.assert_allclose([found.low, found.high], np.quantile(resampled, [0.025, 0.975]), atol=5e-4)
+    rare = np.zeros(6000)
+    rare[:3] = 1
+    assert estimate(rare).interval == "bootstrap"
 
 
 def poor() -> dict[str, pd.DataFrame]:
