@@ -68,12 +68,13 @@ def blind(files: list[bytes]) -> str:
     return "I think that it says ABCD." if files else "none"
 
 
-def answering(eyes: Eyes, counts: bool = True, drops: bool = False) -> Callable[[Request], Answer]:
-    """A server with a model behind it that has such eyes; it may count no tokens, or drop pictures without a word."""
+def answering(eyes: Eyes, counts: bool = True, drops: bool = False, spells: bool = False) -> Callable[[Request], Answer]:
+    """A server with a model behind it that has such eyes; it may count no tokens, drop pictures without a word, or spell out their files to the model."""
 
     def answer(request: Request) -> Answer:
         files = [] if drops else [file_of(one) for one in pictures(request.body)]
-        usage = {"prompt_tokens": 20 + TOKENS_PER_PICTURE * len(files), "completion_tokens": 2, "total_tokens": 0}
+        taken = sum(len(file) for file in files) if spells else TOKENS_PER_PICTURE * len(files)
+        usage = {"prompt_tokens": 20 + taken, "completion_tokens": 2, "total_tokens": 0}
         message = {"role": "assistant", "content": eyes(files)}
         body = {"id": "1", "object": "chat.completion", "created": 0, "model": "eyes", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
         return 200, "application/json", json.dumps({**body, **({"usage": usage} if counts else {})}).encode()
@@ -221,6 +222,12 @@ def test_two_of_three_pictures_are_enough_and_spelling_does_not_matter() -> None
         (answering(blind, drops=True), "tokens", r"drops pictures without a word"),
         (answering(blind), "read", r"pictures arrive at .* \(one makes a request 85 tokens longer\), but they were not read: the model 'eyes' read 0 of 3"),
         (answering(blind), "tokens", None),
+        (
+            answering(blind, spells=True),
+            "tokens",
+            r"gives 'eyes' the text of a picture's file to read, and not the picture: one makes a request \d+ tokens longer",
+        ),
+        (answering(blind, spells=True), "read", r"gives 'eyes' the text of a picture's file to read"),
         (answering(blind, counts=False), "read", r"read 0 of 3 test pictures, and .* does not count tokens, so it cannot be told whether pictures reach"),
         (answering(blind, counts=False), "tokens", r"does not count tokens, .*; set vision_check to read"),
         (answering(sees(192), counts=False), "read", None),

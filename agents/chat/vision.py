@@ -16,7 +16,7 @@ from ...errors import SpanLabError
 from ...stimuli import STIMULI, Stimulus
 from ..protocol import Journal
 from .endpoint import EndpointError
-from .messages import Message, Part, Picture, Reply, Request, Text, chained
+from .messages import Message, Part, Picture, Reply, Request, Text, chained, png
 from .paid import Paid, Send
 from .settings import ChatSettings
 
@@ -25,6 +25,9 @@ LETTERS = ("KRHX", "MFCT", "WNLD")
 #: How many of the pictures must be read.
 MUST_READ = 2
 _QUESTION = "Which four capital letters does the picture show? Answer with these letters and nothing else; if there is no picture, answer with the word none."
+#: A picture that makes a request longer by a token for so few of its characters was not seen but spelt out: some servers hand the model the text of its file.
+#: (Texts of files come to one or two characters a token; pictures of this kind to a few hundred tokens, and their files to thousands of characters.)
+_CHARACTERS_PER_TOKEN = 3
 #: Settings that are about answers to trials, and would cut these replies short.
 _NOT_SENT = ("max_tokens", "max_completion_tokens", "logprobs", "top_logprobs")
 
@@ -38,11 +41,18 @@ class Sight:
     shown : how many pictures were shown
     read : how many of them were read
     tokens : how many tokens longer a request is with a picture; None: the server does not count
+    characters : how many characters the file of a picture has, as it is sent
     """
 
     shown: int
     read: int
     tokens: int | None
+    characters: int
+
+    @property
+    def spelt_out(self) -> bool:
+        """Whether the text of the file seems to have reached the model, and not the picture."""
+        return self.tokens is not None and self.tokens * _CHARACTERS_PER_TOKEN > self.characters
 
 
 class VisionCheck:
@@ -95,7 +105,8 @@ class VisionCheck:
         if fault is not None:
             raise EndpointError(f"{fault} (this was a request with a picture; without one there was a reply)", fault.permanent, fault.status)
         counted = None if without.prompt_tokens is None or replies[0].prompt_tokens is None else replies[0].prompt_tokens - without.prompt_tokens
-        return Sight(len(letters), sum(_reads(reply.content, shown) for reply, shown in zip(replies, letters, strict=True)), counted)
+        read = sum(_reads(reply.content, shown) for reply, shown in zip(replies, letters, strict=True))
+        return Sight(len(letters), read, counted, len(png(letter_picture(letters[0]), self._settings.image_px)) * 4 // 3)
 
     def _request(self, letters: str | None, number: int = 0) -> Request:
         parts: list[Part] = []
@@ -124,6 +135,11 @@ class VisionCheck:
             return (
                 f"{self._where} drops pictures without a word: a request to '{self._model}' has no more tokens with a picture than without; "
                 "choose a model that sees, or set view to words"
+            )
+        if sight.spelt_out:
+            return (
+                f"{self._where} gives '{self._model}' the text of a picture's file to read, and not the picture: one makes a request {sight.tokens} tokens longer "
+                f"(its file has {sight.characters} characters); choose a model that sees, or set view to words"
             )
         if not reads:
             return None
