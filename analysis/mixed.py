@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: Standard deviation of the normal prior of a cell's log odds.
 PRIOR_SD = 3.0
 #: More answers than these are thinned out, trial by trial.
-MOST_ITEMS = 50_000
+MOST_ITEMS = 20_000
 MOST_CELLS = 100
 #: So many levels must have been met again before a random effect is estimated, ...
 _AGAIN = 10
