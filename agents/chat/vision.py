@@ -16,7 +16,7 @@ from ...errors import SpanLabError
 from ...stimuli import STIMULI, Stimulus
 from ..protocol import Journal
 from .endpoint import EndpointError
-from .messages import Message, Part, Picture, Reply, Request, Text, chained, png
+from .messages import Message, Part, Picture, Reply, Request, Text, chained
 from .paid import Paid, Send
 from .settings import ChatSettings
 
@@ -106,7 +106,8 @@ class VisionCheck:
             raise EndpointError(f"{fault} (this was a request with a picture; without one there was a reply)", fault.permanent, fault.status)
         counted = None if without.prompt_tokens is None or replies[0].prompt_tokens is None else replies[0].prompt_tokens - without.prompt_tokens
         read = sum(_reads(reply.content, shown) for reply, shown in zip(replies, letters, strict=True))
-        return Sight(len(letters), read, counted, len(png(letter_picture(letters[0]), self._settings.image_px)) * 4 // 3)
+        characters = len(Picture(letter_picture(letters[0]), 1, self._settings.image_px).file()) * 4 // 3  # three bytes are four characters in base64
+        return Sight(len(letters), read, counted, characters)
 
     def _request(self, letters: str | None, number: int = 0) -> Request:
         parts: list[Part] = []
@@ -138,8 +139,8 @@ class VisionCheck:
             )
         if sight.spelt_out:
             return (
-                f"{self._where} gives '{self._model}' the text of a picture's file to read, and not the picture: one makes a request {sight.tokens} tokens longer "
-                f"(its file has {sight.characters} characters); choose a model that sees, or set view to words"
+                f"{self._where} gives '{self._model}' the text of a picture's file to read, and not the picture: one makes a request {sight.tokens} tokens "
+                f"longer (its file has {sight.characters} characters); choose a model that sees, or set view to words"
             )
         if not reads:
             return None
