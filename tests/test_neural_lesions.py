@@ -165,12 +165,12 @@ def test_a_cluster_that_serves_one_task_is_needed_for_it_alone() -> None:
     assert (table["units"] == 9).all()
     assert (table["trials"] == 20).all()
     last = {task: np.mean([question.answer == 8 for question in one.questions]) for task, one in observed.items()}
-    found = table.set_index(["cluster", "task"])
+    found = {(one["cluster"], one["task"]): one for one in table.to_dict("records")}
     for cluster, own, other in ((1, "vsr", "smu"), (2, "smu", "vsr")):
-        assert found.loc[(cluster, own), "drop"] == pytest.approx(1 - last[own])
-        assert found.loc[(cluster, own), "lesioned"] == pytest.approx(last[own])
-        assert found.loc[(cluster, other), "drop"] == 0
-        assert found.loc[(cluster, other), "drop_sem"] == 0
+        assert found[cluster, own]["drop"] == pytest.approx(1 - last[own])
+        assert found[cluster, own]["lesioned"] == pytest.approx(last[own])
+        assert found[cluster, other]["drop"] == 0
+        assert found[cluster, other]["drop_sem"] == 0
     assert (table["random_drop"] > 0.2).all()
     assert (table["random_drop"] < 0.8).all()
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...paradigms import Answer, Ask, NetworkView, Step, Trial
 from ...paradigms.network_view import is_model_step
 from .frames import FrameStore
-from .words import Store, WordStore
+from .words import WordStore
 
 if TYPE_CHECKING:
     from ...paradigms import WordVectors
@@ -72,7 +72,7 @@ def observe(network: Network, vectors: WordVectors | None, view: NetworkView, tr
     import torch
 
     own = tuple(tuple(step for step in trial.steps if is_model_step(step.percept)) for trial in trials)
-    store: Store = WordStore(vectors) if view.input == "vectors" else FrameStore()
+    store = WordStore(vectors) if view.input == "vectors" else FrameStore()
     numbers = store.add([step.percept.for_machine.stimulus for steps in own for step in steps])
     lengths = np.array([len(steps) for steps in own], int)
     index = np.zeros((len(own), int(lengths.max(initial=0))), np.int64)

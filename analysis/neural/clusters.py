@@ -61,7 +61,7 @@ def cluster_units(rows: np.ndarray, most: int = MOST, seed: int = SEED) -> Clust
     best, labels = -np.inf, np.zeros(len(rows), int)
     with threadpool_limits(1):
         for count in range(2, highest + 1):
-            found = KMeans(count, n_init=STARTS, random_state=seed).fit_predict(rows)
+            found = KMeans(count, n_init=STARTS, random_state=seed).fit_predict(rows)  # type: ignore[arg-type]
             score = float(silhouette_score(rows, found))
             tried.append((count, score))
             if score > best:
