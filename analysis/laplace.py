@@ -19,6 +19,8 @@ from ..errors import SpanLabError
 
 #: Standard deviations are looked for between these.
 SMALLEST, LARGEST = 0.01, 8.0
+#: Of the gamma prior of standard deviations, whose shape is 2.
+PRIOR_RATE = 2.0
 _STEPS = 100
 _CLOSE = 1e-8
 #: Log odds beyond which there is no telling from 0 % or 100 %.
@@ -240,8 +242,8 @@ def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> F
     Parameters
     ----------
     restricted : integrate over the fixed effects when standard deviations are estimated, so that these are not too small for few levels
-    penalised : add the logarithm of each standard deviation, which keeps them away from 0, where nothing is known of them (Chung, Rabe-Hesketh, Dorie, Gelman &
-        Liu, 2013, Psychometrika 78, 685-709)
+    penalised : standard deviations have a gamma prior with shape 2 and rate :data:`PRIOR_RATE` (mode 0.5, mean 1 in log odds). It keeps them away from 0, where
+        few levels could not show a spread (Chung, Rabe-Hesketh, Dorie, Gelman & Liu, 2013, Psychometrika 78, 685-709), and from growing without end
 
     Raises
     ------
@@ -254,7 +256,7 @@ def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> F
     theta = np.zeros(0)
 
     def loss(theta: np.ndarray) -> float:
-        return -model.log_likelihood(np.exp(theta), restricted) - (float(theta.sum()) if penalised else 0.0)
+        return -model.log_likelihood(np.exp(theta), restricted) - (float((theta - PRIOR_RATE * np.exp(theta)).sum()) if penalised else 0.0)
 
     if many:
         bounds = [(math.log(SMALLEST), math.log(LARGEST))] * many

@@ -34,7 +34,7 @@ PRIOR_SD = 3.0
 #: More answers than these are thinned out, trial by trial.
 MOST_ITEMS = 20_000
 MOST_CELLS = 100
-#: So many levels must have been met again before a random effect is estimated, ...
+#: So many levels beyond the number of cells they lie in must have been met again before a random effect is estimated, ...
 _AGAIN = 10
 #: ... and they must hold this share of the answers.
 _SHARE = 0.25
@@ -42,9 +42,9 @@ _SHARE = 0.25
 COMPONENTS: Mapping[str, str] = {
     "participant": "some agent is several people",
     "participant x condition": "several people answered several times in several conditions",
-    "item": "items (the same question of the same trial) were answered more than once",
-    "item x agent": "several agents answered the same items, and some of them more than once",
-    "trial as taken": "trials had several scored items",
+    "item": "enough items (the same question of the same trial) were answered more than once",
+    "item x agent": "several agents answered the same items, and enough of them more than once",
+    "trial as taken": "enough trials had several scored items",
 }
 
 
@@ -261,17 +261,20 @@ def _levels(items: pd.DataFrame, notes: list[str]) -> dict[str, np.ndarray]:
             levels["participant x condition"] = _from_0(group(["agent", "person", "condition"]), people)
     named = (items["trial_id"] != "").to_numpy()
     key = group(["trial_id", "step", "ask", "serial_position"])
-    if _again(key[named], len(items)):
+    conditions, cells = items["condition"].nunique(), len(items[["agent", "condition"]].drop_duplicates())
+    if _again(key[named], len(items), conditions):
         levels["item"] = _from_0(key, named)
         shared = items[named].groupby(key[named])["agent"].nunique()
         of_agent = group(["trial_id", "step", "ask", "serial_position", "agent"])
-        if (shared > 1).sum() >= _AGAIN and _again(of_agent[named], len(items)):
+        if (shared > 1).sum() >= _AGAIN and _again(of_agent[named], len(items), cells):
             levels["item x agent"] = _from_0(of_agent, named)
     else:
-        notes.append("Items were not answered more than once: there is no random effect of items, and what is found holds for items as drawn here.")
+        notes.append("Too few items were answered more than once for a random effect of items: what is found holds for items as drawn here.")
     trial = items["unit_trial"].to_numpy()
-    if _again(trial[trial >= 0], len(items)):
+    if _again(trial[trial >= 0], len(items), cells):
         levels["trial as taken"] = _from_0(trial, trial >= 0)
+    elif len(items) > len(np.unique(trial[trial >= 0])):
+        notes.append("Too few trials, or trials that cannot be told apart: answers of one trial are taken as independent, and intervals may be too narrow.")
     repeated = items[named & ~people].assign(_item=key[named & ~people]).groupby(["agent", "_item"]).size()
     often = repeated[repeated > 1].groupby(level="agent").size()
     for name, many in often.items():
@@ -286,10 +289,10 @@ def _from_0(codes: np.ndarray, where: np.ndarray) -> np.ndarray:
     return found
 
 
-def _again(codes: np.ndarray, answers: int) -> bool:
+def _again(codes: np.ndarray, answers: int, cells: int) -> bool:
     """Whether enough levels were met more than once."""
     counts = np.unique(codes, return_counts=True)[1]
-    return bool((counts > 1).sum() >= _AGAIN and counts[counts > 1].sum() >= _SHARE * answers)
+    return bool((counts > 1).sum() >= _AGAIN + cells and counts[counts > 1].sum() >= _SHARE * answers)
 
 
 def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str]) -> None:

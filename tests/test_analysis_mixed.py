@@ -167,7 +167,7 @@ def test_random_effects_are_there_when_they_can_be_told(fitted: Mixed) -> None:
     assert "trial as taken" in fitted.cells.components
     alone = model(responses(lambda *_: 0.6, agent="one", lengths=(1,), repetitions=40))
     assert alone.cells.components == ()
-    assert any("not answered more than once" in note for note in alone.notes)
+    assert any("Too few items" in note for note in alone.notes)
     assert any("holds for this one alone" in note for note in alone.notes)
 
 
