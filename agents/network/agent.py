@@ -125,6 +125,8 @@ class NetworkAgent:
         """Answers and hidden states in trials of one task, filled up to the length of the longest: what follows a trial's end cannot change them."""
         import torch
 
+        from .sight import looked_at
+
         percepts = [[percept for percept in trial if is_model_step(percept)] for trial in trials]
         store = self._store(views[0])
         index = store.add([percept.for_machine.stimulus for trial in percepts for percept in trial])
@@ -136,7 +138,7 @@ class NetworkAgent:
         if not start:  # trials without a step that machines see
             return [([None] * len(trial), np.empty((0, self.network.settings.hidden), np.float32)) for trial in trials]
         with torch.inference_mode():
-            seen = self.network.see(torch.from_numpy(store.frames()))
+            seen = looked_at(self.network, store.frames())
             passage = self.network(seen.at(torch.from_numpy(steps)), views[0].task)
             logits, hidden = passage.logits.numpy(), passage.hidden.numpy()
         answers: list[tuple[list[Response | None], np.ndarray]] = []
