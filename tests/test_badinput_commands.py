@@ -290,6 +290,7 @@ OPTIONS = {
     "resume": ["--nonsense"],
     "train": ["--resume", "--nonsense"],
     "compare": ["-o", "--practice", "--pilot", "--nonsense"],
+    "stats": ["-o", "--by", "--paradigm", "--exclude", "--pilot", "--nonsense"],
     "timetable": ["--csv", "--nonsense"],
     "demo": ["--nonsense"],
     "nonsense": ["--nonsense"],
