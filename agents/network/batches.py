@@ -126,7 +126,7 @@ def assemble(chosen: Sequence[tuple[int, Rows, np.ndarray]], share: tuple[int, i
 
 
 class _Distinct:
-    """What some trials show, each different thing once, numbered in the order of what it was taken from."""
+    """What some trials show, each different thing once, numbered in the order in which they show it."""
 
     def __init__(self) -> None:
         self._tables: dict[int, tuple[np.ndarray, dict[int, int]]] = {}
@@ -134,9 +134,10 @@ class _Distinct:
 
     def add(self, numbers: np.ndarray, table: np.ndarray) -> np.ndarray:
         known = self._tables.setdefault(table.__array_interface__["data"][0], (table, {}))[1]
-        different, places = np.unique(numbers, return_inverse=True)
-        mine = np.empty(len(different), np.int64)
-        for at, number in enumerate(different.tolist()):
+        _, first, places = np.unique(numbers, return_index=True, return_inverse=True)
+        mine = np.empty(len(first), np.int64)
+        for at in np.argsort(first):  # in the order in which they come, whatever their numbers, so that the same trials always make the same batch
+            number = int(numbers.flat[first[at]])
             if number not in known:
                 known[number] = len(self._found)
                 self._found.append(table[number])
