@@ -1,7 +1,7 @@
 """Trials per second of networks: learning and looking, against the published loop, and a session in batches against one step by step.
 
 The published loop (here alone, and nowhere in the package) goes through the tasks one by one, through all twenty frames of each trial, padding and all. Both
-learn from the same joint batches, ten trials of each of the fourteen data sets, and have the same weights. What is ready-made: for the published loop tensors of
+learn from the same joint batches, ten trials of each of the fourteen data sets, and have the same weights. Ready-made are for the published loop tensors of
 pixels; for SpanLab the numbers of frames, of which it finds the different ones, and their different parts, while the batch before is learned from. In turns.
 
     python benchmarks/network.py [TURNS]       3 turns when not given, after one that warms up; a turn takes minutes
