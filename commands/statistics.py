@@ -55,6 +55,8 @@ def stats(
         if name not in there:
             raise SpanLabError(f"there are no scored answers to '{name}' in these sessions{nearest(name, there)}")
     if not there:
+        if output is not None:
+            _write({name: parts for name, parts in tables.items() if parts}, output)
         raise SpanLabError("nothing is left to compare" + (": " + " ".join(scored.notes) if scored.notes else "; name sessions with scored answers"))
     if scored.notes:
         print("All paradigms together", *(f"  {note}" for note in scored.notes), "", sep="\n")

@@ -339,6 +339,28 @@ def test_intervals_hold_planted_differences(many: int) -> None:
 
 
 @pytest.mark.slow
+def test_comparisons_of_people_and_a_network_hold_planted_values() -> None:
+    """The whole way from the table: eight people, who differ in their level and in what a longer list costs them, and one network."""
+    held = []
+    for sample in range(30):
+        random = np.random.RandomState(sample)
+        costs = random.normal(-0.4, 0.1, 8)
+
+        def chance_of(level: float, cost: float) -> Callable[[int, int], float]:
+            return lambda length, _: 1 / (1 + math.exp(-level - cost * length))
+
+        crowd = [
+            responses(chance_of(2.5 + own, cost), agent="People", kind="participant", participant=f"p{n}", seed=100 * sample + n, repetitions=5)
+            for n, (own, cost) in enumerate(zip(random.normal(0, 0.5, 8), costs, strict=True))
+        ]
+        table = contrasts(model(*crowd, responses(chance_of(4, -0.8), agent="net", seed=100 * sample + 99, repetitions=15)))
+        for kind, second, planted in (("agents", "net", 0.1), ("trend", "", -0.4), ("trends", "net", 0.4)):
+            one = row(table, kind, "People", second)
+            held.append(one["low"] <= planted <= one["high"])
+    assert np.mean(held) >= 0.88
+
+
+@pytest.mark.slow
 def test_intervals_of_effect_sizes_hold_planted_values() -> None:
     random = np.random.RandomState(2)
     held = []
