@@ -131,9 +131,9 @@ def _start(server: Stub, data: Path, blocks: int, concurrency: int) -> subproces
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def _when_answered(server: Stub, number: int, process: subprocess.Popen[str]) -> bool:
+def _when_answered(server: Stub, number: int, process: subprocess.Popen[str], what: str = "answered") -> bool:
     """Wait until the server has given so many replies; False when the process ends before."""
-    while server.stats()["answered"] < number:
+    while server.stats()[what] < number:
         if process.poll() is not None:
             return False
         time.sleep(0.01)
@@ -203,8 +203,9 @@ def test_ctrl_c_finishes_what_is_under_way_and_a_second_one_stops_at_once(tmp_pa
         assert paid_twice_at_most(first) == 0, "all that was under way is there"
         assert sum("reply" in line for line in first) == server.stats()["answered"]
 
+    with stub(answers=ANSWERS, delay_ms=1500) as server:
         process = _start(server, data, 6, 4)
-        _when_answered(server, server.stats()["answered"] + 5, process)
+        _when_answered(server, 8, process, "requests")  # four are under way, whose replies are to take a while
         process.send_signal(signal.SIGINT)
         time.sleep(0.05)
         process.send_signal(signal.SIGINT)
