@@ -54,8 +54,10 @@ def neural(
 ) -> None:
     """What the units of a network do: task variance, clusters, lesions, similarity of states and tasks; figures, tables and a page."""
     from ..agents.network.checkpoint import load
+    from ..analysis.neural.clusters import need_scikit_learn
     from ..analysis.neural.report import Subject, write_neural_report
 
+    need_scikit_learn()
     loaded = load(checkpoint)
     known = list(loaded.network.tasks)
     chosen = _chosen(tasks, known, loaded.name)

@@ -194,6 +194,13 @@ def test_wrong_options_are_one_sentence(small: Path, tmp_path: Path, arguments: 
     assert not (tmp_path / "out").exists()
 
 
+def test_without_scikit_learn_it_is_told_what_to_install(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    done = spanlab("neural", small, "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert "pip install 'spanlab[networks]'" in done.stderr
+
+
 def test_a_folder_that_cannot_be_written_is_told(small: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = spanlab("neural", small, "-o", tmp_path / "file" / "out", "--tasks", "vsr", "--trials", "2")

@@ -205,10 +205,11 @@ def first_item_chart(similar: pd.DataFrame, *, title: str) -> dict[str, Any]:
         {"task": row["task"], "length": int(row["list_length"]), "position": int(row["position_b"]), "value": row["cosine"]} for row in first.to_dict("records")
     ]
     tasks = list(dict.fromkeys(row["task"] for row in rows))
+    furthest = max(row["position"] for row in rows)
     x = alt.X(
         "position:Q",
         title="serial position",
-        axis=alt.Axis(grid=False, format="d", tickMinStep=1),
+        axis=alt.Axis(grid=False, format="d", values=list(range(1, furthest + 1)), labelOverlap="parity"),
         scale=alt.Scale(nice=False, zero=False, padding=6),
     )
     legend = alt.Legend(title="list length", columns=1, **_LEGEND)

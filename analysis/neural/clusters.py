@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...errors import SpanLabError
+
 #: Most clusters that are tried; fewer where there are fewer different units. The WorM benchmark's analysis tries up to 99; where units vary gradually, the
 #: silhouette then prefers very many clusters of a few units each, which say little.
 MOST = 30
@@ -37,6 +39,20 @@ class Clusters:
     def silhouette(self) -> float:
         """That of the chosen number of clusters; nan where there was no choice."""
         return dict(self.silhouettes).get(self.count, float("nan"))
+
+
+def need_scikit_learn() -> None:
+    """Check that scikit-learn can be imported.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot, with what to install.
+    """
+    try:
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        raise SpanLabError(f"this needs scikit-learn, which cannot be imported here ({error}); install it with: pip install 'spanlab[networks]'") from None
 
 
 def cluster_units(rows: np.ndarray, most: int = MOST, seed: int = SEED) -> Clusters:
