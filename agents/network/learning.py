@@ -80,7 +80,8 @@ class JointLoss(nn.Module):
             kind = self.losses[number]
             value, hits = hidden.new_zeros(()), hidden.new_zeros(())
             for task, places, targets in wanted:
-                outputs = self.network.answer(hidden[places], seen.rows(places), task).float()
+                outputs = self.network.answer(hidden[places], seen.rows(places), task)
+                outputs = outputs.float() if outputs.dtype.itemsize < 4 else outputs
                 value = value + summed(outputs, targets, kind) / count
                 hits = hits + rightly(outputs.detach(), targets, kind) / count
             values.append(value)
