@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -207,11 +209,23 @@ def _here(workers: int) -> Iterator[Crew]:
 
     # Each worker has one thread and computes with one: that many processes keep that many processors busy.
     no_page: Any = None
-    with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=no_page, silence_logs=50, memory_limit=0) as cluster,
-        Client(cluster) as client,
-    ):
+    with _deaf_to_interrupts():
+        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=no_page, silence_logs=50, memory_limit=0)
+    with cluster, Client(cluster) as client:
         yield DaskCrew(client, f"{workers} processes")
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that begin meanwhile do not hear Ctrl-C: it is for the one that began them, which finishes what is under way and ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
