@@ -127,7 +127,7 @@ def _takers(items: pd.DataFrame) -> list[tuple[tuple[str, str], pd.Series]]:
     ]
 
 
-def _counts(one: np.ndarray, two: np.ndarray, items: pd.MultiIndex) -> np.ndarray:
+def _counts(one: np.ndarray, two: np.ndarray, items: pd.Index) -> np.ndarray:
     """For each trial how many items both, only the first, only the second and neither had right."""
     import pandas as pd
 

@@ -81,11 +81,12 @@ def unit_means(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = W
     chances = _mean(group, items["chance"].to_numpy(float), len(names))
     of_cell, of_unit = cell[first], unit[first]
     id_ = np.select([of_unit == 0, of_unit == 1], [person[first] + 1, session[first] + 1], trial[first])
-    # Persons and sessions: the mean of their trials.
-    gathered, again = pd.factorize(of_cell * span * 2 + id_)
-    start = first_rows(gathered, len(again))
-    means, chances = _mean(gathered, means, len(again)), _mean(gathered, chances, len(again))
-    of_cell_unit, id_ = of_cell[start], id_[start]
+    of_cell_unit = of_cell
+    if (of_unit != 2).any():  # persons and sessions: the mean of their trials
+        gathered, again = pd.factorize(of_cell * span * 2 + id_)
+        start = first_rows(gathered, len(again))
+        means, chances = _mean(gathered, means, len(again)), _mean(gathered, chances, len(again))
+        of_cell_unit, id_ = of_cell[start], id_[start]
     order = np.argsort(of_cell_unit, kind="stable")
     cuts = np.searchsorted(of_cell_unit[order], np.arange(1, many))
     counts = {"n_trials": np.where(known, np.bincount(of_cell, minlength=many), 0), "n_items": np.bincount(cell, minlength=many)}

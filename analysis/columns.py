@@ -73,6 +73,23 @@ def packed(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = True)
     return code
 
 
+def _changes(column: pd.Series) -> np.ndarray:
+    """Where a value differs from the one before it; missing values are alike."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        values = column.cat.codes.to_numpy()
+    elif column.dtype.kind in "bi":
+        values = column.to_numpy()
+    elif column.dtype.kind == "f":
+        values = column.to_numpy()
+        missing = np.isnan(values)
+        return (values[1:] != values[:-1]) & ~(missing[1:] & missing[:-1])
+    else:
+        values = pd.factorize(column)[0]
+    return values[1:] != values[:-1]
+
+
 def groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Rows that are alike in ``columns``: the number of each row's group, and the first row of each group. Missing values are alike.
 
@@ -84,13 +101,11 @@ def groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, np.
         return np.empty(0, np.int64), np.empty(0, np.int64)
     starts = np.zeros(len(table), bool)
     starts[0] = True
-    found = []
     for name in columns:
-        codes, size = apart(table[name])
-        starts[1:] |= codes[1:] != codes[:-1]
-        found.append((codes, size))
+        starts[1:] |= _changes(table[name])
     at = np.flatnonzero(starts)
-    number, names = pd.factorize(packed([codes[at] for codes, _ in found], [size for _, size in found], sort=False))
+    found = [apart(table[name].iloc[at]) for name in columns]
+    number, names = pd.factorize(packed([codes for codes, _ in found], [size for _, size in found], sort=False))
     return number[np.cumsum(starts) - 1], at[first_rows(number, len(names))]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .cells import unit_means
-from .columns import first_rows, groups
+from .columns import groups
 from .resampling import FEW, LEVEL, RESAMPLES, estimate
 from .table import WHO, Scored, plural, score_table
 
@@ -119,8 +119,12 @@ def primacy_recency(
 
 def list_ends(items: pd.DataFrame) -> pd.DataFrame:
     """One row for each trial that has all positions of a list of 3 or more, with its ``primacy`` and ``recency``."""
+    import pandas as pd
+
     items = items[(items["list_length"] >= 3) & items["serial_position"].notna()]
-    number, first = groups(items, ["paradigm", "agent_kind", "agent", "participant", "session", "unit_trial", "list_length"])
+    numbered = bool((items["unit_trial"] >= 0).all())
+    trial = ["unit_trial"] if numbered else ["paradigm", "agent_kind", "agent", "participant", "session", "unit_trial", "list_length"]
+    number, first = groups(items, trial)
     correct, place, length = (items[name].to_numpy(float) for name in ("correct", "serial_position", "list_length"))
 
     def mean(rows: np.ndarray) -> np.ndarray:
@@ -129,8 +133,8 @@ def list_ends(items: pd.DataFrame) -> pd.DataFrame:
 
     at_start, at_end = place == 1, place == length
     middle = mean(~at_start & ~at_end)
-    seen, _ = groups(items.assign(_trial=number), ["_trial", "serial_position"])
-    positions = np.bincount(number[first_rows(seen, int(seen.max(initial=-1)) + 1)], minlength=len(first))
+    span = int(place.max(initial=0)) + 1
+    positions = np.bincount(pd.unique(number * span + place.astype(np.int64)) // span, minlength=len(first))
     trials = items.iloc[first].assign(primacy=mean(at_start) - middle, recency=mean(at_end) - middle)
     return trials[positions == length[first]]
 
@@ -170,7 +174,7 @@ def summary(
     result = estimate(values, proportion=proportion, level=level, resamples=resamples, seed=seed)
     note = ""
     if not told_apart and unit == "trial":
-        note, unit, result = "no trial numbers: no interval", "", estimate([np.nanmean(values)] if len(values) else [])
+        note, unit, result = "no trial numbers: no interval", "", estimate([float(np.nanmean(values))] if len(values) else [])
     elif result.n == 1:
         note = f"one {unit}: no interval"
     elif result.interval == "none" and result.n > 1:

@@ -57,7 +57,7 @@ def effect_chart(effect: Effect, table: pd.DataFrame, agents: Sequence[Look], *,
     columns = last if len(effect.panels) > 1 else min(_COLUMNS, len(panels))
     facet = alt.Facet("panel:N", header=alt.Header(title=None, labelAnchor="start"), sort=panels)
     faceted = curve_layers(agents, drawn, "_x", effect.x_title, **options).facet(facet=facet, columns=columns, data=alt.InlineData(values=[]))
-    faceted = faceted.resolve_scale(x="independent") if effect.x == "serial_position" else faceted
+    faceted = faceted.resolve_scale(x="independent")
     rows = curve_points(drawn, "_x", agents, panel="_panel", said=said)
     return declared(faceted.properties(title=title_lines(title, subtitle), spacing={"row": 68, "column": 16}, bounds="flush"), rows)
 

@@ -150,7 +150,7 @@ class Effect:
         """The command that draws it again."""
         return shlex.join(["spanlab", "figure", self.name, *map(str, data), "--paradigm", paradigm, "-o", file])
 
-    def panel(self, row: Mapping[str, Any]) -> str:
+    def panel(self, row: Mapping[Any, Any]) -> str:
         """What the panel of a row of its table is called."""
         said = self.panel_said or ("{}",) * len(self.panels)
         return ", ".join(_said(words, row[name]) for words, name in zip(said, self.panels, strict=True))

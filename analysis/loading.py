@@ -45,8 +45,12 @@ class Data:
     readouts: Mapping[str, tuple[str, ...]]
 
 
-def load(paths: Sequence[str | Path], *, include_practice: bool = False, include_pilot: bool = False) -> Data:
+def load(paths: Sequence[str | Path], *, include_practice: bool = False, include_pilot: bool = False, trial_ids: bool = True) -> Data:
     """Read sessions (folders), data folders full of them, and response tables (``.parquet`` or ``.csv`` files with the columns of the record).
+
+    Parameters
+    ----------
+    trial_ids : whether to read ``trial_id`` from files: only error consistency needs it, and in long tables it takes a third of the memory
 
     Raises
     ------
@@ -60,9 +64,10 @@ def load(paths: Sequence[str | Path], *, include_practice: bool = False, include
     gathered = gather(folders) if folders else None
     sessions = gathered.sessions if gathered else ()
     tables = [name_agents(gathered.responses, sessions)] if gathered else []
-    tables += [name_agents(read_file(file)) for file in files]
-    responses = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-    scored = score_table(responses, include_practice=include_practice, include_pilot=include_pilot)
+    tables += [name_agents(read_file(file, trial_ids)) for file in files]
+    scored = score_table(
+        tables.pop() if len(tables) == 1 else pd.concat(tables, ignore_index=True), include_practice=include_practice, include_pilot=include_pilot
+    )
     names = sorted(scored.items["paradigm"].unique())
     return Data(
         scored=scored,
@@ -73,8 +78,10 @@ def load(paths: Sequence[str | Path], *, include_practice: bool = False, include
     )
 
 
-def read_file(file: Path) -> pd.DataFrame:
+def read_file(file: Path, trial_ids: bool = True) -> pd.DataFrame:
     """The columns that the analysis needs of a response table in a file; texts that repeat are kept once.
+
+    A table that does not number its trials is read with its ``trial_id`` whether asked or not.
 
     Raises
     ------
@@ -88,11 +95,11 @@ def read_file(file: Path) -> pd.DataFrame:
     try:
         if file.suffix.lower() == ".csv":
             names = file.open(encoding="utf-8").readline().strip().replace('"', "").split(",")
-            table = pyarrow.csv.read_csv(file, convert_options=pyarrow.csv.ConvertOptions(include_columns=_wanted(names), strings_can_be_null=True))
+            table = pyarrow.csv.read_csv(file, convert_options=pyarrow.csv.ConvertOptions(include_columns=_wanted(names, trial_ids), strings_can_be_null=True))
         else:
             schema = pyarrow.parquet.read_schema(file)
-            texts = [name for name in _wanted(schema.names) if pyarrow.types.is_string(schema.field(name).type)]
-            table = pyarrow.parquet.read_table(file, columns=_wanted(schema.names), read_dictionary=texts)
+            texts = [name for name in _wanted(schema.names, trial_ids) if pyarrow.types.is_string(schema.field(name).type)]
+            table = pyarrow.parquet.read_table(file, columns=_wanted(schema.names, trial_ids), read_dictionary=texts)
     except FileNotFoundError:
         raise SpanLabError(f"{file} does not exist") from None
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -100,11 +107,15 @@ def read_file(file: Path) -> pd.DataFrame:
     missing = [name for name in NEEDED if name not in table.column_names]
     if missing:
         raise SpanLabError(f"{file} is no response table: it has no column {', '.join(missing)} (docs/record.md tells the columns)")
-    return table.to_pandas(split_blocks=True, self_destruct=True)
+    frame = table.to_pandas(split_blocks=True, self_destruct=True)
+    del table
+    pyarrow.default_memory_pool().release_unused()
+    return frame
 
 
-def _wanted(names: Sequence[str]) -> list[str]:
-    return [name for name in names if name in COLUMNS or name.startswith(("factor_", "record_"))]
+def _wanted(names: Sequence[str], trial_ids: bool) -> list[str]:
+    left = () if trial_ids or "trial" not in names else ("trial_id",)
+    return [name for name in names if (name in COLUMNS and name not in left) or name.startswith(("factor_", "record_"))]
 
 
 def _readouts(gathered: Gathered) -> dict[str, tuple[str, ...]]:

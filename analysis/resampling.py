@@ -60,8 +60,14 @@ def estimate(values: Sequence[float] | np.ndarray, *, proportion: bool = True, l
     resamples, seed : of the bootstrap; the same values give the same interval in every process
     """
     units = np.asarray(values, dtype=float)
-    units = np.sort(units[~np.isnan(units)])  # sums depend on the order in the last digit
+    missing = np.isnan(units)
+    units = units[~missing] if missing.any() else units
     n = len(units)
+    if n > MANY:
+        found = _of_very_many(units, level)
+        if found is not None:
+            return found
+    units = np.sort(units)  # sums depend on the order in the last digit
     if n == 0:
         return Estimate(0, math.nan, math.nan, math.nan, math.nan, "none")
     # rounding makes equal averages of items equal, whatever the order in which they were added up
@@ -78,13 +84,20 @@ def estimate(values: Sequence[float] | np.ndarray, *, proportion: bool = True, l
             return Estimate(n, 0.0, 0.0, 0.0, 1 - limit, "exact")
         return Estimate(n, mean, 0.0, math.nan, math.nan, "none")
     sem = float(units.std(ddof=1) / math.sqrt(n))
-    if n > MANY and abs(float(np.mean(((units - mean) / units.std()) ** 3))) < _SKEW * math.sqrt(n):
-        from scipy.special import ndtri
-
-        reach = float(ndtri((1 + level) / 2)) * sem
-        return Estimate(n, mean, sem, mean - reach, mean + reach, "normal")
     low, high = _interval(tuple(distinct), tuple(int(count) for count in counts), level, resamples, seed)
     return Estimate(n, mean, sem, low, high, "bootstrap")
+
+
+def _of_very_many(units: np.ndarray, level: float) -> Estimate | None:
+    """The normal estimate, where the mean of so many units is as good as normal."""
+    from scipy.special import ndtri
+
+    n, mean, spread = len(units), float(units.mean()), float(units.std())
+    if spread < 1e-12 or abs(float((((units - mean) / spread) ** 3).mean())) >= _SKEW * math.sqrt(n):
+        return None
+    sem = spread / math.sqrt(n - 1)
+    reach = float(ndtri((1 + level) / 2)) * sem
+    return Estimate(n, mean, sem, mean - reach, mean + reach, "normal")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -127,7 +140,10 @@ def estimate_pooled(
     if n == 0:
         return Estimate(0, math.nan, math.nan, math.nan, math.nan, "none")
     whole = float(np.asarray(statistic(counts.sum(axis=0, keepdims=True)))[0])
-    distinct, many = np.unique(counts, axis=0, return_counts=True)
+    import pandas as pd
+
+    alike = pd.DataFrame(counts).groupby(list(range(counts.shape[1])), sort=True).size()
+    distinct, many = np.array(alike.index.to_list(), dtype=float).reshape(len(alike), -1), alike.to_numpy()
     if n == 1 or len(distinct) == 1 or not math.isfinite(whole):
         return Estimate(n, whole, math.nan, math.nan, math.nan, "none")
     random = np.random.RandomState(seed)

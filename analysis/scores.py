@@ -157,6 +157,7 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
         items = items[items["serial_position"].notna()]
     cells = unit_means(Scored(items, items.iloc[:0], ()), score.by)
     points = _points(cells, score.by)
+    people: dict[tuple[Any, ...], int] = {}
     if against:
         people = next((points[key] for key in points if key[2] == against), {})
         fixed = {place: float(np.mean(cells.values[number])) for place, number in people.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +35,7 @@ class Scored:
 
     Parameters
     ----------
-    items : one row per scored item, ``correct`` 0.0 or 1.0, ``participant`` empty for machines, ``unit_trial`` one whole number per trial of a session
+    items : one row per scored item, ``correct`` 0.0 or 1.0, ``participant`` empty for machines, ``unit_trial`` one whole number per trial (-1: unknown)
     intrusions : answers that were not asked for (free recall); no items, so in no accuracy
     notes : what was left out or mended, in plain sentences; empty when all rows were used as they are
     """
@@ -51,10 +52,14 @@ class Scored:
         codes, names = coded(self.items["paradigm"])
         if len(names) == 1:
             return {names[0]: self}
-        return {
-            name: Scored(self.items[codes == number].reset_index(drop=True), self.intrusions[self.intrusions["paradigm"] == name], self.notes)
-            for number, name in enumerate(names)
-        }
+        cuts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+        runs = len(cuts) + 1 == len(names)  # rows that stand together need no copy
+        where = {int(codes[start]): slice(start, end) for start, end in pairwise([0, *cuts, len(codes)])} if runs else {}
+        found = {}
+        for number, name in enumerate(names):
+            own = self.items.iloc[where[number]] if runs else self.items[codes == number]
+            found[name] = Scored(own.reset_index(drop=True), self.intrusions[self.intrusions["paradigm"] == name], self.notes)
+        return found
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -74,6 +79,7 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
     responses : the response table of one or many sessions (columns as in ``sessions.record.COLUMNS``)
     """
     table, notes = _typed(responses)
+    del responses  # a long table is not kept twice
     for column, word, wanted in (("practice", "practice", include_practice), ("pilot", "pilot", include_pilot)):
         rows = table[column]
         if rows.any() and not wanted:
@@ -85,6 +91,8 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
     if warming.any():
         notes.append(f"{plural(int(warming.sum()), 'warm-up row')} left out: questions put before those that count, in the same conversation.")
         table = table[~warming]
+    known = table["trial"].notna() | (table["trial_id"] != "")
+    table = table.assign(unit_trial=np.where(known, groups(table, _TRIAL)[0], -1))
     table = _without_duplicates(table, notes)
     idle = table["set_size"] == 0
     if idle.any():
@@ -99,7 +107,7 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
         items, failed = items[~unknown], failed[~unknown]
     if failed.any():
         items = items.assign(correct=items["correct"].mask(failed, 0.0).astype(float))
-    return Scored(_numbered(items), _numbered(intrusions), tuple(notes))
+    return Scored(_sorted_out(items), _sorted_out(intrusions), tuple(notes))
 
 
 def _typed(responses: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -113,8 +121,11 @@ def _typed(responses: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     elif missing:
         notes.append(f"The table has no column {', '.join(missing)}: nothing can be scored.")
         table = table.iloc[0:0]
+    # A table that keeps its texts once is long: so does the text that it lacks.
+    once = any(isinstance(kind, pd.CategoricalDtype) for kind in table.dtypes)
+    nothing = pd.Categorical.from_codes(np.zeros(len(table), np.int8), categories=pd.Index([""], dtype="str")) if once else ""
     for name in _TEXT:
-        table[name] = as_text(table[name]) if name in table.columns else ""
+        table[name] = as_text(table[name]) if name in table.columns else nothing
     expected = ("trial", "serial_position", "set_size", "list_length")
     absent = [name for name in expected if name not in table.columns]
     if absent and len(table):
@@ -177,11 +188,14 @@ def _without_duplicates(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     import pandas as pd
 
     key = [*_TRIAL, "step", "ask", "serial_position", "_intrusion"]
-    if not len(table) or not (table["trial"].notna() | (table["trial_id"] != "")).all():
+    if not len(table) or (table["unit_trial"] < 0).any():
         return table  # items cannot be told apart without knowing their trial
     out = table["output_position"].where(table["_intrusion"])
-    item = [groups(table, _TRIAL)[0], *(apart(column)[0] for column in (table["step"], table["ask"], table["serial_position"], table["_intrusion"], out))]
-    if not pd.Series(packed(item, [int(codes.max()) + 1 for codes in item], sort=False)).duplicated().any():
+    item = table["unit_trial"].to_numpy()
+    for column in (table["step"], table["ask"], table["serial_position"], table["_intrusion"], out):
+        codes, size = apart(column)
+        item = packed([item, codes], [int(item.max()) + 1, size], sort=False)
+    if not pd.Series(item).duplicated().any():
         return table
     answer = _each(table["answer"] if "answer" in table.columns else table["correct"], str, str)
     work = table.assign(_answer=answer, _out=out)
@@ -196,8 +210,6 @@ def _without_duplicates(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     return work.drop(columns=["_answer", "_out"])
 
 
-def _numbered(table: pd.DataFrame) -> pd.DataFrame:
-    """Add ``unit_trial``: one whole number per trial as it was taken (in a session, by somebody); -1 where the table does not tell trials apart."""
-    known = table["trial"].notna() | (table["trial_id"] != "")
-    number, _ = groups(table, _TRIAL)
-    return table.assign(unit_trial=np.where(known, number, -1)).drop(columns="_intrusion").reset_index(drop=True)
+def _sorted_out(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows counted from 0, without what only sorting needed."""
+    return table.drop(columns="_intrusion").reset_index(drop=True)

@@ -125,25 +125,25 @@ def main() -> None:
     if not file.exists():
         print(f"writing {write(file, rows):,} rows: {file.stat().st_size / 1e6:.0f} MB")
     began = mark = time.perf_counter()
-    worked = time.process_time()
+    worked = used = time.process_time()
 
     def lap(what: str) -> None:
-        nonlocal mark
-        now = time.perf_counter()
-        print(f"{now - mark:7.1f} s  {what} (peak so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB)", flush=True)
-        mark = now
+        nonlocal mark, used
+        now, busy = time.perf_counter(), time.process_time()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(f"{now - mark:7.1f} s, {busy - used:6.1f} s of processor time  {what} (peak so far {peak:.1f} GiB)", flush=True)
+        mark, used = now, busy
 
-    data = load([file])
+    data = load([file], trial_ids=False)
     lap(f"{len(data.scored.items):,} rows read and sorted")
     for effect in EFFECTS:
         for paradigm in effect.applies(data.scored):
             table = effect.table(data.scored, paradigm)
             lap(f"{effect.name} of {paradigm}: {len(table)} points")
+    print(f"{time.perf_counter() - began:7.1f} s, {time.process_time() - worked:6.1f} s of processor time  all curves")
     lap(f"scores: {len(scores(data.scored))} rows")
     lap(f"distances: {len(distances(data.scored))} rows")
-    print(
-        f"{time.perf_counter() - began:7.1f} s in all ({time.process_time() - worked:.1f} s of processor time), {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB at most"
-    )
+    print(f"{time.perf_counter() - began:7.1f} s, {time.process_time() - worked:6.1f} s of processor time  in all")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def figure(
     from ..analysis.trends import trends
 
     one = effect(name)
-    loaded = _load(data, practice, pilot)
+    loaded = _load(data, practice, pilot, trial_ids=False)
     chosen = _paradigm(one, loaded, paradigm)
     table = one.table(loaded.scored, chosen, human=loaded.human.get(chosen))
     if output is None:
@@ -93,10 +93,10 @@ def scores(
     _tell([*loaded.notes, *(note for notes in loaded.readouts.values() for note in notes), *(DECISIONS if len(table) else ())])
 
 
-def _load(data: list[Path], practice: bool, pilot: bool) -> Data:
+def _load(data: list[Path], practice: bool, pilot: bool, trial_ids: bool = True) -> Data:
     from ..analysis.loading import load
 
-    return load(data, include_practice=practice, include_pilot=pilot)
+    return load(data, include_practice=practice, include_pilot=pilot, trial_ids=trial_ids)
 
 
 def _paradigm(one: Effect, loaded: Data, wanted: str | None) -> str:
