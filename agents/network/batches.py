@@ -8,7 +8,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -160,6 +160,10 @@ def _groups(lengths: np.ndarray, grouped: bool) -> list[tuple[int, int, int]]:
 Made = TypeVar("Made")
 
 
+def _nothing(*arguments: Any) -> None:
+    """What a process does first when nothing is to be prepared."""
+
+
 class Ahead(Generic[Made]):
     """Makes what the next steps need while the present one is worked on, in a thread, or in processes.
 
@@ -170,11 +174,13 @@ class Ahead(Generic[Made]):
     prepare : what a process does first (a function that can be sent to it), with its arguments
     """
 
-    def __init__(self, make: Callable[[int], Made], processes: int = 0, prepare: Callable[..., None] | None = None, arguments: tuple[object, ...] = ()) -> None:
+    def __init__(self, make: Callable[[int], Made], processes: int = 0, prepare: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()) -> None:
         self._make = make
         self._ahead = max(1, processes) + 1
         self._pool: Executor = (
-            ProcessPoolExecutor(processes, get_context("spawn"), prepare, arguments) if processes else ThreadPoolExecutor(1, thread_name_prefix="batches")
+            ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=prepare or _nothing, initargs=arguments)
+            if processes
+            else ThreadPoolExecutor(1, thread_name_prefix="batches")
         )
         self._waiting: dict[int, Future[Made]] = {}
 

@@ -125,9 +125,9 @@ class Material:
 
     def prepare(self, advance: Callable[[int], None]) -> None:
         """Compile and render the trials of the three splits; the frames of test trials come from the same store, their seeds from another stream."""
-        kinds = [(paradigm, factors) for paradigm, factors in zip(self.paradigms, self.factors, strict=True)]
+        kinds: list[tuple[Paradigm, Mapping[str, Any]]] = [(paradigm, factors) for paradigm, factors in zip(self.paradigms, self.factors, strict=True)]
         wanted: dict[Split, list[tuple[Paradigm, Mapping[str, Any]]]] = {"train": kinds, "validation": kinds, "test": self.tested}
-        work = [
+        work: list[tuple[Split, int, Paradigm, Mapping[str, Any], int]] = [
             (split, number, paradigm, factors, size)
             for split, sizes in self.sizes.items()
             for number, ((paradigm, factors), size) in enumerate(zip(wanted[split], sizes, strict=True))

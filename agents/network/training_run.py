@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -255,7 +255,9 @@ class Run:
         self._check(recent)
         values: dict[str, list[list[float]]] = {}
         for batch, losses, right in recent:
-            both = self.fabric.all_reduce(torch.stack([losses, right]), reduce_op="sum") if self.fabric.world_size > 1 else torch.stack([losses, right])
+            both = torch.stack([losses, right])
+            if self.fabric.world_size > 1:
+                both = cast(torch.Tensor, self.fabric.all_reduce(both, reduce_op="sum"))
             for part, pair in zip(batch.parts, both.T.tolist(), strict=True):
                 values.setdefault(self._label(part.number), []).append(pair)
         recent.clear()
