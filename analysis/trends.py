@@ -109,5 +109,5 @@ def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:
         order = np.argsort(cells.ids[one])
         table.append(cells.values[one][order[np.searchsorted(cells.ids[one], shared, sorter=order)]])
     if len(table) == 2:
-        return float(stats.wilcoxon(*table)[1]) if np.any(table[0] != table[1]) else math.nan
+        return float(np.asarray(stats.wilcoxon(*table))[1]) if np.any(table[0] != table[1]) else math.nan
     return float(stats.friedmanchisquare(*table).pvalue)
