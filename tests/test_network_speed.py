@@ -169,7 +169,7 @@ def test_the_published_rate_falls_on_a_plateau() -> None:
     mine = Plateau(1e-4)
     for loss in losses:
         theirs.step(loss)
-        mine.validated(loss, PlateauConfig())
+        mine.validated(loss, PlateauConfig.model_validate({}))
         assert mine.rate == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
     assert mine.rate < 0.7e-4
 

@@ -85,6 +85,7 @@ def test_a_resumed_run_is_the_uninterrupted_one_to_the_bit(trained: Path, tmp_pa
         train(config(), out=tmp_path, progress=False, stop_after=at)
     assert (tmp_path / "tiny.state.pt").exists()
     result = train(config(), out=tmp_path, resume=True, progress=False)
+    assert result is not None
     assert result.steps == 12
     assert (tmp_path / "tiny.pt").read_bytes() == (trained / "tiny.pt").read_bytes()
     mine, theirs = unmeasured(log(tmp_path)), unmeasured(log(trained))
@@ -123,6 +124,7 @@ def test_learning_learns(tmp_path: Path) -> None:
     losses = [entry["loss"]["sfr"] for entry in log(tmp_path) if entry["event"] == "train"]
     assert losses[-1] < 0.5 * losses[0]
     assert losses[-1] < 0.03
+    assert result is not None
     assert result.rows[0].accuracy > 0.5 > 10 * result.rows[0].blind
 
 
@@ -135,6 +137,7 @@ def test_networks_of_the_benchmark_can_be_trained(tmp_path: Path, architecture: 
     ]
     model = {"encoder": "worm", "architecture": architecture, "hidden": 32}
     result = train(config(model=model, tasks=tasks, steps=2, check={"every": 2, "trials": 1, "test_trials": 2}), out=tmp_path, progress=False)
+    assert result is not None
     agent = NetworkAgent(result.checkpoint)
     assert {name: task.head for name, task in agent.network.tasks.items()} == {"cd_color": "cd", "cd_size": "cd", "lsr": "lsr"}
     assert agent.settings()["architecture"] == architecture

@@ -26,7 +26,7 @@ def fabric_for(config: TrainingConfig) -> Fabric:
     """
     try:
         from lightning_fabric import Fabric
-        from lightning_fabric.strategies import DDPStrategy
+        from lightning_fabric.strategies.ddp import DDPStrategy
     except ImportError as error:
         raise SpanLabError(f"training needs Lightning Fabric, which cannot be imported ({error}); install it with: pip install 'spanlab[networks]'") from None
     device = device_named(config.device)
