@@ -1,5 +1,7 @@
 """Effects: planted ones come back, each in its table and its figure; data that hold little or nothing get a note and never an error."""
 
+# pandas' and scipy's stubs know less than these tests about what a cell or a result of theirs is
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false, reportOperatorIssue=false, reportReturnType=false, reportGeneralTypeIssues=false
 from __future__ import annotations
 
 import math

@@ -1,5 +1,7 @@
 """Scores: A and B by hand, their tests and intervals, the published table; curves compared, errors compared, people compared."""
 
+# pandas' and scipy's stubs know less than these tests about what a cell or a result of theirs is
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false, reportOperatorIssue=false, reportReturnType=false, reportGeneralTypeIssues=false
 from __future__ import annotations
 
 import math
