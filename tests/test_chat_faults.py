@@ -229,7 +229,7 @@ def _chaos(tmp_path: Path, blocks: int, care: Care) -> Counter[str]:
 
 
 def test_a_session_before_a_server_that_fails_three_times_in_ten(tmp_path: Path) -> None:
-    faults = _chaos(tmp_path, 8, Care(concurrency=8, timeout_s=1.5))
+    faults = _chaos(tmp_path, 5, Care(concurrency=8, timeout_s=1.5))
     assert {"rate_limit", "server", "connection", "garbage"} <= set(faults)
 
 

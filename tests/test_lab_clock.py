@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,6 +44,15 @@ def timed(told: list[Any]) -> Iterator[tuple[Shown, int]]:
             cut = last and percept.ask is not None and percept.ask.ends == "on_answer" and response.outcome == "answered"
             if one.planned_frames is not None and not cut:
                 yield one, notes.get("waited_frames", 0) if last else 0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def others_are_set_aside() -> Iterator[None]:
+    """Garbage is collected between trials, as in the laboratory; what the tests before these have left behind is not looked through each time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def off_plan(hz: float, vsync: bool, conditions: int) -> tuple[int, list[Any]]:

@@ -138,6 +138,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return untrained(tmp_path_factory.mktemp("small") / "small.pt", ("vsr", "sts"), hidden=6)
 
 
+@pytest.mark.slow
 def test_the_command_on_the_page_makes_the_same_again(small: Path, tmp_path: Path) -> None:
     first = tmp_path / "a folder"
     done = spanlab("neural", small, "-o", first, "--trials", "8", "--most-clusters", "3", "--generator", "published", "--seed", "4", "--inactive", "0.01")

@@ -48,6 +48,8 @@ def config_named(name: str | Path) -> TrainingConfig:
     for folder in ("configs", "checkpoints"):
         if text != "joint" and (path := _folder(folder) / f"{text}.yaml").is_file() and re.fullmatch(r"[\w.-]+", text):
             return read_config(path)
+    if Path(text).exists():
+        return read_config(name)
     known = [*_ZOO, *(path.stem for path in sorted(_folder("configs").glob("*.yaml")) if path.stem != "joint"), "laptop"]
     raise SpanLabError(f"there is no training config '{text}'{nearest(text, known)}; give a YAML file, or one of {', '.join(known)}")
 
