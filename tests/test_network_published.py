@@ -28,6 +28,8 @@ from spanlab.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import list_paradigms, load_paradigm  # noqa: E402
 from spanlab.paradigms.network_view import WORM_TASKS  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 #: paradigms whose every task is one of the benchmark's
 TAKEN = [
     name

@@ -22,6 +22,8 @@ from spanlab.sessions import Request, Runner, Session, begin, read_responses  # 
 from spanlab.sessions.parts import parts_for  # noqa: E402
 from spanlab.stimuli.pixels import network_frames  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 def taken(data: Path, agent: NetworkAgent, name: str, trials: int, part: int, states: bool = True) -> Session:
     paradigm = load_paradigm(name)

@@ -26,6 +26,8 @@ from spanlab.cluster import crew  # noqa: E402
 from spanlab.errors import SpanLabError  # noqa: E402
 from spanlab.locks import only_writer  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 TOY: dict[str, Any] = {
     "name": "toy",
     "steps": 4,

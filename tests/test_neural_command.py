@@ -24,6 +24,8 @@ from spanlab.agents.network.settings import Task, model_settings, task_seen_in
 from spanlab.cli import main
 from spanlab.paradigms import WORM_TASKS, load_paradigm
 
+pytestmark = pytest.mark.slow
+
 PARADIGMS = ("sc", "sfr", "si", "smu", "sts", "vir", "vsr", "vsrec", "cd", "cs")
 
 

@@ -35,6 +35,8 @@ from spanlab.sessions.part_files import part_path
 from spanlab.sessions.parts import LARGE, parts_for
 from spanlab.sessions.record import read_chunks, read_table
 
+pytestmark = pytest.mark.slow
+
 
 class Batched(Chance):
     """Guesses many trials at once; stops after so many batches."""
