@@ -62,7 +62,7 @@ class Turn:
     extraction, answer : how the answer was read and what was read, as a model writes it; empty where the record does not tell or nothing was read
     correct_answer : as a model writes it; never sent
     mark : whether the answer was right; empty where the trial was not finished, or the question was put again afterwards
-    right, items : scored items that were right, and all
+    right, items : scored items that were right, and all that were asked for (an intrusion is none)
     warm_up : whether it does not count
     again : whether the question is put again after this reply, since it could not be read
     """
@@ -213,7 +213,7 @@ class _Asked:
             correct_answer=correct,
             mark=mark,
             right=right,
-            items=len(scores),
+            items=sum(score["correct_answer"] is not None for score in scores),
             warm_up=bool(notes.get("warm_up")),
         )
 
