@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import Problem, SpanLabError
+from ..whole import whole_file
 from .design import PlannedTrial
 from .drawing import given_draws
 from .identity import stream, trial_seed
@@ -23,7 +24,6 @@ from .limits import MAX_SESSION_TRIALS
 from .paradigm import Generator, Paradigm, load_paradigm
 from .plain_json import each_once, no_constant
 from .problems import show, validated
-from .whole import whole_file
 
 FORMAT, VERSION = "spanlab-trials", 1
 #: a longer line is no trial

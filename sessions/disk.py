@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import SpanLabError
 from ..locks import only_writer as only_writer
-
-
-def sync_folder(folder: Path) -> None:
-    """Make sure that the names of new files in a folder are on the disk; Windows does so by itself."""
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+from ..whole import sync_folder as sync_folder
+from ..whole import write_whole
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -32,17 +22,12 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     SpanLabError
         when it cannot be written.
     """
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, ensure_ascii=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise SpanLabError(f"cannot write {path}: {error.strerror or error}") from None
+    write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
+
+
+def json_line(content: Mapping[str, Any]) -> bytes:
+    """A line of JSON."""
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
 
 
 def append_line(path: Path, content: Mapping[str, Any]) -> None:
@@ -54,7 +39,7 @@ def append_line(path: Path, content: Mapping[str, Any]) -> None:
     SpanLabError
         when it cannot be written.
     """
-    line = json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    line = json_line(content)
     try:
         new = not path.exists()
         with path.open("ab+") as file:

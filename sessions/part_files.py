@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,28 +36,6 @@ def part_path(folder: str | Path, number: int) -> Path:
 def parts_missing(folder: str | Path, session: Mapping[str, Any]) -> list[int]:
     """Which parts are not there yet."""
     return [number for number in range(count_parts(session)) if not part_path(folder, number).exists()]
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all; it is on the disk when this returns.
-
-    Raises
-    ------
-    SpanLabError
-        when it cannot be written.
-    """
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(exist_ok=True)
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise SpanLabError(f"cannot write {path}: {error.strerror or error}; make room, or see to the disk") from None
 
 
 def read_parts(folder: str | Path, session: Mapping[str, Any], columns: Sequence[str] | None = None) -> Iterator[pyarrow.Table]:

@@ -7,7 +7,6 @@ is to be forgotten after a withdrawal).
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterable
@@ -16,7 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..errors import SpanLabError
-from .disk import append_line, only_writer, read_lines, sync_folder
+from ..whole import write_whole
+from .disk import append_line, json_line, only_writer, read_lines, sync_folder
 from .session import utc_now
 
 #: People of each kind are counted by themselves, so that pilots and rehearsals do not use up the rows of a Latin square.
@@ -200,14 +200,8 @@ def _sweep(folder: Path) -> None:
 
 def _forget(folder: Path, person: Person) -> None:
     lines = read_lines(folder / _FILE)
-    partial = folder / f".{_FILE}.part"
-    partial.unlink(missing_ok=True)
-    partial.touch()
-    for line in lines:
-        own = (line["kind"], line["number"]) == (person.kind, person.number)
-        append_line(partial, {**line, "participant": None} if own else line)
-    os.replace(partial, folder / _FILE)
-    sync_folder(folder)
+    kept = [{**line, "participant": None} if (line["kind"], line["number"]) == (person.kind, person.number) else line for line in lines]
+    write_whole(folder / _FILE, b"".join(map(json_line, kept)))
 
 
 def size_of(folder: Path) -> tuple[int, int]:

@@ -17,7 +17,8 @@ from ..agents.protocol import Agent
 from ..cluster import Crew
 from ..errors import SpanLabError
 from ..paradigms import Generator, Paradigm, PlannedTrial, paradigm_from_data
-from .part_files import PARTS, part_path, parts_missing, write_whole
+from ..whole import write_whole
+from .part_files import PARTS, part_path, parts_missing
 from .record import response_rows, response_table
 from .recorder import Recorder
 
@@ -178,8 +179,8 @@ async def take_parts(runner: Runner, crew: Crew) -> None:
     try:
         for number, part in results:
             if part.states:
-                write_whole(states_path(folder, missing[number]), part.states)  # before the part itself: where that is, they are
-            write_whole(part_path(folder, missing[number]), part.table)
+                _put(states_path(folder, missing[number]), part.states)  # before the part itself: where that is, they are
+            _put(part_path(folder, missing[number]), part.table)
             runner.recorder.write({"event": "note", "what": "part", "part": missing[number], "rows": part.rows, "at": runner.now()})
             done += len(jobs[number])
             runner.progress(done, len(session.plan))
@@ -191,3 +192,8 @@ async def take_parts(runner: Runner, crew: Crew) -> None:
 def states_path(folder: str | Path, number: int) -> Path:
     """The file with the hidden states of one part."""
     return Path(folder) / "states" / part_path(folder, number).name
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Write a file of a part. Its own folder is made for the first; that of the session is there, or something is wrong."""
+    write_whole(path, content, "make room, or see to the disk", folders="own")

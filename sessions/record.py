@@ -19,12 +19,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import SpanLabError
+from ..whole import replacing
 from .damage import event_damage, session_damage
 from .part_files import PARTS, joined, parts_missing, planned_trials, read_parts
 from .staircase import Rule, Staircase
@@ -386,14 +386,8 @@ def write_responses(folder: str | Path) -> pyarrow.Table:
     folder = Path(folder)
     table = response_table(response_rows(read_session(folder), read_events(folder)))
     for name, write in (("responses.csv", pyarrow.csv.write_csv), ("responses.parquet", pyarrow.parquet.write_table)):
-        partial = folder / f".{name}.part"
-        try:
+        with replacing(folder / name, "make room, or see to the disk") as partial:
             write(table, partial)
-            partial.replace(folder / name)
-        except OSError as error:
-            with suppress(OSError):
-                partial.unlink()
-            raise SpanLabError(f"cannot write {folder / name}: {error}; make room, or see to the disk") from None
     return table
 
 

@@ -19,12 +19,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lazy": set(),
     "cluster": {"errors"},
     "locks": {"errors"},
+    "whole": {"errors"},
     "components": {"errors"},
     "human_data": {"errors", "components"},
     "stimuli": {"errors", "components"},
-    "paradigms": {"lazy", "errors", "components", "stimuli"},
-    "agents": {"cluster", "locks", "errors", "components", "stimuli", "paradigms"},
-    "sessions": {"cluster", "lazy", "locks", "", "errors", "components", "stimuli", "paradigms", "agents"},
+    "paradigms": {"lazy", "whole", "errors", "components", "stimuli"},
+    "agents": {"cluster", "locks", "whole", "errors", "components", "stimuli", "paradigms"},
+    "sessions": {"cluster", "lazy", "locks", "whole", "", "errors", "components", "stimuli", "paradigms", "agents"},
     "analysis": {"", "errors", "components", "human_data", "sessions.record"},
 }
 #: Folders of the repository that are no part of the package.
@@ -33,7 +34,7 @@ NOT_PACKAGES = {"tests", "benchmarks", "docs", "scripts", "build", "dist", "data
 COMMAND_LINE = {"arguments", "cli", "commands", "demo"}
 #: Modules of a part that may import less than the rest of it.
 STRICTER: dict[str, set[str]] = {
-    "sessions.record": {"errors", "sessions.damage", "sessions.part_files", "sessions.staircase"},
+    "sessions.record": {"errors", "whole", "sessions.damage", "sessions.part_files", "sessions.staircase"},
     "sessions.damage": set(),
     "sessions.part_files": {"errors"},
     "sessions.staircase": set(),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
 import pickletools
-import tempfile
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import SpanLabError
+from ...whole import write_whole
 from .settings import need_torch
 
 #: Larger files are not read: a network of the largest allowed sizes is far smaller.
@@ -46,21 +45,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     SpanLabError
         when the folder cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise SpanLabError(f"cannot write {path} ({error.strerror or error}); choose another folder") from None
+    write_whole(path, content, "choose another folder", folders="all", together=True)
 
 
 def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:

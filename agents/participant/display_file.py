@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +16,7 @@ from ...errors import ParadigmError, SpanLabError
 from ...paradigms import yaml_text
 from ...paradigms.identity import digest
 from ...paradigms.problems import validated
+from ...whole import write_whole
 from .words import word
 
 #: Where ``spanlab display`` writes when nothing else is said: in the folder from which sessions are run, beside their data.
@@ -145,15 +147,9 @@ def write_display(measured: DisplayFile, path: Path, replace: bool = False) -> N
         when there is one already and it is not to be replaced, or it cannot be written.
     """
     text = _HEAD + yaml.safe_dump(measured.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-    try:
-        if path.exists() and not replace:
-            raise SpanLabError(f"{path} is there already; give --replace to measure anew in its place, or another file with -o")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.part")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise SpanLabError(f"cannot write {path}: {error.strerror or error}; choose another file with -o") from None
+    if os.path.exists(path) and not replace:
+        raise SpanLabError(f"{path} is there already; give --replace to measure anew in its place, or another file with -o")
+    write_whole(path, text.encode("utf-8"), "choose another file with -o", folders="all")
 
 
 def read_display(path: str | Path) -> DisplayFile:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import Problem, SpanLabError
+from ...whole import whole_folder
 from ..identity import trial_seed
 from ..paradigm import Generator, Paradigm, load_paradigm
 from ..trials_file import GivenTrial, write_trials
-from ..whole import whole_folder
 from .malformed import refused, told
 from .nback_blocks import BlockTask, UnusedError
 from .nback_files import BlockFile, LineError, Lines, find_blocks, name_of, read_lines, read_text, set_named, write_lines

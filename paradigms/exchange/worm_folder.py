@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import MAX_PROBLEMS, Problem, SpanLabError
+from ...whole import whole_folder
 from ..compile import check_draws
 from ..drawing import GivenDrawError
 from ..identity import MAX_MASTER_SEED
 from ..paradigm import GENERATORS, Generator, Paradigm, load_paradigm
 from ..problems import show
 from ..trials_file import GivenTrial, write_trials
-from ..whole import whole_folder
 from .fields import Fields, MalformedError
 from .json_stream import read_lists
 from .malformed import refused

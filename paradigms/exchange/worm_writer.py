@@ -14,6 +14,7 @@ from PIL import Image
 from ...errors import SpanLabError
 from ...stimuli import Stimulus
 from ...stimuli.pixels import render
+from ...whole import whole_folder
 from ..compile import compile_trial, drawn_values, resolve_levels
 from ..design import Split, plan_dataset
 from ..network_view import is_model_step
@@ -21,7 +22,6 @@ from ..paradigm import Generator, Paradigm, load_paradigm
 from ..problems import listed
 from ..schema import DatasetDesign
 from ..trials_file import GivenTrial
-from ..whole import whole_folder
 from .worm_names import DATA_SETS, ORIGIN, SPLITS, TRIALS, DataSet, trial_name
 from .worm_registry import task_of
 
