@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SpanLabError
+from .exclusion_file import ExcludeOption, read_rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,7 @@ def figure(
     data: DataArgument,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="file: .svg, .pdf, .png, .html, or .csv for its table", metavar="FILE")] = None,
     paradigm: Annotated[str | None, typer.Option("--paradigm", help="of which paradigm, where the data have several")] = None,
+    exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
 ) -> None:
@@ -37,7 +39,7 @@ def figure(
     from ..analysis.trends import trends
 
     one = effect(name)
-    loaded = _load(data, practice, pilot, trial_ids=False)
+    loaded = _load(data, practice, pilot, exclude, trial_ids=False)
     chosen = _paradigm(one, loaded, paradigm)
     table = one.table(loaded.scored, chosen, human=loaded.human.get(chosen))
     if output is None:
@@ -60,6 +62,7 @@ def scores(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="write all numbers to this CSV file", metavar="FILE")] = None,
     against: Annotated[str, typer.Option("--against", help="who stands for people, as figures name them; published people when not given")] = "",
     published: Annotated[bool, typer.Option("--published/--no-published", help="the published models' values beside")] = True,
+    exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
 ) -> None:
@@ -69,7 +72,7 @@ def scores(
     from ..analysis.scores import DECISIONS, layout
     from ..analysis.scores import scores as table_of
 
-    loaded = _load(data, practice, pilot)
+    loaded = _load(data, practice, pilot, exclude)
     table = table_of(loaded.scored, human=loaded.human, against=against)
     if len(table):
         print("Difference from people: A of slopes, B of means; 0 is as people are. * p < .01 against guessing. Models from RNN-96 on: as published.\n")
@@ -93,10 +96,10 @@ def scores(
     _tell([*loaded.notes, *(note for notes in loaded.readouts.values() for note in notes), *(DECISIONS if len(table) else ())])
 
 
-def _load(data: list[Path], practice: bool, pilot: bool, trial_ids: bool = True) -> Data:
+def _load(data: list[Path], practice: bool, pilot: bool, exclude: Path | None, trial_ids: bool = True) -> Data:
     from ..analysis.loading import load
 
-    return load(data, include_practice=practice, include_pilot=pilot, trial_ids=trial_ids)
+    return load(data, include_practice=practice, include_pilot=pilot, trial_ids=trial_ids, rules=read_rules(exclude))
 
 
 def _paradigm(one: Effect, loaded: Data, wanted: str | None) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SpanLabError
-from .exclusion_file import ExcludeOption, excluded
+from .analysing import DataArgument, PilotOption, PracticeOption
+from .exclusion_file import ExcludeOption, read_rules
 from .listing import print_table
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _TABLES = ("terms", "contrasts", "random", "notes")
 
 
 def stats(
-    data: Annotated[list[Path], typer.Argument(help="sessions, or folders full of sessions", metavar="DATA...")],
+    data: DataArgument,
     by: Annotated[
         str | None,
         typer.Option("--by", help="column of conditions, such as list_length, or a factor; 'none' for none; chosen when not given", metavar="COLUMN"),
@@ -31,25 +32,22 @@ def stats(
     paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False)] = None,
     exclude: ExcludeOption = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")] = None,
-    pilot: Annotated[bool, typer.Option("--pilot", help="include pilot sessions")] = False,
+    practice: PracticeOption = False,
+    pilot: PilotOption = False,
 ) -> None:
     """Who answers better, and where: agents and conditions in a mixed-effects logistic model of each paradigm, with contrasts and corrected p values."""
-    from ..analysis.gather import gather
+    from ..analysis.loading import load
     from ..analysis.mixed import mixed_model
     from ..analysis.mixed_contrasts import contrasts, terms
-    from ..analysis.names import name_agents
-    from ..analysis.table import score_table
     from ..components import nearest
 
-    gathered = gather(data)
-    for problem in gathered.problems:
+    loaded = load(data, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude))
+    for problem in loaded.problems:
         print(problem, file=sys.stderr)
-    responses, tables = gathered.responses, {name: [] for name in _TABLES}
-    if exclude is not None:
-        responses, report = excluded(gathered, exclude)
-        print("Left out by rule", *(f"  {note}" for note in report.notes), "", sep="\n")
-        tables |= {"exclusions": [report.units], "exclusion_rules": [report.rules]}
-    scored = score_table(name_agents(responses, gathered.sessions), include_pilot=pilot)
+    scored, tables = loaded.scored, {name: [] for name in _TABLES}
+    if loaded.exclusions is not None:
+        print("Left out by rule", *(f"  {note}" for note in loaded.exclusions.notes), "", sep="\n")
+        tables |= {"exclusions": [loaded.exclusions.units], "exclusion_rules": [loaded.exclusions.rules]}
     there = sorted(scored.items["paradigm"].unique())
     for name in paradigm or []:
         if name not in there:
