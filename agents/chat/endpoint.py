@@ -191,7 +191,7 @@ def explain(error: Exception, endpoint: Endpoint, model: str, care: Care) -> End
         return EndpointError(f"the account at {where} has no credit left{said}; top it up", status=status)
     if status == 403:
         return EndpointError(f"{where} does not allow this key to use the model '{model}'; choose another model or ask its owner", status=status)
-    if status in (400, 413, 422) and (error.code == "context_length_exceeded" or _TOO_LONG.search(said)):
+    if status in (400, 413, 422, 500) and (error.code == "context_length_exceeded" or _TOO_LONG.search(said)):
         return EndpointError(
             f"a conversation is too long for the model '{model}' at {where}{said}; choose a model with a longer context, smaller pictures, or shorter trials",
             status=status,
