@@ -105,7 +105,8 @@ class Agent(Protocol):
     * ``mind.mark(codes, write)``: which trigger codes to send in this trial, and what takes the record of each;
     * ``mind.judged(verdict)``: what became of the last answer, for trigger codes alone; only people's minds are told;
     * ``agent.ready()``: raises when something that a session needs is missing (a trigger port); asked before a session begins, and before every trial;
-    * ``agent.takes(briefing)``: before a session, raises when it cannot take a trial that is introduced so; asked for each kind of trial;
+    * ``agent.takes(briefing, steps)``: before a session, raises when it cannot take a trial that is introduced so and has so many steps for machines; asked for
+      each kind of trial;
     * ``agent.answer(briefings, trials)``: many trials in one batch, proven equal to stepping;
     * ``agent.batch_size``: how many trials one batch should have;
     * ``agent.places()``: an async context manager in which one trial is under way; it waits until there is a place (minds take turns in one event loop);
@@ -154,6 +155,10 @@ class Journal(Protocol):
 
     def begun(self, line: Mapping[str, Any]) -> None:
         """Note, without waiting, that a request leaves."""
+        ...
+
+    def refused(self, line: Mapping[str, Any]) -> None:
+        """Note, without waiting, that the server refused a request: nobody pays for it."""
         ...
 
     async def keep(self, line: Mapping[str, Any]) -> None:

@@ -113,8 +113,8 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
 
 def transcript_damage(line: Any) -> str | None:
     """Why a line of ``transcripts.jsonl`` cannot be read, or None."""
-    begun = isinstance(line, dict) and line.get("begun") is True
-    return _misfit(line, _TRANSCRIPT_KEYS if begun else {**_TRANSCRIPT_KEYS, **_REPLY_KEYS}) or _trial_misfit(line)
+    without_reply = isinstance(line, dict) and (line.get("begun") is True or line.get("refused") is True)
+    return _misfit(line, _TRANSCRIPT_KEYS if without_reply else {**_TRANSCRIPT_KEYS, **_REPLY_KEYS}) or _trial_misfit(line)
 
 
 def _trial_misfit(line: Mapping[str, Any]) -> str | None:

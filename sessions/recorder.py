@@ -236,6 +236,10 @@ class TrialJournal:
         """Note that a request leaves (``ask``, ``request``): without a line that keeps its reply, it may have been paid for in vain."""
         self._recorder.note({"trial": self._key, "attempt": self._attempt, **line, "begun": True})
 
+    def refused(self, line: Mapping[str, Any]) -> None:
+        """Note that the server refused a request that had left (``ask``, ``request``): it was not paid for."""
+        self._recorder.note({"trial": self._key, "attempt": self._attempt, **line, "refused": True})
+
     async def keep(self, line: Mapping[str, Any]) -> None:
         """Keep a reply (``ask``, ``request``, ``sent``, ``reply``); it is on the disk when this returns."""
         await self._recorder.keep({"trial": self._key, "attempt": self._attempt, **line})

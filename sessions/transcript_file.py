@@ -1,7 +1,8 @@
 """``transcripts.jsonl``: what was said to and by a chat model, a line a reply; each was on the disk before the reply was used.
 
 A line says of which trial, attempt and question it is, gives the identity of the request, the messages that were new in it (``sent``) and the reply. Before a
-request leaves, a line with ``begun`` is written, so that those in flight when a program is killed are known.
+request leaves, a line with ``begun`` is written, so that those in flight when a program is killed are known; one that the server refused has a line with
+``refused``.
 """
 
 from __future__ import annotations
@@ -51,12 +52,21 @@ def replies_by_trial(events: Iterable[Mapping[str, Any]], lines: Iterable[Mappin
 
 
 def paid_twice_at_most(lines: Iterable[Mapping[str, Any]]) -> int:
-    """How many requests left without their reply being kept, and were sent again, or will be: all of those may have been paid for in vain."""
+    """How many requests left without their reply being kept or refused, and were sent again, or will be: all of those may have been paid for in vain."""
     begun: set[tuple[Any, ...]] = set()
     for line in lines:
         which = (line["trial"], line["attempt"], line["ask"], line["request"])
-        if is_reply(line):
+        if is_reply(line) or _is_refusal(line):
             begun.discard(which)
         else:
             begun.add(which)
     return len(begun)
+
+
+def refused(lines: Iterable[Mapping[str, Any]]) -> int:
+    """How many requests the server refused."""
+    return sum(map(_is_refusal, lines))
+
+
+def _is_refusal(line: Mapping[str, Any]) -> bool:
+    return line.get("refused") is True

@@ -16,7 +16,7 @@ from ..paradigms import Answer, ResponseKind, Trial, compile_trial
 from ..stimuli import Stimulus
 from .record import is_practice, read_events, trial_key
 from .session import Session, same_trials
-from .transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
+from .transcript_file import paid_twice_at_most, read_transcript, refused, replies_by_trial
 
 #: what became of an answer
 Mark = Literal["right", "wrong", "partly", "unread", ""]
@@ -148,7 +148,8 @@ class Transcript:
         drawn = _Drawer(*self._compiled(start, steps, key)) if start is not None else _Drawer([letter_picture(letters) for letters in LETTERS], [])
         kept = self._kept[key]
         turns = [_turn(line, drawn, bool(place), following) for place, (line, following) in enumerate(zip(kept, [*kept[1:], None], strict=True))]
-        unanswered = paid_twice_at_most([line for line in self._lines if line["trial"] == key])
+        own = [line for line in self._lines if line["trial"] == key]
+        unanswered = paid_twice_at_most(own) + refused(own)
         return Talk(key, {} if start is None else start["levels"], key in self._ended, tuple(turns), unanswered)
 
     def _steps(self, key: str) -> dict[int, Mapping[str, Any]]:
@@ -173,7 +174,7 @@ class Transcript:
         for lines in self._kept.values():
             for line in lines:
                 totals.add(Reply.model_validate(line["reply"]))
-        totals.requests = totals.replies + paid_twice_at_most(self._lines)
+        totals.requests = totals.replies + paid_twice_at_most(self._lines) + refused(self._lines)
         return totals
 
     def account(self) -> dict[str, Any]:

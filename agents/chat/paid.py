@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import SpanLabError
 from ..protocol import Journal
+from .endpoint import EndpointError
 from .messages import Reply, Request
 
 #: sends a request and gives the reply; is told what to call when the request really leaves
@@ -61,7 +62,13 @@ class Paid:
             return Reply.model_validate(stored["reply"])
         about = {"ask": question, "request": request.identity}
         journal = self._journal
-        reply = await self._send(request, None if journal is None else lambda: journal.begun(about))
+        try:
+            reply = await self._send(request, None if journal is None else lambda: journal.begun(about))
+        except EndpointError as error:
+            # one that never left is not known, and nobody is charged for what is refused
+            if journal is not None and error.status is not None and 400 <= error.status < 500:
+                journal.refused(about)
+            raise
         if journal is not None:
             await journal.keep({**about, "sent": added, "reply": reply.model_dump(mode="json")})
         return reply

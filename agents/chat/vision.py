@@ -173,6 +173,9 @@ class _Kept:
     def begun(self, line: Mapping[str, Any]) -> None:
         self._journal.begun(line)
 
+    def refused(self, line: Mapping[str, Any]) -> None:
+        self._journal.refused(line)
+
     async def keep(self, line: Mapping[str, Any]) -> None:
         await self._journal.keep(line)
 
