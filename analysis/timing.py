@@ -166,10 +166,11 @@ def _clock(steps: Sequence[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What comes of it: whether it holds, the sentence with its numbers, and what to look at."""
+    """What comes of it: whether it holds, the sentence, its numbers alone, and what to look at."""
 
     holds: bool
     line: str
+    numbers: str
     look: tuple[str, ...]
 
 
@@ -203,7 +204,7 @@ def verdict(session: SessionTiming) -> Verdict:
         f"{len(timed) - len(off):,} of {len(timed):,} timed displays on plan, onsets within {stray:.2f} ms of their refreshes, "
         f"{session.displays.dropped:,} of {session.displays.frames:,} frames late, {session.hz:.2f} Hz by the {'screen' if session.by_screen else 'clock'}"
     )
-    return Verdict(not look, f"{session.name}: {'pass' if not look else 'look'} ({numbers})" + (f": {'; '.join(look)}" if look else ""), tuple(look))
+    return Verdict(not look, f"{session.name}: {'pass' if not look else 'look'} ({numbers})" + (f": {'; '.join(look)}" if look else ""), numbers, tuple(look))
 
 
 def _plural(count: int, word: str) -> str:
