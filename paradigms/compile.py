@@ -10,7 +10,7 @@ import numpy as np
 from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
 from .drawing import Draws, draw_all, given_draws, is_random
-from .identity import canonical, digest, stream, trial_id
+from .identity import canonical, digest, lent_stream, stream, trial_id
 from .limits import MAX_STEPS, is_whole, start_trial
 from .paradigm import GENERATORS, Generator, Paradigm
 from .problems import listed, show
@@ -35,7 +35,8 @@ def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: i
         if name in given:
             resolved[name] = given[name]
         elif factor.mode == "random":
-            resolved[name] = factor.levels[int(stream(paradigm.name, seed, f"factor:{name}").randint(len(factor.levels)))]
+            with lent_stream(paradigm.name, seed, f"factor:{name}") as random:
+                resolved[name] = factor.levels[int(random.randint(len(factor.levels)))]
         elif len(factor.levels) == 1:
             resolved[name] = factor.levels[0]
         else:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..components import nearest
 from ..errors import ParadigmError, SpanLabError
-from .identity import stream
+from .identity import lent_stream
 from .limits import LimitError, weigh
 from .paradigm import Draw, Paradigm
 from .problems import listed
@@ -98,11 +98,15 @@ def draw_all(paradigm: Paradigm, env: dict[str, Any], seed: int, given: Draws | 
             env[draw.name] = given[draw.name]
             continue
         try:
-            # Seeding a stream takes longer than most draws.
-            env[draw.name] = sampler.draw(stream(paradigm.name, seed, draw.name) if is_random(draw) else _NO_STREAM)
-            weigh(env[draw.name])
+            if sampler.arranges:
+                value = sampler.draw(_NO_STREAM)
+            else:
+                with lent_stream(paradigm.name, seed, draw.name) as random:
+                    value = sampler.draw(random)
+            weigh(value)
         except ValueError as error:
             raise ParadigmError([reader.document.problem(path, str(error))]) from None
+        env[draw.name] = value
     return env
 
 

@@ -1,4 +1,4 @@
-"""Expressions in YAML: strings that begin with ``=``, evaluated by simpleeval, never by Python's own ``eval``.
+"""Expressions in YAML: strings that begin with ``=``, read into functions of our own (:mod:`.evaluation`), never given to Python's ``eval``.
 
 An expression may use numbers, strings, lists, comparisons, arithmetic, indexing, ``and``/``or``/``not``, ``a if b else c``, list comprehensions, the fields
 of drawn values (``item.symbol``) and the functions below. It cannot reach Python objects: attributes are looked up in mappings only, and there are no
@@ -8,94 +8,17 @@ methods.
 from __future__ import annotations
 
 import ast
-import threading
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from simpleeval import EvalWithCompoundTypes, InvalidExpression
-
 from ..components import nearest
-from .functions import FUNCTIONS, OPERATORS, ExpressionError, kind_of, wrong_number
+from .evaluation import Environment, meaning
+from .functions import FUNCTIONS, ExpressionError, wrong_number
 from .limits import LimitError, spend, weigh
 
 MAX_LENGTH = 500
-
-Environment = Mapping[str, Any]
-
-#: what makes new values; whatever else there is, was weighed before
-_MAKERS = (ast.BinOp, ast.UnaryOp, ast.Call, ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.Subscript)
-
-
-class _Evaluator(EvalWithCompoundTypes):
-    def __init__(self) -> None:
-        super().__init__(operators=dict(OPERATORS), functions=dict(FUNCTIONS))
-
-    def _eval(self, node: ast.AST) -> Any:
-        value = self.nodes[type(node)](node)  # type: ignore[index]
-        spend(weigh(value) if isinstance(node, _MAKERS) else 1)
-        return value
-
-    def _eval_name(self, node: ast.Name) -> Any:
-        return _name(self.names, node.id)
-
-    def _eval_tuple(self, node: ast.Tuple) -> Any:
-        return [self._eval(part) for part in node.elts]
-
-    def _eval_attribute(self, node: ast.Attribute) -> Any:
-        return _field(self._eval(node.value), node.attr)
-
-    def _eval_subscript(self, node: ast.Subscript) -> Any:
-        if isinstance(node.slice, ast.Slice):
-            return self._eval(node.value)[self._eval_slice(node.slice)]
-        return _member(self._eval(node.value), self._eval(node.slice))
-
-
-def _field(value: Any, name: Any) -> Any:
-    if not isinstance(value, Mapping):
-        raise ExpressionError(f"'.{name}': only drawn values with named fields have fields; this is {kind_of(value)}")
-    try:
-        return value[name]
-    except (KeyError, TypeError):
-        raise ExpressionError(f"no field '{name}'{nearest(name, value) or '; there are ' + ', '.join(value)}") from None
-
-
-def _member(many: Any, key: Any) -> Any:
-    """``many[key]``: a place of a list or text, from 0 (or from the end, below 0), or a field of a drawn value."""
-    if isinstance(many, Mapping):
-        return _field(many, key)
-    if not isinstance(many, (list, str)) or not isinstance(key, int):
-        raise ExpressionError(f"[...] takes a list and a whole number; found {kind_of(many)} and {kind_of(key)}")
-    if not -len(many) <= key < len(many):
-        raise ExpressionError(f"there is no place {key}: the {'list' if isinstance(many, list) else 'text'} has {len(many)}, counted from 0")
-    return many[key]
-
-
-def _name(env: Environment, name: str) -> Any:
-    try:
-        return env[name]
-    except KeyError:
-        raise ExpressionError(f"'{name}' is not known here{nearest(name, env)}") from None
-
-
-def _path(tree: ast.AST) -> Callable[[Environment], Any] | None:
-    """A way to a value (``pattern``, ``item.symbol``, ``walk.final[box]``), looked up directly: most expressions are no more than that."""
-    if isinstance(tree, ast.Name):
-        return lambda env: _name(env, tree.id)
-    if isinstance(tree, ast.Attribute) and (inner := _path(tree.value)) is not None:
-        return lambda env: _field(inner(env), tree.attr)
-    if isinstance(tree, ast.Subscript) and (inner := _path(tree.value)) is not None and (key := _path(tree.slice)) is not None:
-        return lambda env: _member(inner(env), key(env))
-    return None
-
-
-class _PerThread(threading.local):
-    def __init__(self) -> None:
-        self.evaluator = _Evaluator()
-
-
-_PER_THREAD = _PerThread()
 
 
 def is_expression(value: Any) -> bool:
@@ -121,7 +44,7 @@ class Expression:
         when it cannot be read.
     """
 
-    __slots__ = ("_path", "_tree", "names", "text")
+    __slots__ = ("_meaning", "names", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text.removeprefix("=").strip()
@@ -132,13 +55,15 @@ class Expression:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # such as an unknown escape in text, on which Python versions differ
-                parsed = ast.parse(self.text, mode="eval")
+                parsed = _tree(self.text)
         except (SyntaxError, ValueError, RecursionError, MemoryError, Warning) as error:
             raise ExpressionError(f"cannot read the expression '={self.text}': {getattr(error, 'msg', None) or error}") from None
-        self._tree = parsed.body
-        _refuse_unknown_syntax(self._tree, self.text)
-        self.names = _free_names(self._tree)
-        self._path = _path(self._tree)
+        _refuse_unknown_syntax(parsed.body, self.text)
+        self.names = _free_names(parsed.body)
+        try:
+            self._meaning = meaning(parsed.body)
+        except RecursionError:
+            raise ExpressionError(f"'={self.text}': too many parts within parts") from None
 
     def __call__(self, env: Environment) -> Any:
         """The value in an environment.
@@ -149,15 +74,20 @@ class Expression:
             when it cannot be evaluated there.
         """
         try:
-            if self._path is not None:
-                return self._path(env)
-            evaluator = _PER_THREAD.evaluator
-            evaluator.names = env  # type: ignore[assignment]
-            return evaluator.eval(self.text, previously_parsed=self._tree)
-        except (ExpressionError, LimitError, InvalidExpression, ZeroDivisionError) as error:
+            return self._meaning(env)
+        except (ExpressionError, LimitError, ZeroDivisionError) as error:
             raise ExpressionError(f"'={self.text}': {error}") from None
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError) as error:
             raise ExpressionError(f"'={self.text}': {str(error) or type(error).__name__}") from None
+
+
+def _tree(text: str) -> ast.Expression:
+    try:
+        return ast.parse(text, mode="eval")
+    except SystemError:
+        # "AST constructor recursion depth mismatch": up to Python 3.11.7 and 3.12.1, all threads share one count of the depth, which another thread that
+        # parses at the same moment spoils (python/cpython issue 106905). The text itself is fine, or refused by another error the second time.
+        return ast.parse(text, mode="eval")
 
 
 _SYNTAX = """

@@ -9,8 +9,6 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from simpleeval import DEFAULT_OPERATORS
-
 from .limits import MAX_VALUES, LimitError, spend, weigh
 
 MAX_RANGE = 10_000
@@ -165,7 +163,13 @@ def _paid(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 
 #: What expressions may calculate.
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
-    **DEFAULT_OPERATORS,
+    ast.Not: operator.not_,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
     ast.Mult: _times,
     ast.Pow: _power,
     ast.Mod: _modulo,
@@ -177,6 +181,8 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.GtE: _paid(operator.ge),
     ast.In: _paid(lambda one, many: one in many),
     ast.NotIn: _paid(lambda one, many: one not in many),
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
 }
 
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence
 
 from ..errors import SpanLabError
 
@@ -39,10 +42,48 @@ def trial_id(paradigm: str, version: int, generator: str, levels: Mapping[str, A
     return digest([paradigm, version, generator, dict(levels), seed, *([] if draws is None else [dict(draws)])])
 
 
+class _Nothing(ISeedSequence):
+    """Seeds a generator that is going to be seeded anew: without it, numpy would ask the operating system for chance, which takes longer than all else."""
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray:
+        return np.zeros(n_words, dtype)
+
+
+_NOTHING = _Nothing()
+
+
+def _words(paradigm: str, seed: int, name: str) -> np.ndarray:
+    return np.frombuffer(hashlib.sha256(f"{paradigm}|{seed}|{name}".encode()).digest(), dtype="<u4")
+
+
+def _unseeded() -> np.random.RandomState:
+    return np.random.RandomState(np.random.MT19937(_NOTHING))  # type: ignore[arg-type]
+
+
 def stream(paradigm: str, seed: int, name: str) -> np.random.RandomState:
     """The random stream of one named draw of one trial."""
-    words = np.frombuffer(hashlib.sha256(f"{paradigm}|{seed}|{name}".encode()).digest(), dtype="<u4")
-    return np.random.RandomState(words)
+    random = _unseeded()
+    random.seed(_words(paradigm, seed, name))
+    return random
+
+
+class _Returned(threading.local):
+    def __init__(self) -> None:
+        self.streams: list[np.random.RandomState] = []
+
+
+_RETURNED = _Returned()
+
+
+@contextmanager
+def lent_stream(paradigm: str, seed: int, name: str) -> Iterator[np.random.RandomState]:
+    """The same stream as that of :func:`stream`, for as long as the ``with`` lasts: its generator is used again for others, which takes a fifth of the time."""
+    random = _RETURNED.streams.pop() if _RETURNED.streams else _unseeded()
+    random.seed(_words(paradigm, seed, name))
+    try:
+        yield random
+    finally:
+        _RETURNED.streams.append(random)
 
 
 def trial_seed(purpose: SeedStream, master: int, index: int) -> int:

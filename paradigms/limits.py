@@ -22,6 +22,7 @@ MAX_COMBINATIONS = 100_000
 MAX_SESSION_TRIALS = 1_000_000
 
 _PLAIN = (type(None), bool)
+_WHOLE = {int}
 
 
 class LimitError(ValueError):
@@ -71,6 +72,9 @@ def weigh(value: Any) -> int:
     LimitError
         when there are too many, a number is too large or no number at all, or the value is not plain.
     """
+    # Most values are one number, one word or a list of numbers: these are seen to without a walk.
+    if value is None or value is True or value is False:
+        return 1
     total, waiting = 0, [value]
     while waiting:
         one = waiting.pop()
@@ -87,7 +91,12 @@ def weigh(value: Any) -> int:
             if not math.isfinite(one):
                 raise LimitError("a number too large to be one")
         elif kind is list or kind is tuple:
-            waiting += one
+            if one and set(map(type, one)) == _WHOLE:
+                total += len(one)
+                if min(one) < -MAX_WHOLE or max(one) > MAX_WHOLE:
+                    raise LimitError("a whole number beyond 64 bits")
+            else:
+                waiting += one
         elif kind is dict:
             if not all(type(key) is str for key in one):
                 raise LimitError("the names in a mapping must be text")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +16,9 @@ from .problems import in_order, sentences, show
 from .yaml_text import Document, YamlPath
 
 C = TypeVar("C", bound=Component)
+
+#: how many components a part of the file remembers that it has built
+_REMEMBERED = 64
 
 
 class Reader:
@@ -76,11 +80,12 @@ class Reader:
 class Part(Generic[C]):
     """One component in the file: its class and its parameters, some of them expressions."""
 
-    __slots__ = ("_constant", "_path", "_reader", "_template", "cls")
+    __slots__ = ("_built", "_constant", "_path", "_reader", "_template", "cls")
 
     def __init__(self, reader: Reader, cls: type[C], parameters: Any, path: YamlPath, known: Iterable[str]) -> None:
         self._reader, self._path, self.cls = reader, path, cls
         self._constant: C | None = None
+        self._built: dict[bytes, C] = {}
         if parameters is None:
             parameters = {}
         if not isinstance(parameters, dict):
@@ -92,6 +97,11 @@ class Part(Generic[C]):
             parameters = {cls.shorthand: parameters}
         self._template = reader.template(parameters, path, known)
         self._check(parameters)
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is the same in every trial."""
+        return self._constant is not None
 
     def _check(self, parameters: dict[str, Any]) -> None:
         """Check the parameters that are plain values now; the others are checked when they are filled in."""
@@ -107,7 +117,7 @@ class Part(Generic[C]):
                 self._constant = built
 
     def build(self, env: Environment) -> C:
-        """The component, with its parameters filled in.
+        """The component, with its parameters filled in. Components never change, so that equal parameters (many steps show and ask the same) give the same one.
 
         Raises
         ------
@@ -117,6 +127,19 @@ class Part(Generic[C]):
         if self._constant is not None:
             return self._constant
         values = self._reader.fill(self._template, self._path, env)
+        try:
+            key = marshal.dumps(values, 2)  # unlike ==, it tells 1 from true and 1.0; version 2 depends on the values alone
+        except ValueError:
+            return self._validated(values)  # a component from elsewhere has given a value of its own sort
+        built = self._built.get(key)
+        if built is None:
+            built = self._validated(values)
+            if len(self._built) >= _REMEMBERED:
+                self._built.pop(next(iter(self._built)), None)
+            self._built[key] = built
+        return built
+
+    def _validated(self, values: Any) -> C:
         try:
             return self.cls.model_validate(values)
         except ValidationError as error:

@@ -58,6 +58,7 @@ class DisplayPart:
         self.ms: Template | None = None
         self.uniform: tuple[float, float] | None = None
         self.for_machines = False
+        self.always: Display | None = None  # what it is in every trial, once it has been built
         read = read_part(reader, STIMULI, value, path, known, DISPLAY_KEYS)
         if read is None:
             return
@@ -90,6 +91,8 @@ class DisplayPart:
 
     def build(self, env: Environment, streams: Streams) -> Display:
         assert self.stimulus is not None
+        if self.always is not None:
+            return self.always
         ms: float | None = None
         if self.uniform is not None:
             low, high = self.uniform
@@ -99,7 +102,10 @@ class DisplayPart:
             if ms is not None and not _is_ms(ms):
                 raise ParadigmError([self.reader.document.problem((*self.path, "ms"), f"expected a duration in ms above 0; found {show(ms)}")])
             ms = None if ms is None else float(ms)
-        return Display(self.stimulus.build(env), ms, self.for_machines)
+        display = Display(self.stimulus.build(env), ms, self.for_machines)
+        if self.stimulus.constant and self.uniform is None and (self.ms is None or self.ms.constant):
+            self.always = display
+        return display
 
 
 class AskPart:
@@ -118,25 +124,30 @@ class AskPart:
                 reader.report((*path, key), f"expected {' or '.join(allowed)}; found {show(beside[key])}{nearest(beside[key], allowed)}")
         if beside.get("answer") is None:
             reader.report(path, "'answer' is missing: the correct answer, for scoring (agents never see it)")
-        self.templates = {
+        templates = {
             key: reader.template(beside[key], (*path, key), known)
             for key in ("answer", "window_ms", "no_answer_means", "chance", "blind", "classes")
             if beside.get(key) is not None
         }
+        self.constant = {key: template({}) for key, template in templates.items() if template.constant}
+        self.varying = [(key, template, (*path, key)) for key, template in templates.items() if not template.constant]
         self.self_paced = "window_ms" in beside and beside["window_ms"] in (None, "none")
 
     def build(self, env: Environment, displays: tuple[Display, ...]) -> tuple[Ask, Truth]:
         assert self.kind is not None
         kind = self.kind.build(env)
-        value = {key: self.reader.fill(template, (*self.path, key), env) for key, template in self.templates.items()}
+        value = dict(self.constant)
+        for key, template, path in self.varying:
+            value[key] = self.reader.fill(template, path, env)
         answer = self._answer(kind, value.get("answer"), "answer")
         silence = None if value.get("no_answer_means") is None else self._answer(kind, value["no_answer_means"], "no_answer_means")
-        window = None if self.self_paced else value.get("window_ms", _total(displays))
+        total = _total(displays)
+        window = None if self.self_paced else value.get("window_ms", total)
         if window is not None and not _is_ms(window):
             raise self._wrong("window_ms", f"expected a duration in ms above 0; found {show(window)}")
         chance = self._probability(value, "chance", kind.chance())
         blind = self._probability(value, "blind", chance)
-        if self.settings.get("ends") == "on_time" and _total(displays) is None:
+        if self.settings.get("ends") == "on_time" and total is None:
             raise self._wrong("ends", "a step that ends on time needs ms on every display")
         ask = Ask(
             kind,
@@ -200,7 +211,8 @@ class StepPart:
                 reader.report((*path, "ask"), "a step with model_steps: 0 is for people only, so it cannot ask")
             if "feedback" in value:
                 reader.report((*path, "ask"), "a feedback step cannot ask")
-        self.record = self._read_record(value.get("record"), (*path, "record"), known)
+        self.record_path = (*path, "record")
+        self.record = self._read_record(value.get("record"), self.record_path, known)
         #: about what building the step costs, in values touched
         self.cost = 20 + 30 * sum(len(displays) for displays in (self.displays, *(self.feedback or {}).values()))
 
@@ -219,12 +231,11 @@ class StepPart:
     def _recorded(self, env: Environment) -> dict[str, Any]:
         if self.record is None:
             return {}
-        path = (*self.path, "record")
-        record = self.reader.fill(self.record, path, env)
+        record = self.reader.fill(self.record, self.record_path, env)
         for name, value in record.items():
             wrong = _unrecordable(name, value)
             if wrong is not None:
-                raise ParadigmError([self.reader.document.problem((*path, name), wrong)])
+                raise ParadigmError([self.reader.document.problem((*self.record_path, name), wrong)])
         return record
 
     def _read_displays(self, value: Any, path: YamlPath, known: frozenset[str]) -> list[DisplayPart]:
@@ -298,5 +309,9 @@ def _is_ms(value: Any) -> bool:
 
 
 def _total(displays: tuple[Display, ...]) -> float | None:
-    times = [display.ms for display in displays if display.ms is not None]
-    return sum(times) if len(times) == len(displays) else None
+    total = 0.0
+    for display in displays:
+        if display.ms is None:
+            return None
+        total += display.ms
+    return total

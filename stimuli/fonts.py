@@ -52,6 +52,7 @@ def undrawable(text: str) -> str:
     return next((character for character in text if character != "\n" and not (character.isprintable() and has(character))), "")
 
 
+@lru_cache(maxsize=4096)
 def has(character: str) -> bool:
     """Whether the typeface can draw a character."""
     if character.isspace():

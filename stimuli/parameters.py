@@ -57,7 +57,7 @@ def colour_words(name: str) -> str:
     return f"{everyday} ({name})"
 
 
-def check_cells(cells: Iterable[int], count: int, what: str) -> tuple[int, ...]:
+def check_cells(cells: Sequence[int], count: int, what: str) -> tuple[int, ...]:
     """Sorted cells, each within 0 .. count - 1 and given once.
 
     Raises
@@ -65,14 +65,19 @@ def check_cells(cells: Iterable[int], count: int, what: str) -> tuple[int, ...]:
     ValueError
         which names the first cell that is wrong
     """
-    seen: set[int] = set()
-    for cell in cells:
+    ordered = tuple(sorted(cells))
+    if len(set(ordered)) < len(ordered) or (ordered and not 0 <= ordered[0] <= ordered[-1] < count):
+        raise ValueError(_first_wrong(cells, count, what))
+    return ordered
+
+
+def _first_wrong(cells: Sequence[int], count: int, what: str) -> str:
+    for n, cell in enumerate(cells):
         if not 0 <= cell < count:
-            raise ValueError(f"cell {cell} is outside {what}: cells are 0 to {count - 1}, row by row")
-        if cell in seen:
-            raise ValueError(f"cell {cell} is given twice")
-        seen.add(cell)
-    return tuple(sorted(seen))
+            return f"cell {cell} is outside {what}: cells are 0 to {count - 1}, row by row"
+        if cell in cells[:n]:
+            return f"cell {cell} is given twice"
+    raise AssertionError("all cells are right")
 
 
 def row_column(cell: int, columns: int) -> str:

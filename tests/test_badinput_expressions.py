@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import json
 import time
@@ -240,6 +241,33 @@ def test_deep_expressions_are_evaluated_or_refused(text: str) -> None:
 def test_long_expressions_are_refused() -> None:
     with pytest.raises(ExpressionError, match="longer than 500 characters"):
         Expression("=" + "1 + " * 200 + "1")
+
+
+def test_several_names_of_a_loop_take_as_many_values() -> None:
+    assert value("[x + y for (x, (y, z)) in [[1, [2, 3]]]]") == [3]
+    for items, found in (("[[1, 2, 3]]", "a list of 3"), ("b", "a number"), ("[c]", "text"), ("[n]", "empty")):
+        with pytest.raises(ExpressionError, match=rf"expected 2 values for \(x, y\); found {found}"):
+            value(f"[x for (x, y) in {items}]")
+
+
+def test_names_of_a_loop_end_with_it() -> None:
+    assert value("[[a for a in b] + [a] for x in b if x != 2]") == [[1, 2, 3, 3]] * 2
+    assert value("[x + y for x in b for y in range(x)]") == [1, 2, 3, 3, 4, 5]
+    assert ENVIRONMENT["a"] == 3
+
+
+def test_another_thread_that_parses_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some versions of Python then fail once."""
+    parse, failures = ast.parse, iter([SystemError("AST constructor recursion depth mismatch (before=78, after=133)")])
+
+    def moody(*arguments: Any, **named: Any) -> Any:
+        for failure in failures:
+            raise failure
+        return parse(*arguments, **named)
+
+    monkeypatch.setattr(ast, "parse", moody)
+    assert value("a + 1") == 4
+    assert next(failures, None) is None
 
 
 def test_values_that_share_their_parts_do_not_grow_without_end() -> None:

@@ -47,7 +47,7 @@ def test_trials_are_the_golden_ones_with_another_numpy(tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     environment = {**os.environ, "HOME": os.environ["REAL_HOME"]}
-    needs = [f"numpy=={OLD_NUMPY}", "pyyaml", "pydantic", "simpleeval", "pillow<12"]
+    needs = [f"numpy=={OLD_NUMPY}", "pyyaml", "pydantic", "pillow<12"]
     pip = subprocess.run([python, "-m", "pip", "install", "--quiet", *needs], capture_output=True, text=True, env=environment)
     if pip.returncode:
         pytest.skip(f"packages for the second environment could not be installed: {pip.stderr.splitlines()[-1:]}")

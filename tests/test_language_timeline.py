@@ -389,3 +389,14 @@ def test_the_drafts_of_more_paradigms_compile(repository: Path, name: str) -> No
         one = compile_trial(paradigm, levels, 3)
         assert fingerprint(one) == fingerprint(compile_trial(paradigm, levels, 3))
         assert one.asks >= 2
+
+
+def test_what_is_built_again_is_told_apart_by_type_too(tmp_path: Path) -> None:
+    """1 and true and 1.0 are equal to Python, and not the same parameter."""
+    content = text(asked("- for: x in values\n  phase: p\n  show: {boxes: {count: =x}, ms: 1}"), draw="values: [1, 2, =flag]", factors="flag: [1, true]")
+    paradigm = load(tmp_path, content)
+    good = compile_trial(paradigm, {"flag": 1}, 1)
+    assert good.steps[0].percept.displays == good.steps[2].percept.displays
+    with pytest.raises(SpanLabError, match="count: expected a whole number"):
+        compile_trial(paradigm, {"flag": True}, 1)
+    assert compile_trial(paradigm, {"flag": 1}, 1) == good

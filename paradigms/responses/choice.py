@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -45,6 +46,19 @@ _LEGEND: dict[str, dict[str, str]] = {
         "(auf einem Ziffernblock: die Taste, die so liegt wie das Wort).",
     },
 }
+
+
+Options = int | tuple[str | None, ...]
+
+
+@lru_cache(maxsize=1024)
+def _places(options: Options) -> tuple[int | str | None, ...]:
+    return tuple(range(options)) if isinstance(options, int) else options
+
+
+@lru_cache(maxsize=1024)
+def _values(options: Options) -> tuple[int | str, ...]:
+    return tuple(value for value in _places(options) if value is not None)
 
 
 @RESPONSES.register
@@ -92,12 +106,12 @@ class Choice(ResponseKind):
     @property
     def values(self) -> tuple[int | str, ...]:
         """The answers, as recorded."""
-        return tuple(value for value in self._places if value is not None)
+        return _values(self.options)
 
     @property
     def _places(self) -> tuple[int | str | None, ...]:
         """What is chosen at each place."""
-        return tuple(range(self.options)) if isinstance(self.options, int) else self.options
+        return _places(self.options)
 
     @property
     def _rows(self) -> tuple[int, ...]:

@@ -58,7 +58,7 @@ def draw_with_lures(
     """
     tables = _tables(sizes, relation, n)
     # For each position, way to go on and pattern: how many items go that way, and the row of ``ends`` that says in how many ways the block ends after it.
-    ways = [_ways(tables[min(p, n + 1)], n, p, p in matching, check_first, repeats) for p in range(length)]
+    ways = [_ways(sizes, relation, n, min(p, n + 1), p in matching, check_first, repeats) for p in range(length)]
     ends = [_with_one_less(np.array([[1.0] + [0.0] * lures] * tables[-1].patterns))]
     for items, row in reversed(ways):
         # A sum over the first axis is made term by term, and so the same on every machine, to the last bit.
@@ -165,8 +165,11 @@ def _renumbered(values: Sequence[int]) -> tuple[int, ...]:
     return tuple(numbers.setdefault(value, len(numbers)) for value in values)
 
 
-def _ways(table: _Table, n: int, position: int, match: bool, check_first: bool, repeats: bool) -> tuple[np.ndarray, np.ndarray]:
-    """For each pattern and way to go on from a position: how many items may come, and the row to look up; lures look into the lower half."""
+@lru_cache(maxsize=64)
+def _ways(sizes: tuple[int, ...], relation: Relation, n: int, position: int, match: bool, check_first: bool, repeats: bool) -> tuple[np.ndarray, np.ndarray]:
+    """For each pattern and way to go on from a position (n+1 stands for all from there on): how many items may come, and the row to look up; lures look into
+    the lower half."""
+    table = _tables(sizes, relation, n)[position]
     if match:
         return table.items * table.match, table.following
     allowed = table.items.copy()

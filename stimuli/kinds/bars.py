@@ -38,7 +38,7 @@ class Bar(BaseModel):
     def _straight(cls, value: tuple[float, ...] | None) -> tuple[float, ...] | None:
         if value is None:
             return None
-        x0, y0, x1, y1 = (float(int(v)) for v in value)
+        x0, y0, x1, y1 = map(float, map(int, value))
         if (x0 != x1) + (y0 != y1) != 1:
             raise ValueError(f"bars are horizontal or vertical; found ends {list(value)}")
         left, top, right, bottom = min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
@@ -58,24 +58,34 @@ class Bar(BaseModel):
     def horizontal(self) -> bool:
         return self.at[1] == self.at[3]
 
+    @property
+    def box(self) -> _Box:
+        """The pixels that it covers: from its first column and row to its last."""
+        x0, y0, x1, y1 = self.at
+        return (x0, y0 - 1, x1, y1 + 1) if y0 == y1 else (x0 - 1, y0, x1 + 1, y1)
+
     def overlaps(self, other: Bar) -> bool:
         """Whether two bars share a pixel; then it is visible which is on top."""
-        boxes = [
-            (bar.at[0] - (not bar.horizontal), bar.at[1] - bar.horizontal, bar.at[2] + (not bar.horizontal), bar.at[3] + bar.horizontal)
-            for bar in (self, other)
-        ]
-        (a0, b0, a1, b1), (c0, d0, c1, d1) = boxes
-        return a0 <= c1 and c0 <= a1 and b0 <= d1 and d0 <= b1
+        return _meet(self.box, other.box)
+
+
+_Box = tuple[float, float, float, float]
+
+
+def _meet(one: _Box, other: _Box) -> bool:
+    return one[0] <= other[2] and other[0] <= one[2] and one[1] <= other[3] and other[1] <= one[3]
 
 
 def _by_place(bars: Sequence[Bar]) -> tuple[Bar, ...]:
     """Bars from top to bottom and left to right, except that a bar stays above those that it was put on."""
-    waiting = list(bars)
+    boxes = [bar.box for bar in bars]
+    below = {n: {lower for lower in range(n) if _meet(box, boxes[lower])} for n, box in enumerate(boxes)}
+    waiting = sorted(range(len(bars)), key=lambda n: (bars[n].at[1], bars[n].at[0], bars[n].at))
     ordered: list[Bar] = []
     while waiting:
-        free = [bar for number, bar in enumerate(waiting) if not any(bar.overlaps(lower) for lower in waiting[:number])]
-        ordered.append(min(free, key=lambda bar: (bar.at[1], bar.at[0], bar.at)))
-        waiting.remove(ordered[-1])
+        first = next(n for n in waiting if below[n].isdisjoint(waiting))
+        waiting.remove(first)
+        ordered.append(bars[first])
     return tuple(ordered)
 
 
