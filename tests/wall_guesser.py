@@ -179,7 +179,8 @@ def _blind(train: Sequence[Example], tune: Sequence[Example]) -> _Blind:
         return lambda example: table.get(scope(example), usual.get(""))
 
     scopes = (_everywhere, _by_question, _by_condition)
-    right = [sum(guess(train, scope)(example) == example.answer for example in tune) for scope in scopes]
+    guesses = [guess(train, scope) for scope in scopes]
+    right = [sum(guessed(example) == example.answer for example in tune) for guessed in guesses]
     return guess([*train, *tune], scopes[int(np.argmax(right))])
 
 
