@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from .agreement import curve_distance, noise_ceiling
 from .curves import averages
-from .effects import EFFECTS, ready
+from .effect import ready
+from .effects import EFFECTS
 from .look import GROUP_MEANS
 from .table import WHO, Scored
 

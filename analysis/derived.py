@@ -20,22 +20,17 @@ TRIAL = ("session", "participant", "agent_kind", "agent", "paradigm", "block", "
 LAST = 4
 
 
-def is_nback(items: pd.DataFrame) -> bool:
-    """Whether these are items of N-back blocks."""
-    return "record_match" in items.columns and bool(items["record_match"].notna().any())
-
-
 def _with(scored: Scored, items: pd.DataFrame) -> Scored:
     return Scored(items, scored.intrusions, scored.notes)
 
 
-def whole_lists(scored: Scored) -> Scored:
-    """Lists long enough to have a middle; ``primacy`` and ``recency`` are made from their items later."""
-    items = scored.items
-    long = items[(items["list_length"] >= 3) & items["serial_position"].notna()]
-    if not len(list_ends(long)):
-        long = long.iloc[:0]
-    return _with(scored, long.assign(index=np.where(long["serial_position"] == 1, "primacy", "recency"), primacy=long["correct"]))
+def ends_of_lists(scored: Scored) -> Scored:
+    """Two rows for each trial with a whole list of three items or more: how far its first and its last item stand out (``index``, ``stands_out``)."""
+    import pandas as pd
+
+    trials = list_ends(scored.items)
+    parts = [trials.assign(index=name, stands_out=trials[name]) for name in ("primacy", "recency")]
+    return _with(scored, pd.concat(parts, ignore_index=True))
 
 
 def probes(scored: Scored) -> Scored:

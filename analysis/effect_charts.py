@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .effects import Effect
-from .figures import PROPORTIONS, curve_layers, curve_points, declared, title_lines
-from .look import GROUP_MEANS, Look, looks
+from .curve_marks import PROPORTIONS, curve_layers, curve_points
+from .drawing import BARS_SAID, Bars, with_bars
+from .effect import Effect
+from .figures import declared, title_lines
+from .look import GROUP_MEANS, Look, condition_looks, looks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,39 +25,66 @@ def looks_of(*tables: pd.DataFrame) -> list[Look]:
     return looks([pair for table in tables for pair in table[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)])
 
 
-def effect_chart(effect: Effect, table: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "") -> dict[str, Any]:
-    """The figure of an effect.
+def effect_chart(effect: Effect, table: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", bars: Bars = "interval") -> dict[str, Any]:
+    """The figure of an effect: a line for each answerer, a panel for each condition.
 
     Parameters
     ----------
     effect, table : the effect, and its table in one paradigm (:meth:`.Effect.table`)
     agents : how each agent looks, in drawing order (:func:`looks_of`)
+    bars : what bars stand for
 
     Returns
     -------
     dict
         the declaration: a Vega-Lite specification without configuration, fit for JSON
     """
+    drawn = with_bars(table, bars)
+    if not effect.panels:
+        return _curves(effect, drawn, agents, [], 1, title, subtitle, "who", bars)
+    drawn = drawn.assign(_panel=[effect.panel(row) for row in drawn.to_dict("records")])
+    panels = panel_names(effect, drawn)
+    columns = drawn[effect.panels[-1]].nunique() if len(effect.panels) > 1 else min(_COLUMNS, len(panels))
+    return _curves(effect, drawn, agents, panels, columns, title, subtitle, "who", bars)
+
+
+def condition_chart(effect: Effect, table: pd.DataFrame, *, title: str, subtitle: str = "", bars: Bars = "interval") -> tuple[dict[str, Any], list[Look]]:
+    """The figure of an effect the other way round: a line for each condition, a panel for each answerer, people last.
+
+    Returns
+    -------
+    tuple
+        the declaration, as of :func:`effect_chart`, and how each condition looks
+    """
+    names = [effect.panel(row) for row in table.to_dict("records")]
+    drawn = with_bars(table, bars).assign(_panel=table["agent"], agent=names)
+    scale = not any(isinstance(value, str) for name in effect.panels for value in table[name])
+    conditions = condition_looks(panel_names(effect, table), ordered=scale)
+    panels = [look.label for look in looks_of(table)]
+    spec = _curves(effect, drawn, conditions, panels, min(_COLUMNS, len(panels)), title, subtitle, "condition", bars)
+    return spec, conditions
+
+
+def _curves(
+    effect: Effect, drawn: pd.DataFrame, agents: Sequence[Look], panels: Sequence[str], columns: int, title: str, subtitle: str, line: str, bars: Bars
+) -> dict[str, Any]:
+    """Lines in panels (``_panel``), or in one panel where there are no names of panels."""
     import altair as alt
 
-    names = [name for name in effect.order if name in set(table[effect.x])] if effect.order else []
-    places = table[effect.x].map({name: place for place, name in enumerate(names, start=1)}) if names else table[effect.x]
-    drawn = table.assign(_x=places.astype(float), chance=table["chance"].astype(float))
+    names = [name for name in effect.order if name in set(drawn[effect.x])] if effect.order else []
+    places = drawn[effect.x].map({name: place for place, name in enumerate(names, start=1)}) if names else drawn[effect.x]
+    drawn = drawn.assign(_x=places.astype(float), chance=drawn["chance"].astype(float))
     proportion = effect.measure in ("correct", "trials", "trials with the whole list")
     vertical: dict[str, Any] = PROPORTIONS | {"title": effect.measure} if proportion else _axis(effect, drawn)
 
     def said(value: float | None) -> str:
         return "" if value is None else f"{100 * value:.0f}%" if proportion else f"{value:.{_digits(vertical)}f}"
 
-    options: dict[str, Any] = {"vertical": vertical, "called": effect.measure, "names": names}
-    if not effect.panels:
+    options: dict[str, Any] = {"vertical": vertical, "called": effect.measure, "names": names, "line": line, "bars": BARS_SAID[bars]}
+    if not panels:
         layers = curve_layers(agents, drawn, "_x", effect.x_title, width=_ONE_PANEL[0], height=_ONE_PANEL[1], **options)
         return declared(layers.properties(title=title_lines(title, subtitle), data=alt.InlineData(values=[])), curve_points(drawn, "_x", agents, said=said))
-    drawn["_panel"] = [effect.panel(row) for row in drawn.to_dict("records")]
-    panels = panel_names(effect, drawn)
-    last = drawn[effect.panels[-1]].nunique()
-    columns = last if len(effect.panels) > 1 else min(_COLUMNS, len(panels))
-    facet = alt.Facet("panel:N", header=alt.Header(title=None, labelAnchor="start"), sort=panels)
+    facet = alt.Facet("panel:N", header=alt.Header(title=None, labelAnchor="start"), sort=list(panels))
     faceted = curve_layers(agents, drawn, "_x", effect.x_title, **options).facet(facet=facet, columns=columns, data=alt.InlineData(values=[]))
     faceted = faceted.resolve_scale(x="independent")
     rows = curve_points(drawn, "_x", agents, panel="_panel", said=said)
@@ -74,15 +103,18 @@ def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(effect.panel(row) for row in ordered))
 
 
-def caption(effect: Effect, table: pd.DataFrame) -> str:
-    """What must be said below every figure of an effect."""
+def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, conditions: bool = False) -> str:
+    """What must be said below every figure of an effect; ``conditions`` are the lines of a :func:`condition_chart`."""
     own = table[table["agent_kind"] != GROUP_MEANS]
     units = sorted({unit for unit in own["unit"].dropna() if unit})
-    bars = f"Bars: 95% intervals over {' or '.join(unit + 's' for unit in units)}." if own["low"].notna().any() else "No intervals: too few units."
+    what = "95% intervals" if bars == "interval" else "standard errors of the mean"
+    spread = own["low" if bars == "interval" else "sem"].notna().any()
+    drawn = f"Bars: {what} over {' or '.join(unit + 's' for unit in units)}." if spread else "No bars: too few units."
     dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is none, or the record does not tell it."
-    people = " Hollow diamonds: published group means." if len(own) < len(table) else ""
+    means = "Published group means have no bars." if conditions else "Hollow diamonds: published group means."
+    people = f" {means}" if len(own) < len(table) else ""
     oracle = " Simulated observers were handed the truth." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
-    return f"{effect.method} {bars}{dotted}{people}{oracle}"
+    return f"{effect.method} {drawn}{dotted}{people}{oracle}"
 
 
 def _axis(effect: Effect, table: pd.DataFrame) -> dict[str, Any]:

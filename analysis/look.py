@@ -6,7 +6,7 @@ colour alone: people are thick and solid, oracles are dashed, published people a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 #: Kind of published human data in curve tables; sessions of the kind ``published`` hold what a model answered in published results, trial by trial.
@@ -57,6 +57,14 @@ _KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[int, int], float
     GROUP_MEANS: (("#2b2b2b", "#6a6a6a"), ("#f2f2f2", "#bdbdbd"), _SOLID, 1.4, "diamond", 56),
     "participant": (("#c84a00", "#e58a4f"), ("#ff8c42", "#ffb98a"), _SOLID, 3.2, "circle", 66),
 }
+#: Colours (on white, on black) and shapes of conditions, where lines are conditions and no answerers: after Okabe & Ito, as above; ordered ones from dark to
+#: light along viridis, without its pale end.
+_NAMED = (
+    *(("#0069b0", "#5cb3f0"), ("#c84a00", "#ff8c42"), ("#00805c", "#37e0b0"), ("#b5488c", "#ec97c8"), ("#b07c00", "#f0c04a")),
+    *(("#2b2b2b", "#f2f2f2"), ("#4d9fd6", "#a3d5f8")),
+)
+_ORDERED = (("#440154", "#d7a8ea"), ("#414487", "#a9abe8"), ("#2a788e", "#6fc7de"), ("#22a884", "#5fe0bd"), ("#7ab51d", "#b4e36a"))
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
 _FAINT = ("chance", "ideal", "capacity", "simulated")
 _OTHER = (("#555555",), ("#bbbbbb",), _SOLID, 1.6, "square", 40)
 
@@ -91,3 +99,20 @@ def looks(agents: Iterable[tuple[str, str]]) -> list[Look]:
             )
         )
     return result
+
+
+def condition_looks(labels: Sequence[str], *, ordered: bool = False) -> list[Look]:
+    """Looks for conditions, in drawing order: the last one first, so that a legend begins with the first one.
+
+    Parameters
+    ----------
+    labels : of the conditions, in their order
+    ordered : whether they are steps of one scale (list lengths), and so from dark to light
+    """
+    found = []
+    for number, label in enumerate(labels):
+        colours = _ORDERED if ordered else _NAMED
+        place = round(number * (len(colours) - 1) / max(1, len(labels) - 1)) if ordered else number % len(colours)
+        dash = _SOLID if ordered or number < len(colours) else _DASHED
+        found.append(Look(label, "condition", *colours[place], dash, 2.0, _SHAPES[number % len(_SHAPES)], 46))
+    return found[::-1]

@@ -9,13 +9,13 @@ Two sets of rules are declared, :data:`OURS` and :data:`PUBLISHED`; tables alway
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from .columns import decoded, numbers
 from .detection import Correction, detection
 from .table import WHO, Scored, plural, score_table
 
@@ -103,8 +103,8 @@ def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: S
     head = list(dict.fromkeys([*who, "participant", "session", "unit_trial", "oracle", *by]))
     if not has_blocks(items):
         return pd.DataFrame(columns=[*head, "n", *BLOCK_COLUMNS])
-    match = _numbers(items["record_match"])
-    back = _numbers(items["factor_n"]) if "factor_n" in items.columns else np.full(len(items), np.nan)
+    match = numbers(items["record_match"])
+    back = numbers(items["factor_n"]) if "factor_n" in items.columns else np.full(len(items), np.nan)
     back = np.where(np.isnan(back), items["set_size"].to_numpy(float), back)
     known = ~np.isnan(match) & ~np.isnan(back)
     items, matching, back = items[known], match[known] == 1, back[known]
@@ -133,7 +133,7 @@ def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: S
     def many(which: np.ndarray) -> np.ndarray:
         return np.bincount(code[which & counted], minlength=len(names))
 
-    lag = _numbers(items["record_lure_lag"]) if "record_lure_lag" in items.columns else np.full(len(items), np.nan)
+    lag = numbers(items["record_lure_lag"]) if "record_lure_lag" in items.columns else np.full(len(items), np.nan)
     alarm = said & ~matching
     foil = (alarm | rejection) & has_back
     lure, before = foil & ~np.isnan(lag), foil & (lag < back)
@@ -161,7 +161,7 @@ def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: S
     chance = np.bincount(code[counted], weights=items["chance"].to_numpy(float)[counted], minlength=len(names))
     blocks = items.iloc[first][[name for name in head if name in items.columns]].reset_index(drop=True)
     for name in by:
-        blocks[name] = _decoded(blocks[name]) if name in blocks.columns else None
+        blocks[name] = decoded(blocks[name]) if name in blocks.columns else None
     with np.errstate(invalid="ignore", divide="ignore"):
         return measured(blocks.assign(n=back[first].astype(int), **counts, chance=chance / counts["n_items"]), rules)
 
@@ -205,32 +205,5 @@ def told(blocks: pd.DataFrame, rules: Rules = OURS) -> list[str]:
     return notes
 
 
-def _numbers(column: pd.Series) -> np.ndarray:
-    """A column of JSON scalars (decoded or as text) as numbers; true is 1, false 0, everything else that is no number NaN."""
-    import pandas as pd
-
-    codes, distinct = pd.factorize(column)
-    values = [value if isinstance(value := _plain(one), bool | int | float) else np.nan for one in distinct]
-    return np.asarray([*map(float, values), np.nan])[codes]
-
-
-def _decoded(column: pd.Series) -> pd.Series:
-    """A column of JSON scalars as plain values."""
-    import pandas as pd
-
-    codes, distinct = pd.factorize(column)
-    values = np.array([*map(_plain, distinct), None], dtype=object)
-    return pd.Series(values[codes], index=column.index).infer_objects()
-
-
-def _plain(value: object) -> object:
-    if not isinstance(value, str):
-        return value.item() if isinstance(value, np.generic) else value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
-
-
 def _flags(items: pd.DataFrame, name: str) -> np.ndarray:
-    return _numbers(items[name]) == 1 if name in items.columns else np.zeros(len(items), bool)
+    return numbers(items[name]) == 1 if name in items.columns else np.zeros(len(items), bool)

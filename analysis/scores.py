@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import SpanLabError
-from . import derived
 from .cells import Cells, unit_means
 from .columns import decoded
 from .contrasts import Contrast, contrast
+from .nback import has_blocks
 from .published import published_curve
 from .resampling import LEVEL, RESAMPLES
+from .score_kinds import SCORES, Score, lowest_place, plain_place, said, split_place, weights
 from .table import WHO, Scored, plural, score_table
 
 if TYPE_CHECKING:
@@ -45,56 +44,6 @@ DECISIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Score:
-    """One row of the published table.
-
-    Parameters
-    ----------
-    task, name : as the published table has them, such as ``vsr`` and ``A_primacy``
-    x : the column along which the slope is taken, or over whose values the mean is taken
-    panels : columns in each combination of which there is a line of its own
-    needs : further columns without which a paradigm has no such score
-    part : of the list; ``primacy`` and ``recency`` are cut at the minimum
-    matched : whether people and answerer are compared at the same points; else each has its own
-    """
-
-    task: str
-    name: str
-    x: str
-    panels: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    part: Literal["whole", "primacy", "recency"] = "whole"
-    matched: bool = True
-
-    @property
-    def slope(self) -> bool:
-        """Whether it is a score A, of slopes; else B, of means."""
-        return self.name.startswith("A_")
-
-    @property
-    def by(self) -> tuple[str, ...]:
-        """The columns that span its conditions."""
-        return (*self.panels, self.x)
-
-
-_DOMAINS = ("factor_storage", "factor_distractor_domain")
-_RESOLUTION = "factor_pattern_distractor_difference"
-SCORES: tuple[Score, ...] = (
-    Score("vsr", "A_primacy", "serial_position", ("list_length",), part="primacy"),
-    Score("vsr", "A_recency", "serial_position", ("list_length",), part="recency"),
-    Score("vsr", "B_length", "list_length", needs=("serial_position",)),
-    Score("vir", "A_retentioninterval", "retention_steps", ("list_length",)),
-    Score("vir", "B_retentioninterval", "retention_steps", ("list_length",)),
-    Score("cs", "A_cognitiveload", "record_cognitive_load", _DOMAINS, needs=("serial_position",), matched=False),
-    Score("cs", "B_cognitiveload", "record_cognitive_load", _DOMAINS, needs=("serial_position",), matched=False),
-    Score("smu", "A_setsize", "set_size"),
-    Score("smu", "B_setsize", "set_size"),
-    Score("vsrec", "A_patterndiff", _RESOLUTION, ("list_length",)),
-    Score("vsrec", "B_patterndiff", _RESOLUTION, ("list_length",)),
-    Score("cd", "A_setsize", "set_size", ("factor_feature",)),
-    Score("cd", "B_setsize", "set_size", ("factor_feature",)),
-)
 #: Published curves were read off figures: a change smaller than this is no change.
 PRECISION = 0.01
 #: Columns of the table of scores.
@@ -142,7 +91,7 @@ def scores(
     for paradigm, part in scored.parts.items():
         named, own = (human or {}).get(paradigm) or paradigm, part.items
         for score in SCORES:
-            if score.task == named and not derived.is_nback(own):
+            if score.task == named and not has_blocks(own):
                 rows += _rows(score, paradigm, own, against, level, resamples, seed)
     return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
 
@@ -163,7 +112,7 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
         fixed = {place: float(np.mean(cells.values[number])) for place, number in people.items()}
     else:
         table = published_curve(score.task, score.by)
-        fixed = {tuple(_plain(row[name]) for name in score.by): float(row["mean"]) for row in table.to_dict("records")}
+        fixed = {tuple(plain_place(row[name]) for name in score.by): float(row["mean"]) for row in table.to_dict("records")}
     rows = []
     for who, own in points.items():
         if who[2] == against:
@@ -174,9 +123,9 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
         panels = {place[:-1] for place in shared} & {place[:-1] for place in theirs}
         shared = {place: number for place, number in shared.items() if place[:-1] in panels}
         theirs = {place: value for place, value in theirs.items() if place[:-1] in panels}
-        cuts = {panel: _minimum(panel, theirs) for panel in panels}
+        cuts = {panel: lowest_place(panel, theirs) for panel in panels}
         mine, of_people = weights(score, list(shared), cuts), weights(score, list(theirs), cuts)
-        kept = {panel for panel, *_ in (_split(place) for place in mine)} & {panel for panel, *_ in (_split(place) for place in of_people)}
+        kept = {panel for panel, *_ in (split_place(place) for place in mine)} & {panel for panel, *_ in (split_place(place) for place in of_people)}
         if not kept:
             rows.append(head | _nothing("no conditions in common with people" if not shared else "too few conditions for a line"))
             continue
@@ -212,47 +161,8 @@ def _points(cells: Cells, by: Sequence[str]) -> dict[tuple[str, ...], dict[tuple
     """For each answerer, the number of the cell at each place."""
     found: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
     for number, row in enumerate(cells.keys.to_dict("records")):
-        place = tuple(_plain(row[name]) for name in by)
+        place = tuple(plain_place(row[name]) for name in by)
         found.setdefault(tuple(row[name] for name in WHO), {})[place] = number
-    return found
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, str) else round(float(value), 9)
-
-
-def _split(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
-    return place[:-1], place[-1]
-
-
-def _minimum(panel: tuple[Any, ...], curve: Mapping[tuple[Any, ...], float]) -> float:
-    """Where a curve is lowest; the first such place."""
-    line = sorted((place[-1], value) for place, value in curve.items() if place[:-1] == panel)
-    return min(line, key=lambda point: (point[1], point[0]))[0] if line and not isinstance(line[0][0], str) else math.nan
-
-
-def weights(score: Score, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple[Any, ...], float]) -> dict[tuple[Any, ...], float]:
-    """With what weight each condition enters M: the sum of weight times accuracy is the mean, or the mean of the panels' slopes.
-
-    Parameters
-    ----------
-    places : the conditions; the last entry of each is the place along the line, all before it name its panel
-    cuts : for each panel the place of people's minimum; only primacy and recency are cut
-    """
-    if not score.slope:
-        return {place: 1 / len(places) for place in sorted(places)} if places else {}
-    found: dict[tuple[Any, ...], float] = {}
-    lines: dict[tuple[Any, ...], list[float]] = {}
-    for panel, x in map(_split, sorted(places)):
-        cut = cuts.get(panel, math.nan)
-        if score.part == "whole" or (x <= cut if score.part == "primacy" else x >= cut):
-            lines.setdefault(panel, []).append(x)
-    lines = {panel: line for panel, line in lines.items() if len(line) >= 2}
-    for panel, line in lines.items():
-        x = np.asarray(line)
-        away = x - x.mean()
-        for at, weight in zip(line, away / (away @ away) / len(lines), strict=True):
-            found[(*panel, at)] = float(weight)
     return found
 
 
@@ -298,44 +208,3 @@ def _nothing(note: str) -> dict[str, Any]:
         "conditions": "",
         "note": note,
     }
-
-
-def said(score: Score, places: Sequence[tuple[Any, ...]]) -> str:
-    """Which conditions a score was taken over, in words."""
-
-    def text(values: Sequence[Any]) -> str:
-        return ", ".join(value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".") for value in sorted(set(values)))
-
-    names = [name.removeprefix("factor_").removeprefix("record_").replace("_", " ") for name in score.by]
-    parts = [f"{name} {text(values)}" for name, values in zip(names, zip(*places, strict=True), strict=True)]
-    return "; ".join(parts) + (f" ({score.part} part)" if score.part != "whole" else "")
-
-
-def published_scores() -> pd.DataFrame:
-    """The published table: ``task``, ``score``, ``model``, ``value`` and ``p_below_0.01``."""
-    import pandas as pd
-
-    with (files(__name__.rpartition(".")[0]) / "published" / "worm_table_a3.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file)
-
-
-def layout(table: pd.DataFrame, published: bool = True) -> pd.DataFrame:
-    """Scores in the layout of the paper: a row for each task and score, a column for each answerer, and the published models' beside them.
-
-    Values are text; a star says p < .01 against guessing.
-    """
-    import pandas as pd
-
-    def star(value: float, starred: bool) -> str:
-        return "–" if math.isnan(value) else f"{value:.3f}{'*' if starred else ''}"
-
-    columns: dict[str, dict[tuple[str, str], str]] = {}
-    for row in table.sort_values(["agent_kind", "agent"], kind="stable").to_dict("records"):
-        columns.setdefault(row["agent"], {})[row["task"], row["score"]] = star(row["value"], row["p"] < 0.01)
-    met = {(score.task, score.name) for score in SCORES} & set(zip(table["task"], table["score"], strict=True))
-    order = [(score.task, score.name) for score in SCORES if (score.task, score.name) in met]
-    if published:
-        for row in published_scores().to_dict("records"):
-            columns.setdefault(row["model"], {})[row["task"], row["score"]] = star(row["value"], bool(row["p_below_0.01"]))
-    rows = [{"task": task, "score": name} | {who: cells.get((task, name), "–") for who, cells in columns.items()} for task, name in order]
-    return pd.DataFrame(rows, columns=["task", "score", *columns])

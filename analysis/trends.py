@@ -15,7 +15,7 @@ import numpy as np
 
 from .cells import Cells, unit_means
 from .contrasts import Contrast, contrast
-from .effects import Effect, ready
+from .effect import Effect, ready
 from .resampling import LEVEL, RESAMPLES
 from .table import WHO, Scored, score_table
 

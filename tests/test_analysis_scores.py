@@ -20,7 +20,9 @@ from observed import along, table, together
 from spanlab.analysis.agreement import curve_distance, error_consistency, kappa, noise_ceiling
 from spanlab.analysis.comparison import ceilings, distances
 from spanlab.analysis.contrasts import contrast
-from spanlab.analysis.scores import DECISIONS, SCORES, layout, published_scores, scores, weights
+from spanlab.analysis.score_kinds import SCORES, weights
+from spanlab.analysis.score_layout import layout, published_scores
+from spanlab.analysis.scores import DECISIONS, scores
 from spanlab.analysis.table import score_table
 from spanlab.errors import SpanLabError
 

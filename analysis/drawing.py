@@ -1,0 +1,94 @@
+"""What ``spanlab figure`` makes: a table, a chart of it, and what must be said of both; and what somebody may ask of it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..errors import SpanLabError
+from .look import Look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .loading import Data
+
+#: What bars stand for: 95% intervals, or one standard error of the mean to each side.
+Bars = Literal["interval", "sem"]
+#: What tooltips call them.
+BARS_SAID: Mapping[Bars, str] = {"interval": "95% interval", "sem": "mean ± s.e.m."}
+#: Letters in a line below a title.
+_WIDTH = 110
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for.
+
+    Parameters
+    ----------
+    paradigms : of which paradigms; all that fit when not given
+    bars : what the bars of curves stand for
+    by : a column, for each value of which reaction times are shown apart; none when empty
+    source : the data as they were named, for commands that are told
+    """
+
+    paradigms: tuple[str, ...] = ()
+    bars: Bars = "interval"
+    by: str = ""
+    source: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure with its tables.
+
+    Parameters
+    ----------
+    title, caption : of the figure
+    table : what it is drawn from, as it is written to a file
+    shown : the columns of the table, or another table, that a terminal shows
+    spec : the declaration: a Vega-Lite specification without configuration
+    agents : how each line looks, in drawing order
+    notes : what must be known, in plain sentences
+    further : more tables for a terminal, each with a heading
+    """
+
+    title: str
+    caption: str
+    table: pd.DataFrame
+    shown: pd.DataFrame
+    spec: dict[str, Any]
+    agents: Sequence[Look] = ()
+    notes: Sequence[str] = ()
+    further: Sequence[tuple[str, pd.DataFrame]] = ()
+
+
+def lines(caption: str) -> str:
+    """A caption, broken into lines that fit below a title."""
+    return "\n".join(textwrap.wrap(caption, _WIDTH))
+
+
+def with_bars(table: pd.DataFrame, bars: Bars) -> pd.DataFrame:
+    """A table of curves whose ``low`` and ``high`` are what bars stand for."""
+    if bars == "interval":
+        return table
+    mean, sem = table["mean"].astype(float), table["sem"].astype(float)
+    return table.assign(low=mean - sem, high=mean + sem)
+
+
+def named_paradigms(data: Data, wish: Wish) -> list[str]:
+    """The paradigms that were asked for; empty when none was named.
+
+    Raises
+    ------
+    SpanLabError
+        when the data have no such paradigm.
+    """
+    there = list(data.titles)
+    for name in wish.paradigms:
+        if name not in there:
+            raise SpanLabError(f"these data have no paradigm '{name}'; they have {', '.join(there) or 'none'}")
+    return list(wish.paradigms)
