@@ -14,7 +14,6 @@ from .exclusion_file import ExcludeOption, read_rules
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..analysis.effects import Effect
     from ..analysis.loading import Data
 
 DataArgument = Annotated[list[Path], typer.Argument(help="sessions, folders full of sessions, or response tables (.parquet, .csv)", metavar="DATA...")]
@@ -27,34 +26,35 @@ def figure(
     name: Annotated[str, typer.Argument(help="which figure; an unknown name lists them all", metavar="NAME")],
     data: DataArgument,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="file: .svg, .pdf, .png, .html, or .csv for its table", metavar="FILE")] = None,
-    paradigm: Annotated[str | None, typer.Option("--paradigm", help="of which paradigm, where the data have several")] = None,
+    paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="of which paradigm; figures of N-back may have several", metavar="NAME")] = None,
+    bars: Annotated[str, typer.Option("--bars", help="what bars of curves are: 'interval' (95%) or 'sem'", metavar="BARS")] = "interval",
+    by: Annotated[str, typer.Option("--by", help="reaction_time: a panel for each value of this column, too", metavar="COLUMN")] = "",
     exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
 ) -> None:
     """One figure of one effect, from any data; its table when no file is named."""
-    from ..analysis.effect_charts import caption, effect_chart, looks_of
-    from ..analysis.effects import effect
+    from ..analysis.drawing import Wish
     from ..analysis.figures import save_as
-    from ..analysis.trends import trends
+    from ..analysis.paper_figures import figure_named
 
-    one = effect(name)
+    one = figure_named(name, tuple(map(str, data)))
+    if bars != "interval" and bars != "sem":
+        raise SpanLabError(f"--bars is 'interval' (95%) or 'sem' (one standard error to each side), not '{bars}'")
+    if by and name != "reaction_time":
+        raise SpanLabError(f"--by is for the figure reaction_time; {name} has the conditions that it shows")
     loaded = _load(data, practice, pilot, exclude, trial_ids=False)
-    chosen = _paradigm(one, loaded, paradigm)
-    table = one.table(loaded.scored, chosen, human=loaded.human.get(chosen))
+    drawn = one.draw(loaded, Wish(tuple(paradigm or ()), bars, by))
     if output is None:
-        _print(table[["agent", *one.by, "mean", "low", "high", "chance", "unit", "n_units", "note"]])
-        found = trends(one, loaded.scored, chosen)
-        if len(found):
-            print("\nSlopes and differences (t-tests against guessing; omnibus: do the conditions differ at all?):\n")
-            _print(found[["agent", *one.panels, "contrast", "value", "low", "high", "t", "df", "p", "omnibus_p", "n_units", "note"]])
+        _print(drawn.shown)
+        for heading, table in drawn.further:
+            print(f"\n{heading}:\n")
+            _print(table)
     elif output.suffix.lower() == ".csv":
-        _write(table, output)
+        _write(drawn.table, output)
     else:
-        agents = looks_of(table)
-        below = "\n".join(textwrap.wrap(caption(one, table), _WIDTH))
-        print(save_as(effect_chart(one, table, agents, title=f"{loaded.titles[chosen]}: {one.title}", subtitle=below), output, agents))
-    _tell([*loaded.notes, *loaded.readouts.get(chosen, ()), *one.notes(loaded.scored, chosen, table)])
+        print(save_as(drawn.spec, output, drawn.agents))
+    _tell([*loaded.notes, *drawn.notes])
 
 
 def scores(
@@ -69,7 +69,8 @@ def scores(
     """How far machines are from people: slope difference A and mean difference B, in the layout of WorM's table; curves and errors compared."""
     from ..analysis.agreement import error_consistency
     from ..analysis.comparison import ceilings, distances
-    from ..analysis.scores import DECISIONS, layout
+    from ..analysis.score_layout import layout
+    from ..analysis.scores import DECISIONS
     from ..analysis.scores import scores as table_of
 
     loaded = _load(data, practice, pilot, exclude)
@@ -100,25 +101,6 @@ def _load(data: list[Path], practice: bool, pilot: bool, exclude: Path | None, t
     from ..analysis.loading import load
 
     return load(data, include_practice=practice, include_pilot=pilot, trial_ids=trial_ids, rules=read_rules(exclude))
-
-
-def _paradigm(one: Effect, loaded: Data, wanted: str | None) -> str:
-    """The paradigm of a figure: the one that is named, or the only one that has the effect."""
-    there = list(loaded.titles)
-    if wanted is not None:
-        if wanted not in there:
-            raise SpanLabError(f"these data have no paradigm '{wanted}'; they have {', '.join(there) or 'none'}")
-        missing = one.missing(loaded.scored, wanted)
-        if missing:
-            raise SpanLabError(f"no figure {one.name}: {missing}")
-        return wanted
-    fitting = one.applies(loaded.scored)
-    if len(fitting) > 1:
-        raise SpanLabError(f"several paradigms of these data have {one.name}: {', '.join(fitting)}; choose one with --paradigm")
-    if not fitting:
-        why = " ".join(one.missing(loaded.scored, name) for name in there) or "there are no scored answers."
-        raise SpanLabError(f"no figure {one.name}: {why} In the library these have it: {', '.join(one.paradigms)}.")
-    return fitting[0]
 
 
 def _print(table: pd.DataFrame) -> None:

@@ -1,0 +1,184 @@
+"""The figure of reaction times: a histogram for each person, with the density of the fitted ex-Gaussian."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import SpanLabError
+from .columns import coded, decoded
+from .curve_marks import PANEL
+from .drawing import Drawing, Wish, lines, named_paradigms
+from .effect_charts import looks_of
+from .figures import declared, title_lines
+from .look import Look
+from .reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
+from .table import WHO, Scored, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .loading import Data
+
+NAME = "reaction_time"
+LINE = "distribution of reaction times of each person, with the fitted ex-Gaussian (mu, sigma, tau)"
+#: Panels that are drawn at most; the table has everybody.
+MOST = 24
+#: Bars of a histogram, over the middle of all times.
+_BARS = 30
+_POINTS = 160
+_FITTED = tuple(f"{one}{end}" for one in ("mu", "sigma", "tau") for end in ("", "_low", "_high"))
+_METHOD = (
+    "Times of questions that were answered correctly in all of their items, from the onset of the question; none are left out as too short or too long. Line: "
+    "the ex-Gaussian of maximum likelihood (mu and sigma of its normal, tau of its exponential part), fitted to each panel by itself, "
+    f"from {ENOUGH} times on."
+)
+
+
+def draw_reaction_times(data: Data, wish: Wish) -> Drawing:
+    """Distributions of reaction times in one paradigm.
+
+    Raises
+    ------
+    SpanLabError
+        when nobody whose reaction times mean something has any, several paradigms have them and none was chosen, or there is no such column as ``by``.
+    """
+    import pandas as pd
+
+    paradigm = _paradigm(data, wish)
+    part = data.scored.parts[paradigm]
+    by = (_column(part, wish.by, paradigm),) if wish.by else ()
+    items = part.items.assign(**{name: decoded(part.items[name]) for name in by})
+    part = Scored(items, part.intrusions, part.notes)
+    each = reaction_times(part, by=by)
+    if not len(each):
+        raise SpanLabError(f"no figure {NAME}: {paradigm} has no {wish.by} in questions that were answered correctly and timed")
+    table = pd.concat([each, over_people(each, by=by)], ignore_index=True)
+    agents = looks_of(each)
+    title = f"{data.titles[paradigm]}: reaction times"
+    notes = [f"{plural(len(each) - MOST, 'panel')} of {len(each)} are not drawn; the table has all."] if len(each) > MOST else []
+    rough = int(each["note"].ne("").sum())
+    if rough:
+        notes.append(f"{plural(rough, 'distribution')} of {len(each)} without a fit or its intervals; the table says why.")
+    shown = table[
+        ["agent", "participant", *by, "n_items", "mean", "sd", *(f"{one}{end}" for one in ("mu", "sigma", "tau") for end in ("", "_low", "_high")), "note"]
+    ]
+    spec = _chart(timed_questions(part), each.iloc[:MOST], by, agents, title, lines(_METHOD))
+    return Drawing(title, _METHOD, table, shown, spec, agents, notes)
+
+
+def _paradigm(data: Data, wish: Wish) -> str:
+    named, there = named_paradigms(data, wish), list(data.titles)
+    if len(named) > 1:
+        raise SpanLabError(f"{NAME} is a figure of one paradigm: name one with --paradigm, not {', '.join(named)}")
+    timed = [name for name, part in data.scored.parts.items() if len(timed_questions(part))]
+    if named and named[0] in timed:
+        return named[0]
+    if len(timed) > 1 and not named:
+        raise SpanLabError(f"several paradigms of these data have {NAME}: {', '.join(timed)}; choose one with --paradigm")
+    if not timed or named:
+        whose = sorted(set(data.scored.items.loc[~data.scored.items["agent_kind"].isin(KINDS), "agent"])) if len(data.scored.items) else []
+        machines = f" Times of machines ({', '.join(whose)}) mean nothing and are not used." if whose else ""
+        where = named[0] if named else ", ".join(there) or "these data"
+        raise SpanLabError(f"no figure {NAME}: no person's correct answers in {where} have a reaction time.{machines}")
+    return timed[0]
+
+
+def _column(part: Scored, name: str, paradigm: str) -> str:
+    """The column that is meant, with or without what factors and recorded values begin with."""
+    for one in (name, f"factor_{name}", f"record_{name}"):
+        if one in part.items.columns and part.items[one].notna().any():
+            return one
+    plain = ("set_size", "list_length", "serial_position", "retention_steps", "block")
+    there = [one for one in part.items.columns if one in plain or one.startswith(("factor_", "record_"))]
+    known = [one.removeprefix("factor_").removeprefix("record_") for one in there if part.items[one].notna().any()]
+    raise SpanLabError(f"no figure {NAME} by {name}: {paradigm} has no such column; it has {', '.join(known) or 'none'}")
+
+
+def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agents: Sequence[Look], title: str, subtitle: str) -> dict[str, Any]:
+    """A panel for each row of the table: bars of its times, and the density of its fit, both in times a bar."""
+    import altair as alt
+
+    times = questions["rt_ms"].to_numpy(float)
+    low, high = (float(one) for one in np.quantile(times, (0.0, 0.995)))
+    edges = _edges(min(low, high), high)
+    colours = {look.label: look.light for look in agents}
+    values: list[dict[str, Any]] = []
+    panels: list[tuple[str, str, str, int]] = []
+    top = 1.0
+    keys = [*WHO, "participant", *by]
+    own = dict(iter(questions.groupby(keys, sort=True, observed=True)["rt_ms"]))
+    for place, row in enumerate(rows.to_dict("records")):
+        mine = own[tuple(row[name] for name in keys)].to_numpy(float)
+        found = _bars(mine, edges) + _density(row, len(mine), edges)
+        top = max([top, *(one["count"] for one in found)])
+        values += [one | {"part": place} for one in found]
+        beyond = int((mine > edges[-1]).sum())
+        panels.append((_heading(row, by), f"{plural(len(mine), 'time')}" + (f", {beyond} beyond" if beyond else ""), colours[row["agent"]], place))
+    across, up = alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False), alt.Scale(domain=[0, top * 1.05], nice=False)
+    columns = coded(rows[by[0]])[1] if by else []
+    wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(panels))
+    shown = alt.concat(
+        *(_panel(heading, below, colour, place, across, up) for heading, below, colour, place in panels),
+        columns=wide,
+        data=alt.InlineData(values=[]),
+        spacing={"row": 58, "column": 40},
+        bounds="flush",
+    )
+    return declared(shown.properties(title=title_lines(title, subtitle)), values)
+
+
+def _edges(low: float, high: float) -> np.ndarray:
+    """Edges of bars at round times."""
+    width = max((high - low) / _BARS, 1.0)
+    step = next(step for power in range(7) for step in (10.0**power, 2 * 10.0**power, 5 * 10.0**power) if step >= width)
+    return np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step
+
+
+def _heading(row: dict[Any, Any], by: Sequence[str]) -> str:
+    person = f"{row['agent']}, {row['participant']}" if row["participant"] and row["participant"] not in row["agent"] else row["agent"]
+    parts = [f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {_said(row[name])}" for name in by]
+    return ", ".join([person, *parts])
+
+
+def _said(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _bars(times: np.ndarray, edges: np.ndarray) -> list[dict[str, Any]]:
+    counts, _ = np.histogram(times, edges)
+    return [
+        {"role": "bar", "x": float(left), "x2": float(right), "count": int(count), "range": f"{left:g} to {right:g} ms"}
+        for count, left, right in zip(counts, edges, edges[1:], strict=False)
+        if count
+    ]
+
+
+def _density(row: dict[Any, Any], many: int, edges: np.ndarray) -> list[dict[str, Any]]:
+    """The fitted density in times a bar; nothing where nothing was fitted."""
+    if row["mu"] != row["mu"]:
+        return []
+    at = np.linspace(edges[0], edges[-1], _POINTS)
+    heights = ExGaussian(row["mu"], row["sigma"], row["tau"], 0.0).density(at) * many * (edges[1] - edges[0])
+    return [{"role": "density", "x": float(x), "count": float(y)} for x, y in zip(at, heights, strict=True)]
+
+
+def _panel(heading: str, below: str, colour: str, place: int, across: Any, up: Any) -> Any:
+    import altair as alt
+
+    base = alt.Chart().transform_filter(f"datum.part == {place}")
+    axis = alt.Axis(grid=False, format="d", tickCount=4)
+    y = alt.Y("count:Q", title="times", scale=up, axis=alt.Axis(tickMinStep=1, format="d", tickCount=4))
+    bars = base.transform_filter("datum.role == 'bar'").mark_bar(color=colour, opacity=0.35)
+    bars = bars.encode(
+        x=alt.X("x:Q", title="reaction time (ms)", scale=across, axis=axis, bin="binned"),
+        x2="x2:Q",
+        y=y,
+        tooltip=[alt.Tooltip("range:N", title="time"), alt.Tooltip("count:Q", title="times")],
+    )
+    line = base.transform_filter("datum.role == 'density'").mark_line(color=colour, strokeWidth=2, clip=True)
+    line = line.encode(x=alt.X("x:Q", title="reaction time (ms)", scale=across, axis=axis), y=y)
+    heads = alt.TitleParams(text=heading, subtitle=below, fontSize=12, fontWeight=600, subtitleFontSize=11.5, anchor="start", frame="group", offset=8)
+    return alt.layer(bars, line).properties(width=PANEL[0], height=PANEL[1] * 0.7, title=heads)
