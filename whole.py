@@ -63,7 +63,7 @@ def replacing(path: Path, remedy: str = "", folders: Folders = "none", together:
         raise
 
 
-def write_whole(path: Path, content: bytes, remedy: str = "", folders: Folders = "none", together: bool = False) -> None:
+def write_whole(path: Path, content: bytes | memoryview, remedy: str = "", folders: Folders = "none", together: bool = False) -> None:
     """Write a file, whole or not at all, as :func:`replacing` does."""
     with replacing(path, remedy, folders, together) as partial:
         partial.write_bytes(content)

@@ -16,6 +16,7 @@ from ..errors import SpanLabError
 from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, resolve_levels
 from ..paradigms.design import staircase_rule
 from ..paradigms.identity import digest
+from ..paradigms.network_view import is_model_step
 from ..paradigms.responses import ResponseKind
 from ..paradigms.texts import filled
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
@@ -227,7 +228,7 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
     for planned in (*_stairs(plan[0], staircase_rule(paradigm, request.design, plan)), *(plan if agent.kind in PEOPLE else one_of_each(plan))):
         trial = planned.compile(paradigm, request.generator)
         if hasattr(agent, "takes"):
-            agent.takes(brief(agent, paradigm, request.language, trial))  # type: ignore[attr-defined]
+            agent.takes(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))  # type: ignore[attr-defined]
         kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     if hasattr(agent, "suits"):
         agent.suits(kinds)  # type: ignore[attr-defined]

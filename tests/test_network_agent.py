@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from command_line import Run, complaint  # noqa: E402
 from conditions import some_conditions  # noqa: E402
 
 from spanlab.agents.network import NetworkAgent, model_settings, read_config  # noqa: E402
@@ -199,6 +201,16 @@ def test_a_network_that_does_not_know_the_task_says_so(untrained: NetworkAgent) 
             untrained.start(dataclasses.replace(briefing, network=view))
         with pytest.raises(SpanLabError, match=said):
             untrained.answer([dataclasses.replace(briefing, network=view)], [[]])
+
+
+def test_a_transformer_says_before_a_session_that_trials_are_too_long(tmp_path: Path, run: Run) -> None:
+    options = {"positions": 6, "feedforward": 32}
+    network = build(model_settings(**SMALL, architecture="transformer", start="plain", options=options), tasks_of([load_paradigm("vsr")]), seed=5)
+    save(tmp_path / "short.pt", network, "short", TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""))
+    said = complaint(*run("replay", "vsr", "--agent", "network:short.pt", "--trials", "8"))
+    assert re.search(r"network:short\.pt takes trials of up to 6 steps, and vsr has trials of \d+; choose shorter ones", said)
+    assert not (tmp_path / "data").exists()
+    assert run("replay", "vsr", "--agent", "network:short.pt", "--trials", "2", "--set", "list_length=2,3")[0] == 0
 
 
 def test_settings_tell_which_network_it_was() -> None:

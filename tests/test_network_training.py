@@ -233,6 +233,16 @@ def test_problems_of_a_run_are_sentences(trained: Path, tmp_path: Path) -> None:
             train(config(device="cuda"), out=tmp_path / "c", progress=False)
 
 
+def test_trials_that_are_too_long_for_a_transformer_are_told_before_anything_begins(tmp_path: Path) -> None:
+    model = {"encoder": "worm", "architecture": "transformer", "hidden": 32, "options": {"positions": 5, "feedforward": 32}}
+    with pytest.raises(SpanLabError, match=r"trials of vsr have up to 6 steps, and this network takes 5; give it more \(model: options: positions: 6\)"):
+        train(config(model=model), out=tmp_path / "long", progress=False)
+    assert not (tmp_path / "long").exists()
+    tasks = [{"paradigm": "vsr", "train_trials": 4, "factors": {"list_length": 2}}]
+    with pytest.raises(SpanLabError, match="trials of vsr have up to 8 steps"):  # what is tested counts, too
+        train(config(model=model, tasks=tasks, test=[{"paradigm": "vsr", "factors": {"list_length": [2, 4]}}]), out=tmp_path / "long", progress=False)
+
+
 def test_the_time_limit_is_told(tmp_path: Path) -> None:
     train(config(steps=100_000, minutes=0.01), out=tmp_path, progress=False)
     assert "time limit of 0.01 minutes was reached at step" in log(tmp_path)[-1]["why"]

@@ -75,8 +75,12 @@ class NetworkAgent:
         """What was found in somebody else's checkpoint, in a line or two; nothing for SpanLab's own, which have a card."""
         return [] if self.checkpoint.published is None else self.checkpoint.published.lines(self.checkpoint.name, self.network.parameter_count)
 
-    def takes(self, briefing: Briefing) -> None:
+    def takes(self, briefing: Briefing, steps: int) -> None:
         """Make sure, before a session, that this network can take such a trial.
+
+        Parameters
+        ----------
+        steps : that machines see
 
         Raises
         ------
@@ -84,6 +88,12 @@ class NetworkAgent:
             when it cannot.
         """
         self._view(briefing)
+        longest = self.network.memory.longest
+        if longest is not None and steps > longest:
+            raise SpanLabError(
+                f"{self.name} takes trials of up to {longest} steps, and {briefing.paradigm} has trials of {steps}; choose shorter ones (--set), "
+                "or a network that takes longer ones"
+            )
 
     def start(self, briefing: Briefing) -> NetworkMind:
         """A fresh mind for one trial: its state is empty.

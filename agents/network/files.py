@@ -37,7 +37,7 @@ class _RefusedError(Exception):
     """Why a file is not read, as the end of a sentence."""
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes | memoryview) -> None:
     """Write a file so that at any instant either the old one or the whole new one is there.
 
     Raises

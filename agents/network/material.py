@@ -123,6 +123,29 @@ class Material:
             "test": [check.test_trials * (count if each else 1) for count in tested],
         }
 
+    def label(self, number: int) -> str:
+        """A paradigm of the config by its name, or by the task of its trials where the config names it several times; once trials are prepared."""
+        names = [paradigm.name for paradigm in self.paradigms]
+        return names[number] if names.count(names[number]) == 1 else self.pools["train"][number].blocks[0].task
+
+    def levels(self) -> dict[str, dict[str, list[Any]]]:
+        """The factor levels of each paradigm that are trained."""
+        found: dict[str, dict[str, list[Any]]] = {}
+        for paradigm, factors in zip(self.paradigms, self.factors, strict=True):
+            own = found.setdefault(paradigm.name, {name: [] for name in paradigm.factors})
+            for levels in paradigm.combinations(factors):
+                for name, level in levels.items():
+                    if level not in own[name]:
+                        own[name].append(level)
+        return found
+
+    def counted(self) -> dict[Split, dict[str, int]]:
+        """Trials that were prepared, by split and paradigm."""
+        return {
+            split: {name: sum(pool.trials for pool in pools if pool.paradigm.name == name) for name in dict.fromkeys(pool.paradigm.name for pool in pools)}
+            for split, pools in self.pools.items()
+        }
+
     def prepare(self, advance: Callable[[int], None]) -> None:
         """Compile and render the trials of the three splits; the frames of test trials come from the same store, their seeds from another stream."""
         kinds: list[tuple[Paradigm, Mapping[str, Any]]] = [(paradigm, factors) for paradigm, factors in zip(self.paradigms, self.factors, strict=True)]

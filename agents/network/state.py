@@ -62,7 +62,7 @@ def write_state(path: Path, state: TrainingState, network: Network, optimizer: t
         "optimizer": optimizer.state_dict(),
     }
     torch.save(data, buffer)
-    write_atomically(path, buffer.getvalue())
+    write_atomically(path, buffer.getbuffer())
 
 
 def read_state(path: Path, config: str, network: Network, optimizer: torch.optim.Optimizer) -> TrainingState:

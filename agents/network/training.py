@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import torch
@@ -57,14 +58,14 @@ def train(
         for a missing device, a folder that holds another run, an unknown paradigm, a loss that is not finite, or an interruption (the state is then saved).
     """
     threads, matmul = torch.get_num_threads(), torch.get_float32_matmul_precision()
-    run = Run(config, Path(out) if out is not None else Path("runs") / config.name, resume, progress, command, stop_after)
+    folder = Path(out) if out is not None else Path("runs") / config.name
     try:
+        # Before the first weights are drawn: even an orthogonal start is rounded otherwise with another number of threads.
         if config.threads:
             torch.set_num_threads(config.threads)
         torch.set_float32_matmul_precision("high" if config.precision != "float32" else "highest")
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(), closing(Run(config, folder, resume, progress, command, stop_after)) as run:
             return run.go()
     finally:
         torch.set_num_threads(threads)
         torch.set_float32_matmul_precision(matmul)
-        run.close()

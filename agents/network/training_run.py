@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,21 +17,21 @@ from ...errors import SpanLabError
 from ...paradigms.identity import stream
 from . import card, checkpoint, curves
 from .batches import Ahead, Batch
+from .beginning import begin, check_lengths, weights_of_losses
 from .config import TrainingConfig
-from .data import Pool
 from .devices import fabric_for
-from .evaluation import Examined, Row, examine, frequencies, gained, mean_accuracy
+from .evaluation import Row
 from .journal import Journal, Progress
-from .learning import JointLoss, Loaded, Plateau, blind_loss, load, rate_at
+from .learning import JointLoss, Loaded, Plateau, load, rate_at
 from .material import Material, batch_in_process, begin_process
 from .models import Network, build
+from .recent import Recent
 from .settings import FRAME
 from .sight import by_patches
 from .state import TrainingState, read_state, write_state
+from .validation import test, validate
 
 _LOG_EVERY = 50
-#: Frames of each paradigm from which the retina's components are found.
-_RETINA_STEPS = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ class Run:
         self.material = Material(config)
         self.weights_file, self.state_file = folder / f"{config.name}.pt", folder / f"{config.name}.state.pt"
         self.network = self._build().to(self.device)
+        check_lengths(self.network, self.material)
         self.patches = by_patches(self.network, self.device)
         published = config.schedule == "published"
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.rate.peak, betas=(0.9, 0.999 if published else 0.99))
@@ -75,6 +76,8 @@ class Run:
                 self.plateau = Plateau(self.state.plateau[0], self.state.plateau[1], int(self.state.plateau[2]))
         elif self.state_file.exists() or self.weights_file.exists():
             raise SpanLabError(f"{folder} already holds a training run called {config.name}; go on with it (--resume), or move it away to begin anew")
+        self.recent = Recent(self.material, self.fabric)
+        self.saved = self.state.step if resume else -1  # the step of the last saved state
         self._wall, self._cpu = time.monotonic(), time.process_time()
         # Processes that only help write nothing.
         log = folder / f"{config.name}.log.jsonl" if self.first else Path(os.devnull)
@@ -103,11 +106,12 @@ class Run:
                 return None
             self._keep(self.state.best)
             kept = checkpoint.load(self.weights_file)
-            rows = self._test(kept.network.to(self.device))
+            rows = test(kept.network.to(self.device), self.material)
             # The network that was tested is the one in the file: half precision and all.
             self._log("test", step=self.state.step, rows=[row.as_json() for row in rows], best_step=self.state.best_step)
             self._log("end", step=self.state.step, why=why, checkpoint_sha256=kept.sha256, checkpoint_bytes=kept.bytes, **self._times())
-            self._save()
+            if self.saved < self.state.step:
+                self._save()
             card.write(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command)
             curves.write(self.folder / f"{self.config.name}.log.jsonl", self.folder / f"{self.config.name}.svg")
         wall, cpu = self._elapsed()
@@ -138,43 +142,21 @@ class Run:
             raise SpanLabError(f"{self.config.vectors} is another file than when this run began; resume with that one, or train under another name")
         self.state.vectors = sha256
         if self.state.step == 0:
-            self._begin()
-        weights = [task.weight for task in self.config.tasks]
-        if self.config.loss == "improved":
-            weights = [weight / self._blind(pool) for weight, pool in zip(weights, material.pools["train"], strict=True)]
-        self.learner: Any = JointLoss(self.network, [pool.loss for pool in material.pools["train"]], weights)
+            begin(self.network, material)
+        self.learner: Any = JointLoss(self.network, [pool.loss for pool in material.pools["train"]], weights_of_losses(material))
         if self.config.fuse and self.network.seeing:
             self.network.eye.compile(dynamic=True)
         self.learner, self.optimizer = self.fabric.setup(self.learner, self.optimizer)
-        trials = {split: _counted(pools) for split, pools in material.pools.items()}
         read = {} if words.vectors is None else {"words": len(words.words), "vectors": words.vectors.described()}
         self._log(
             "trials",
             step=self.state.step,
-            trials=trials,
+            trials=material.counted(),
             frames=len(material.frames),
             frame_bytes=len(material.frames) * FRAME * FRAME * 3,
             **read,
             **self._times(),
         )
-
-    def _begin(self) -> None:
-        """Set what follows from the training trials before any learning: components of a retina, how often each answer is right."""
-        samples, wanted = [], {}
-        for pool in self.material.pools["train"]:
-            if pool.store is self.material.frames:
-                share = _RETINA_STEPS // len(pool.blocks)
-                numbers = np.concatenate([block.frames[: max(1, share // block.frames.shape[1])].ravel() for block in pool.blocks])
-                samples.append(torch.from_numpy(pool.store.frames()[numbers]))
-            for task in dict.fromkeys(block.task for block in pool.blocks):
-                often = np.mean([frequencies(block, pool.view.head) for block in pool.blocks if block.task == task], axis=0)
-                wanted.setdefault(self.network.tasks[task].head, []).append((often, pool.loss == "classes"))
-        expected = {head: (np.mean([often for often, _ in tasks], axis=0).tolist(), tasks[0][1]) for head, tasks in wanted.items()}
-        self.network.begin(samples, expected)
-
-    def _blind(self, pool: Pool) -> float:
-        """The loss of the best blind guess in a paradigm."""
-        return max(1e-3, float(np.mean([blind_loss(frequencies(block, pool.view.head), pool.loss) for block in pool.blocks])))
 
     def _batches(self) -> Ahead[Batch]:
         """The batches of the steps, each made while the one before is learned from."""
@@ -187,42 +169,43 @@ class Run:
     def _learn(self) -> str:
         """Take the remaining steps; returns why it ended."""
         config, state = self.config, self.state
-        recent: list[tuple[Batch, torch.Tensor, torch.Tensor]] = []
         with self.progress.stage("training", config.steps, state.step) as advance, self._batches() as batches:
             while state.step < config.steps:
                 if config.minutes is not None and self._agreed(self._elapsed()[0] > config.minutes * 60):
-                    self._report(recent)
+                    self._report()
                     self._validate()
                     return f"the time limit of {config.minutes:g} minutes was reached at step {state.step} of {config.steps}"
                 try:
-                    self._step(batches.get(state.step, config.steps), recent)
+                    self._step(batches.get(state.step, config.steps))
                     state.step += 1
                     advance(1)
                     last = state.step in (config.steps, self.stop_after)
                     if state.step % _LOG_EVERY == 0 or state.step == config.steps:
-                        self._report(recent)
+                        self._report()
                     if state.step % config.check.every == 0 or state.step == config.steps:
-                        self._check(recent)
+                        self.recent.check(state.step)
                         self._validate()
                     if state.step % config.save_every == 0 or last:
-                        self._check(recent)
+                        self.recent.check(state.step)
                         self._save()
                     if state.step == self.stop_after:
                         raise KeyboardInterrupt
                 except KeyboardInterrupt:
-                    saved = state.step - state.step % config.save_every if state.step != self.stop_after else state.step
-                    raise SpanLabError(
-                        f"training was interrupted at step {state.step}; the same command with --resume goes on from step {saved}"
-                        if saved
-                        else f"training was interrupted at step {state.step}, before its state was saved for the first time; begin anew"
-                    ) from None
+                    raise self._interrupted() from None
         return "all steps were taken"
+
+    def _interrupted(self) -> SpanLabError:
+        step = self.state.step
+        saved = step if step == self.stop_after else step - step % self.config.save_every
+        if not saved:
+            return SpanLabError(f"training was interrupted at step {step}, before its state was saved for the first time; begin anew")
+        return SpanLabError(f"training was interrupted at step {step}; the same command with --resume goes on from step {saved}")
 
     def _agreed(self, mine: bool) -> bool:
         """What the first process thinks."""
         return mine if self.fabric.world_size == 1 else bool(self.fabric.broadcast(mine))
 
-    def _step(self, batch: Batch, recent: list[tuple[Batch, torch.Tensor, torch.Tensor]]) -> None:
+    def _step(self, batch: Batch) -> None:
         config, step = self.config, self.state.step
         # Random numbers of a step depend on its number alone, so that a resumed run has the same.
         torch.manual_seed(int(stream("training", config.seed, f"step:{step}:{self.fabric.global_rank}").randint(2**31)))
@@ -236,42 +219,15 @@ class Run:
         if config.schedule == "improved":
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.clip)
         self.optimizer.step()
-        recent.append((batch, losses, right))
         for part in batch.parts:
             name = self.material.paradigms[part.number].name
             self.state.trials[name] = self.state.trials.get(name, 0) + part.trials
-        if self.device.type == "cpu":
-            self._check(recent[-1:])
+        self.recent.add(batch, losses, right, step)
 
-    def _check(self, recent: list[tuple[Batch, torch.Tensor, torch.Tensor]]) -> None:
-        """Losses are finite, or training ends here. On a GPU this waits for it, and is left for when there is something to write."""
-        for batch, losses, _ in recent:
-            if not bool(torch.isfinite(losses).all()):
-                worst = batch.parts[int((~torch.isfinite(losses)).nonzero()[0])]
-                name = self.material.paradigms[worst.number].name
-                raise SpanLabError(f"the loss of {name} is not finite at step {self.state.step}; lower rate.peak in the config")
-
-    def _report(self, recent: list[tuple[Batch, torch.Tensor, torch.Tensor]]) -> None:
-        self._check(recent)
-        values: dict[str, list[list[float]]] = {}
-        for batch, losses, right in recent:
-            both = torch.stack([losses, right])
-            if self.fabric.world_size > 1:
-                both = cast(torch.Tensor, self.fabric.all_reduce(both, reduce_op="sum"))
-            for part, pair in zip(batch.parts, both.T.tolist(), strict=True):
-                values.setdefault(self._label(part.number), []).append(pair)
-        recent.clear()
-        means = {name: np.mean(pairs, axis=0) for name, pairs in values.items()}
-        loss = {name: round(float(mean[0]), 5) for name, mean in means.items()}
-        share = {name: round(float(mean[1]), 4) for name, mean in means.items()}
+    def _report(self) -> None:
+        loss, share = self.recent.taken(self.state.step)
         self._log("train", step=self.state.step, loss=loss, accuracy=share, rate=self.optimizer.param_groups[0]["lr"], **self._times())
         self.progress.tell("  ".join(f"{name} {value:.2f}" for name, value in share.items()))
-
-    def _label(self, number: int) -> str:
-        """A paradigm by its name, or by the task of its trials where a config names it several times."""
-        names = [paradigm.name for paradigm in self.material.paradigms]
-        own = self.material.pools["train"][number].blocks[0].task
-        return names[number] if names.count(names[number]) == 1 else own
 
     def _validate(self) -> None:
         """Validate in the first process; what follows from it is the same in all."""
@@ -282,37 +238,19 @@ class Run:
         self.state.plateau = list(astuple(self.plateau)) if self.config.schedule == "published" else None
 
     def _examine(self) -> None:
-        self.network.eval()
-        found: dict[str, Examined] = {}
-        for number, (pool, seen) in enumerate(zip(self.material.pools["validation"], self.material.pools["train"], strict=True)):
-            found[self._label(number)] = examine(self.network, pool, seen)
-        self.network.train()
-        published = self.config.validation == "published"
-        by_task = {name: round(one.accuracy if published else mean_accuracy(one.rows), 4) for name, one in found.items()}
-        gains = {name: gained(one.rows) for name, one in found.items()}
-        score = float(np.mean(list(by_task.values() if self.config.selection == "published" else gains.values())))
-        loss = float(np.mean([one.loss for one in found.values()]))
+        """Validate, and keep the weights if they are the best so far."""
+        state, now = self.state, validate(self.network, self.material)
         if self.config.schedule == "published":
-            self.plateau.validated(loss, self.config.plateau)
-        better = score > self.state.best_score or not self.state.best
+            self.plateau.validated(now.loss, self.config.plateau)
+        better = now.score > state.best_score or not state.best
         if better:
-            self.state.best_score, self.state.best_step = score, self.state.step
-            self.state.best = {name: tensor.detach().cpu().clone() for name, tensor in self.network.state_dict().items()}
-            self._keep(self.state.best)
-        self._log(
-            "validation",
-            step=self.state.step,
-            accuracy=by_task,
-            mean=round(float(np.mean(list(by_task.values()))), 4),
-            score=round(score, 4),
-            best=better,
-            loss={name: round(one.loss, 5) for name, one in found.items()},
-            mean_loss=round(loss, 5),
-            conditions=[[row.paradigm, row.levels, round(row.accuracy, 4)] for one in found.values() for row in one.rows],
-            **self._times(),
-        )
+            state.best_score, state.best_step = now.score, state.step
+            state.best = {name: tensor.detach().cpu().clone() for name, tensor in self.network.state_dict().items()}
+            self._keep(state.best)
+        self._log("validation", step=state.step, best=better, **now.told(), **self._times())
 
     def _save(self) -> None:
+        self.saved = self.state.step
         if self.first:
             write_state(self.state_file, self.state, self.network, self.optimizer, *self._elapsed())
 
@@ -322,32 +260,12 @@ class Run:
         best.load_state_dict(weights)
         trained = checkpoint.TrainedOn(
             paradigms={paradigm.name: paradigm.hash for paradigm in self.material.paradigms},
-            levels=self._levels(),
+            levels=self.material.levels(),
             steps=self.state.best_step,
             trials={name: count * self.state.best_step // max(1, self.state.step) for name, count in self.state.trials.items()},
             config=self.config.hash,
         )
         checkpoint.save(self.weights_file, best, self.config.name, trained, self.material.words.vectors)
-
-    def _levels(self) -> dict[str, dict[str, list[Any]]]:
-        """The factor levels of each paradigm that were trained."""
-        found: dict[str, dict[str, list[Any]]] = {}
-        for paradigm, factors in zip(self.material.paradigms, self.material.factors, strict=True):
-            own = found.setdefault(paradigm.name, {name: [] for name in paradigm.factors})
-            for levels in paradigm.combinations(factors):
-                for name, level in levels.items():
-                    if level not in own[name]:
-                        own[name].append(level)
-        return found
-
-    def _test(self, network: Network) -> list[Row]:
-        network.eval()
-        material, rows = self.material, []
-        for pool in material.pools["test"]:
-            tasks = {block.task for block in pool.blocks}
-            seen = next((one for one in material.pools["train"] if one.paradigm.name == pool.paradigm.name and tasks & {b.task for b in one.blocks}), None)
-            rows += examine(network, pool, seen, partial(material.held_out, pool.paradigm)).rows
-        return rows
 
     def _elapsed(self) -> tuple[float, float]:
         """Wall-clock and processor seconds, over all parts of the run."""
@@ -356,12 +274,6 @@ class Run:
     def _times(self) -> dict[str, float]:
         wall, cpu = self._elapsed()
         return {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1)}
-
-
-def _counted(pools: Sequence[Pool]) -> dict[str, int]:
-    """Trials by paradigm."""
-    names = dict.fromkeys(pool.paradigm.name for pool in pools)
-    return {name: sum(pool.trials for pool in pools if pool.paradigm.name == name) for name in names}
 
 
 def _in_process(arguments: tuple[tuple[int, int], bool, bool], step: int) -> Batch:

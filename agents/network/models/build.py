@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from ..settings import CompactSettings, Task, WormSettings
 from . import transformer  # noqa: F401  (registers its architecture)
@@ -39,5 +42,14 @@ def check_architecture(settings: CompactSettings | WormSettings) -> None:
 
 def empty(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task]) -> Network:
     """The network without weights: it has their names and shapes, and takes no memory."""
-    with torch.device("meta"):
+    with torch.device("meta"), _NothingDrawn():
         return build(settings, tasks, seed=0)
+
+
+class _NothingDrawn(TorchFunctionMode):
+    """Starting weights are not drawn. Where there is nothing to fill, PyTorch would load its whole compiler for that, which takes a second or two."""
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        if func is torch.Tensor.normal_ or getattr(func, "__module__", "") == nn.init.__name__:
+            return args[0] if args else (kwargs or {})["tensor"]
+        return func(*args, **(kwargs or {}))

@@ -146,7 +146,7 @@ class CompactNetwork(Network):
         with torch.no_grad():
             for head in self.heads.values():
                 if head.out_features == matches:  # as many answers as windows: an answer starts out as the place that matches
-                    head.weight[:, settings.hidden :] = torch.eye(matches)  # type: ignore[index, operator]
+                    head.weight[:, settings.hidden :].zero_().fill_diagonal_(1)  # type: ignore[index, operator]
         if self.reading:
             self.reader = CompactReader(settings)
 

@@ -47,6 +47,11 @@ class Memory(nn.Module):
         super().__init__()
         self.hidden = hidden
 
+    @property
+    def longest(self) -> int | None:
+        """The most steps that a trial may have; None where there is no limit."""
+        return None
+
     def initial(self, batch: int, like: Tensor) -> State:
         """The state before the first step, on the device and of the type of ``like``."""
         raise NotImplementedError
@@ -191,8 +196,7 @@ class Lstm(Cell):
         recurrent = self.gate("candidate", weights["weight_hh"])
         recurrent[:end] *= 0.1
         recurrent[:end, :end] = 0
-        units = torch.arange(width, end)
-        recurrent[units, units - width] = line.gain
+        recurrent[:end, :end].diagonal(-width).fill_(line.gain)
         # Only the first group takes in what is seen, and mostly the overview, which comes first among the inputs.
         self.gate("candidate", weights["weight_ih"])[width:end] *= 0.1
         self.gate("candidate", weights["weight_ih"])[:width, overview:] *= 0.1

@@ -77,14 +77,19 @@ class Transformer(Memory):
         first = Layer(hidden, options)
         self.layers = nn.ModuleList([first, *(copy.deepcopy(first) for _ in range(options.layers - 1))])  # as PyTorch's encoder: all layers start alike
 
+    @property
+    def longest(self) -> int:
+        """The most steps that a trial may have: each has a position of its own."""
+        return self.positions.num_embeddings
+
     def initial(self, batch: int, like: Tensor) -> State:
         nothing = like.new_zeros(len(self.layers), batch, 0, self.hidden)
         return nothing, nothing
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         before, steps = state[0].shape[2], inputs.shape[1]
-        if before + steps > self.positions.num_embeddings:
-            raise SpanLabError(f"this transformer takes trials of up to {self.positions.num_embeddings} steps, and this one is longer; choose another network")
+        if before + steps > self.longest:
+            raise SpanLabError(f"this transformer takes trials of up to {self.longest} steps, and this one is longer; choose a network with more positions")
         held = self.entry(inputs) + self.positions.weight[before : before + steps]
         keys, values = [], []
         for number, layer in enumerate(self.layers):
