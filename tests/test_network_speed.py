@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from spanlab.agents.network import TrainingConfig, model_settings, sight  # noqa: E402
+from spanlab.agents.network import TrainingConfig, curves, model_settings, sight  # noqa: E402
 from spanlab.agents.network.batches import assemble  # noqa: E402
 from spanlab.agents.network.config import PlateauConfig  # noqa: E402
 from spanlab.agents.network.data import indices_at, make_pool, task_of, view_of  # noqa: E402
@@ -265,6 +265,13 @@ def test_a_run_draws_its_curves(trained: Path) -> None:
     figure = (trained / "tiny.svg").read_text(encoding="utf-8")
     assert figure.startswith("<svg")
     assert all(word in figure for word in ("all together", "vsr", "sfr", "accuracy", "loss", "validation"))
+
+
+def test_curves_of_a_long_run_are_thinned(tmp_path: Path) -> None:
+    lines = [json.dumps({"event": "train", "step": step, "loss": {"vsr": 1 / step}, "accuracy": {"vsr": 0.5}}) for step in range(1, 3001)]
+    (tmp_path / "long.log.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    curves.write(tmp_path / "long.log.jsonl", tmp_path / "long.svg")
+    assert (tmp_path / "long.svg").stat().st_size < 300_000
 
 
 PROGRAM = textwrap.dedent("""
