@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,34 @@ from command_line import command_line, complaint
 
 torch = pytest.importorskip("torch")
 
-from spanlab.agents.network import NetworkAgent  # noqa: E402
+from spanlab import whole  # noqa: E402
+from spanlab.agents.network import NetworkAgent, curves, training_run  # noqa: E402
 from spanlab.agents.network.presets import config_named, presets, toy, with_recipe  # noqa: E402
 from spanlab.agents.network.training import train  # noqa: E402
+from spanlab.paradigms import Paradigm, load_paradigm  # noqa: E402
 
 #: parameters of the published networks
 PARAMETERS = {"rnn-96": 1879465, "gru-256": 2435785, "lstm-256": 2632905, "lstm-1024": 8256969, "trf-96": 2475401, "trf-1024": 19040201}
 
 
+@cache
+def read(name: str) -> Paradigm:
+    return load_paradigm(name)
+
+
+@pytest.fixture
+def quickly(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is the same for all presets is done for a few: reading the paradigms, the figure, the state (which other tests resume from)."""
+    for module in ("presets", "material"):
+        monkeypatch.setattr(f"spanlab.agents.network.{module}.load_paradigm", read)
+    monkeypatch.setattr(whole.os, "fsync", lambda number: None)
+    if name != "laptop":
+        monkeypatch.setattr(curves, "write", lambda log, figure: None)
+    if name not in ("laptop", "lstm-256"):
+        monkeypatch.setattr(training_run, "write_state", lambda *parts: None)
+
+
+@pytest.mark.usefixtures("quickly")
 @pytest.mark.parametrize("name", presets())
 def test_every_preset_runs_in_miniature(tmp_path: Path, name: str) -> None:
     config = config_named(name)
