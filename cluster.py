@@ -77,17 +77,20 @@ class _Fault:
 
 #: what a worker has made ready, by what it was made from
 _ready: dict[bytes, Any] = {}
+#: one job at a time in a process: training has random states and numbers of threads that belong to the whole process
+_one = threading.Lock()
 
 
 def _done(work: bytes, recipe: bytes, job: bytes) -> Any:
     """One job, by a worker."""
-    try:
-        if recipe not in _ready:
-            _ready.clear()  # the work of another session is over
-            _ready[recipe] = pickle.loads(recipe)()
-        return pickle.loads(work)(_ready[recipe], pickle.loads(job))
-    except SpanLabError as error:
-        return _Fault(str(error))
+    with _one:
+        try:
+            if recipe not in _ready:
+                _ready.clear()  # the work of another session is over
+                _ready[recipe] = pickle.loads(recipe)()
+            return pickle.loads(work)(_ready[recipe], pickle.loads(job))
+        except SpanLabError as error:
+            return _Fault(str(error))
 
 
 class DaskCrew:
@@ -108,7 +111,7 @@ class DaskCrew:
         """See :class:`Crew`."""
         from distributed import as_completed
 
-        self._staffed()
+        places = self._staffed()
         # The recipe is a task of its own: it is sent once, workers get it from each other, and it is made again when those that had it are gone.
         recipe = self._client.submit(_same, pickle.dumps(shared), pure=False)
         packed, numbers = pickle.dumps(work), {}
@@ -121,8 +124,6 @@ class DaskCrew:
                 return future
             return None
 
-        threads: Any = self._client.nthreads()
-        places = max(1, sum(threads.values()))
         under_way = as_completed([future for _ in range(_WAITING * places) if (future := next_one()) is not None])
         try:
             for future in under_way:
@@ -154,11 +155,17 @@ class DaskCrew:
             raise SpanLabError(result.message)
         return result
 
-    def _staffed(self) -> None:
+    def _staffed(self) -> int:
+        """Wait for a worker; how many there are."""
+        start = "dask worker ADDRESS --nthreads 1"
         try:
             self._client.wait_for_workers(1, timeout=_STAFFED_S)
         except TimeoutError:
-            raise SpanLabError(f"{self._name} has had no worker for {_STAFFED_S / 60:.0f} minutes; start some (dask worker ADDRESS)") from None
+            raise SpanLabError(f"{self._name} has had no worker for {_STAFFED_S / 60:.0f} minutes; start some ({start})") from None
+        threads: Any = self._client.nthreads()
+        if any(many > 1 for many in threads.values()):
+            raise SpanLabError(f"{self._name} has workers with several threads, and a worker does one job at a time; start each with one ({start})")
+        return max(1, len(threads))
 
 
 def _same(given: bytes) -> bytes:
@@ -248,8 +255,11 @@ def _slurm(jobs: int) -> Iterator[Crew]:
         from dask_jobqueue.slurm import SLURMCluster
     except ImportError:
         raise SpanLabError('asking SLURM for workers needs dask-jobqueue; install it with: pip install "spanlab[cluster]"') from None
+    from dask import config as dask_config  # pyright: ignore[reportPrivateImportUsage]
+
     try:
-        cluster = SLURMCluster()
+        # A job of many cores is as many workers: each computes with one thread.
+        cluster = SLURMCluster(processes=dask_config.get("jobqueue.slurm.cores", None))
     except ValueError as error:
         raise SpanLabError(
             f"it is not said what to ask SLURM for ({' '.join(str(error).split())}); say it under jobqueue: slurm: in {_config_folder()}/jobqueue.yaml "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
 import signal
@@ -228,9 +227,8 @@ def test_workers_that_die_lose_no_run(swept: Path, tmp_path: Path) -> None:
         killer.join()
     assert [one.state for one in status(out)] == ["done"] * 4
     assert sorted(made(out)) == sorted(made(swept))
-    for run_, whole in made(swept).items():  # processes of another kind may round otherwise
-        there, wanted = (torch.load(io.BytesIO(one), weights_only=True)["weights"] for one in (made(out)[run_], whole))
-        assert all(torch.allclose(there[name].float(), wanted[name].float(), atol=1e-3) for name in wanted)
+    assert made(out) == made(swept), "to the bit: the config says how many threads"
+    for run_ in made(swept):
         (log,) = (out / "runs" / run_).glob("*.log.jsonl")
         events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
         assert [event["step"] for event in events if event["event"] in ("start", "validation", "end")] == [0, 2, 4, 4]

@@ -25,7 +25,7 @@ from session_tools import GO_NOGO, lasting
 from spanlab.agents.protocol import Briefing, Response
 from spanlab.agents.simulated import Chance
 from spanlab.analysis.gather import gather
-from spanlab.cluster import Alone, crew
+from spanlab.cluster import crew
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.paradigm import Generator
@@ -252,28 +252,6 @@ def test_an_ordinary_session_is_not_shared_out(run: Run, tmp_path: Path) -> None
     info = read_session(folder)
     (folder / "session.json").write_text(json.dumps({**info, "agent": "chance", "agent_kind": "chance"}), encoding="utf-8")
     assert "it is no large session, so it cannot be shared out" in complaint(*run("resume", folder, "--workers", "2")).replace(f"{folder} is", "it is")
-
-
-def test_crews_that_cannot_be_had() -> None:
-    pytest.importorskip("distributed")
-    with pytest.raises(SpanLabError, match="has workers of its own: leave out --workers"), crew(2, "tcp://127.0.0.1:1"):
-        pass
-    with pytest.raises(SpanLabError, match="how many jobs is SLURM to be asked for"), crew(None, "slurm"):
-        pass
-    from dask import config  # pyright: ignore[reportPrivateImportUsage]
-
-    with config.set({"jobqueue.slurm.cores": None}), pytest.raises(SpanLabError, match="it is not said what to ask SLURM for"), crew(2, "slurm"):
-        pass
-    with crew() as alone:
-        assert isinstance(alone, Alone)
-
-
-@pytest.mark.slow
-def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("distributed")
-    monkeypatch.setattr("spanlab.cluster._REACHED_S", 0.5)
-    with pytest.raises(SpanLabError, match=r"there is no Dask scheduler at tcp://127\.0\.0\.1:1"), crew(None, "tcp://127.0.0.1:1"):
-        pass
 
 
 @pytest.mark.slow

@@ -130,6 +130,8 @@ def write_sweep(folder: Path, sweep: Sweep) -> None:
         if read_folder(folder)["hash"] != sweep.hash:
             raise SpanLabError(f"{folder} holds another sweep, or this one with other settings; choose another folder with --output")
         return
+    if folder.exists() and not folder.is_dir():
+        raise SpanLabError(f"{folder} is a file, and a sweep needs a folder; choose another one with --output")
     if folder.exists() and any(folder.iterdir()):
         raise SpanLabError(f"{folder} is not empty and holds no sweep; choose another folder with --output")
     for run in sweep.runs:
