@@ -33,12 +33,14 @@ class Wish:
     bars : what the bars of curves stand for
     by : a column, for each value of which reaction times are shown apart; none when empty
     source : the data as they were named, for commands that are told
+    agents : how everybody looks, where a page with other figures has decided that; as the data of the figure have it when not given
     """
 
     paradigms: tuple[str, ...] = ()
     bars: Bars = "interval"
     by: str = ""
     source: tuple[str, ...] = ()
+    agents: tuple[Look, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def draw_effect(effect: Effect, data: Data, wish: Wish) -> Drawing:
     """
     paradigm = chosen(effect, effect.name, data, wish)
     table = effect.table(data.scored, paradigm, human=data.human.get(paradigm))
-    agents = looks_of(table)
+    agents = wish.agents or looks_of(table)
     title, below = f"{data.titles[paradigm]}: {effect.title}", caption(effect, table, wish.bars)
     found = trends(effect, data.scored, paradigm)
     heading = "Slopes and differences (t-tests against guessing; omnibus: do the conditions differ at all?)"

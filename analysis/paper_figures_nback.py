@@ -82,10 +82,10 @@ def _cells(blocks: pd.DataFrame, rules: Rules, measures: Sequence[str]) -> pd.Da
     return nback_cells(blocks, ("variant", "n"), rules, measures=measures)
 
 
-def _of_answerers(table: pd.DataFrame) -> tuple[list[tuple[str, pd.DataFrame]], list[Look]]:
+def _of_answerers(table: pd.DataFrame, wish: Wish) -> tuple[list[tuple[str, pd.DataFrame]], Sequence[Look]]:
     """A row for each variant, whose lines are answerers."""
     variants = list(dict.fromkeys(table["variant"]))
-    return [(name if len(variants) > 1 else "", table[table["variant"] == name]) for name in variants], looks_of(table)
+    return [(name if len(variants) > 1 else "", table[table["variant"] == name]) for name in variants], wish.agents or looks_of(table)
 
 
 def _of_variants(table: pd.DataFrame, blocks: pd.DataFrame) -> tuple[list[tuple[str, pd.DataFrame]], list[Look]]:
@@ -130,7 +130,7 @@ def _measures(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
 def _models(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     blocks = variant_blocks(figure.name, data, wish, OURS)
     table = _cells(blocks, OURS, (*_MEASURES, OURS.dprime))
-    return _over_n(figure, table, blocks, *_of_answerers(table), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS)
+    return _over_n(figure, table, blocks, *_of_answerers(table, wish), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS)
 
 
 def _lures(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
@@ -139,7 +139,7 @@ def _lures(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     if not (table["measure"] == "lure_rate").any():
         raise SpanLabError(f"no figure {figure.name}: no item of these data is recorded as a lure (record lure_lag)")
     said = "Lures do not match the item N back, but the one before or after it. Other items: from the first on that has one N back."
-    return _over_n(figure, table, blocks, *_of_answerers(table), _LURES, said, wish.bars, OURS)
+    return _over_n(figure, table, blocks, *_of_answerers(table, wish), _LURES, said, wish.bars, OURS)
 
 
 def _published(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
@@ -159,7 +159,7 @@ def _published(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     said = f"{_THEIRS} d′ without its sign, as there, is above 0 for guessing, too; the table has it signed."
     if printed:
         said += " Hollow diamonds: values as printed; other sessions in other blocks."
-    found = _over_n(figure, whole, blocks, *_of_answerers(drawn), (*_MEASURES, PUBLISHED.dprime), said, wish.bars, PUBLISHED)
+    found = _over_n(figure, whole, blocks, *_of_answerers(drawn, wish), (*_MEASURES, PUBLISHED.dprime), said, wish.bars, PUBLISHED)
     return replace(found, notes=[*found.notes, f"Printed values: {REFERENCE}"] if printed else found.notes)
 
 
@@ -169,7 +169,7 @@ def _bars(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     table = _with_t_intervals(_cells(blocks, rules, AVERAGED))
     said = f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which know no limits at 0 and 100%."
     measures = (*_MEASURES, "dprime_abs", "dprime")
-    return _over_n(figure, table, blocks, *_of_answerers(table), measures, said, "interval", rules, marks="bars", spread="95% t interval")
+    return _over_n(figure, table, blocks, *_of_answerers(table, wish), measures, said, "interval", rules, marks="bars", spread="95% t interval")
 
 
 def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:
@@ -185,7 +185,7 @@ def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:
 
 def _dprime(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     blocks = variant_blocks(figure.name, data, wish, PUBLISHED)
-    agents = looks_of(blocks)
+    agents = wish.agents or looks_of(blocks)
     title = _title(blocks, "d′ of blocks")
     said = (
         f"{_THEIRS} Filled: blocks by their signed d′; outlined: without its sign, as published. Lines: densities by a normal kernel (Scott's rule), that "

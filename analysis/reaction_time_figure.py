@@ -56,7 +56,7 @@ def draw_reaction_times(data: Data, wish: Wish) -> Drawing:
     if not len(each):
         raise SpanLabError(f"no figure {NAME}: {paradigm} has no {wish.by} in questions that were answered correctly and timed")
     table = pd.concat([each, over_people(each, by=by)], ignore_index=True)
-    agents = looks_of(each)
+    agents = wish.agents or looks_of(each)
     title = f"{data.titles[paradigm]}: reaction times"
     notes = [f"{plural(len(each) - MOST, 'panel')} of {len(each)} are not drawn; the table has all."] if len(each) > MOST else []
     rough = int(each["note"].ne("").sum())
