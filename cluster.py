@@ -257,9 +257,10 @@ def _slurm(jobs: int) -> Iterator[Crew]:
         raise SpanLabError('asking SLURM for workers needs dask-jobqueue; install it with: pip install "spanlab[cluster]"') from None
     from dask import config as dask_config  # pyright: ignore[reportPrivateImportUsage]
 
+    # A job of several cores is as many workers: each computes with one thread.
+    cores = dask_config.get("jobqueue.slurm.cores", None)
     try:
-        # A job of many cores is as many workers: each computes with one thread.
-        cluster = SLURMCluster(processes=dask_config.get("jobqueue.slurm.cores", None))
+        cluster = SLURMCluster() if cores is None else SLURMCluster(processes=cores)
     except ValueError as error:
         raise SpanLabError(
             f"it is not said what to ask SLURM for ({' '.join(str(error).split())}); say it under jobqueue: slurm: in {_config_folder()}/jobqueue.yaml "

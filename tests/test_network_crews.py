@@ -54,7 +54,7 @@ def test_workers_at_an_address_have_one_thread_each(threads: int) -> None:
         if threads == 1:
             assert summed(found) == {0: 11, 1: 12, 2: 13}
         else:
-            with pytest.raises(SpanLabError, match=r"workers with several threads.* dask worker ADDRESS --nthreads 1"):
+            with pytest.raises(SpanLabError, match=r"workers with several threads.*dask worker ADDRESS --nthreads 1"):
                 summed(found)
 
 
