@@ -11,14 +11,15 @@ where nothing did, they are in no count.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .cells import unit_means
+from .cells import Cells
 from .curves import CURVE_COLUMNS, curve_frame, summary
 from .resampling import LEVEL, RESAMPLES, estimate_pooled
+from .sums import Sums, unit_sums
 from .table import WHO, Scored
 
 if TYPE_CHECKING:
@@ -39,11 +40,8 @@ def cowan_k(items: Any, hits: Any, false_alarms: Any) -> Any:
     return (np.asarray(items, float) * (np.asarray(hits, float) - np.asarray(false_alarms, float)))[()]
 
 
-def capacity(scored: Scored, *, who: Sequence[str] = WHO, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
-    """K by set size, one row for each formula.
-
-    Where an answerer is several people (or a machine has many sessions), K is taken of each and averaged. Where units are trials, hits and false alarms are
-    summed, and whole trials are resampled.
+def capacity_sums(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
+    """What a table, or a part of one, adds to hits and false alarms, by set size and by whether something changed.
 
     Parameters
     ----------
@@ -53,23 +51,32 @@ def capacity(scored: Scored, *, who: Sequence[str] = WHO, level: float = LEVEL, 
     answered = items["outcome"].eq("answered") | (items["outcome"] == "")
     items = items[answered | items["changed"]]
     said = np.where(items["changed"], items["correct"] == 1, items["correct"] == 0)
-    cells = unit_means(Scored(items.assign(_said=said.astype(float)), scored.intrusions, ()), ("set_size", "changed"), who=who, value="_said")
+    return {"": unit_sums(Scored(items.assign(_said=said.astype(float)), scored.intrusions, ()), ("set_size", "changed"), who=who, value="_said")}
+
+
+def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+    """K by set size, one row for each formula, from the cells of :func:`capacity_sums`.
+
+    Where an answerer is several people (or a machine has many sessions), K is taken of each and averaged. Where units are trials, hits and false alarms are
+    summed, and whole trials are resampled.
+    """
+    said = cells[""]
     found: dict[tuple[Any, ...], dict[bool, int]] = {}
-    keys = [*who, "set_size"]
-    for number, key in enumerate(cells.keys.to_dict("records")):
+    keys = [name for name in said.keys.columns if name != "changed"]
+    for number, key in enumerate(said.keys.to_dict("records")):
         found.setdefault(tuple(key[name] for name in keys), {})[bool(key["changed"])] = number
     rows: list[dict[str, Any]] = []
     for key, pair in found.items():
         head = dict(zip(keys, key, strict=True))
         numbers = list(pair.values())
-        counts = {name: sum(int(column[one]) for one in numbers) for name, column in cells.counts.items() if name != "oracle"}
-        head |= counts | {"oracle": any(bool(cells.counts["oracle"][one]) for one in numbers), "chance": 0.0}
+        counts = {name: sum(int(column[one]) for one in numbers) for name, column in said.counts.items() if name != "oracle"}
+        head |= counts | {"oracle": any(bool(said.counts["oracle"][one]) for one in numbers), "chance": 0.0}
         for formula in FORMULAS:
-            rows.append(head | {"formula": formula} | _k(formula, key[-1], cells, pair, level, resamples, seed))
-    return curve_frame(rows, [*who, "formula", "set_size", *(name for name in CURVE_COLUMNS if name not in WHO)])
+            rows.append(head | {"formula": formula} | _k(formula, key[-1], said, pair, level, resamples, seed))
+    return curve_frame(rows, [*keys[:-1], "formula", "set_size", *(name for name in CURVE_COLUMNS if name not in WHO)])
 
 
-def _k(formula: str, size: float, cells: Any, pair: dict[bool, int], level: float, resamples: int, seed: int) -> dict[str, Any]:
+def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: float, resamples: int, seed: int) -> dict[str, Any]:
     function = pashler_k if formula == "Pashler" else cowan_k
     nothing = {"unit": "", "n_units": 0, "mean": np.nan, "sem": np.nan, "low": np.nan, "high": np.nan, "interval": "none"}
     if len(pair) < 2:
@@ -82,6 +89,7 @@ def _k(formula: str, size: float, cells: Any, pair: dict[bool, int], level: floa
         lost = int(np.isnan(values).sum())
         row = summary(values, unit, level=level, resamples=resamples, seed=seed, proportion=False)
         return row | ({"note": f"no K for {lost} of {len(values)}: every answer was a false alarm"} if lost else {})
+    times = np.concatenate([cells.many[pair[True]], cells.many[pair[False]]])
     counts = np.zeros((len(signals) + len(others), 4))
     counts[: len(signals), 0], counts[: len(signals), 1] = signals, 1
     counts[len(signals) :, 2], counts[len(signals) :, 3] = others, 1
@@ -90,7 +98,7 @@ def _k(formula: str, size: float, cells: Any, pair: dict[bool, int], level: floa
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(function(size, sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3]))
 
-    result = estimate_pooled(counts, statistic, level=level, resamples=resamples, seed=seed)
+    result = estimate_pooled(counts, statistic, many=times, level=level, resamples=resamples, seed=seed)
     note = "every answer was a false alarm: no K" if np.isnan(result.mean) else ""
     if not note and result.interval == "none":
         note = "all trials alike: no interval"

@@ -1,22 +1,22 @@
-"""Averages in cells: first within each trial, then within each person or session; fast for millions of rows, without a loop over them."""
+"""Averages in cells: first within each trial, then within each person or session; from the sums of any number of parts, without a loop over rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .columns import coded, first_rows, packed
 from .resampling import FEW
+from .sums import Patterns, Sums, patterns_of, unit_sums
 from .table import WHO, Scored
 
 if TYPE_CHECKING:
     import pandas as pd
 
 UnitName = Literal["participant", "session", "trial"]
-_UNITS: tuple[UnitName, ...] = ("participant", "session", "trial")
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class Cells:
     Parameters
     ----------
     keys : who and where: one row for each cell, sorted
-    values, ids : of each cell, the mean of every unit and the unit's number, which is the same in all cells
+    values, ids, many : of each cell, the means of its units, the units' numbers, which are the same in all cells, and how many units each entry stands for:
+        trials that have the same means in the same cells share a number
     chance : of each cell, averaged like the values
     unit : of each cell; the same in all cells of an answerer
     told_apart : of each cell, whether its trials can be told apart
@@ -36,99 +37,115 @@ class Cells:
     keys: pd.DataFrame
     values: list[np.ndarray]
     ids: list[np.ndarray]
+    many: list[np.ndarray]
     chance: np.ndarray
     unit: list[UnitName]
     told_apart: np.ndarray
     counts: dict[str, np.ndarray]
 
+    def mean(self, cell: int) -> float:
+        """The mean over the units of a cell."""
+        return float(np.average(self.values[cell], weights=self.many[cell]))
+
+    def each(self, cell: int) -> np.ndarray:
+        """The mean of every unit of a cell, one by one."""
+        return np.repeat(self.values[cell], self.many[cell])
+
 
 def unit_means(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WHO, value: str = "correct") -> Cells:
-    """The mean of ``value`` for every unit in every cell of ``who`` and ``by``.
+    """The mean of ``value`` for every unit in every cell of ``who`` and ``by``, of a table that is all here; see :func:`.unit_sums` and :func:`together`."""
+    return together([unit_sums(scored, by, who=who, value=value)])
+
+
+def together(parts: Sequence[Sums]) -> Cells:
+    """The cells of a whole table from the sums of its parts.
 
     Units are the participants where an answerer is several people; the sessions where a machine has taken ten or more; else the trials. They are chosen over
-    all rows of an answerer, so they are the same in every cell. Rows without a value, or without a place in ``by``, are in no cell.
+    all rows of an answerer, so they are the same in every cell.
+
+    Parameters
+    ----------
+    parts : of the same cells; no trial is in two of them. Their order does not matter, except for the last digit of means of people and sessions
     """
     import pandas as pd
 
-    items = scored.items
-    keys = list(dict.fromkeys([*who, *by]))
-    unit = _units(items, who)
-    usable = items[value].notna().to_numpy()
-    for name in by:
-        usable = usable & items[name].notna().to_numpy()
-    wanted = list(dict.fromkeys([*keys, value, "chance", "oracle", "outcome", "unit_trial", "participant", "session"]))
-    items = items[wanted] if usable.all() else items.loc[usable, wanted]
-    unit = unit[usable]
-    found = [coded(items[name]) for name in keys]
-    cell, cells = pd.factorize(packed([code for code, _ in found], [len(values) for _, values in found]), sort=True)
-    many = len(cells)
-    at = first_rows(cell, many)
-    table = pd.DataFrame(
-        {name: pd.Series([values[one] for one in code[at]], dtype=object).infer_objects() for name, (code, values) in zip(keys, found, strict=True)}
-    )
-    person, _ = coded(items["participant"])
-    session, _ = coded(items["session"])
-    trial = items["unit_trial"].to_numpy(np.int64)
-    known = np.ones(many, bool)
-    known[cell[trial < 0]] = False
-    # Where trials cannot be told apart, all of a person in a session are one.
-    lump = packed([person + 1, session + 1], [int(person.max(initial=0)) + 2, int(session.max(initial=0)) + 2])
-    trial = np.where(trial >= 0, trial, int(trial.max(initial=0)) + 1 + lump)
-    span = int(trial.max(initial=0)) + 1
-    group, names = pd.factorize(cell * span + trial)
-    first = first_rows(group, len(names))
-    means = _mean(group, items[value].to_numpy(float), len(names))
-    chances = _mean(group, items["chance"].to_numpy(float), len(names))
-    of_cell, of_unit = cell[first], unit[first]
-    id_ = np.select([of_unit == 0, of_unit == 1], [person[first] + 1, session[first] + 1], trial[first])
-    of_cell_unit = of_cell
-    if (of_unit != 2).any():  # persons and sessions: the mean of their trials
-        gathered, again = pd.factorize(of_cell * span * 2 + id_)
-        start = first_rows(gathered, len(again))
-        means, chances = _mean(gathered, means, len(again)), _mean(gathered, chances, len(again))
-        of_cell_unit, id_ = of_cell[start], id_[start]
-    order = np.argsort(of_cell_unit, kind="stable")
-    cuts = np.searchsorted(of_cell_unit[order], np.arange(1, many))
-    counts = {"n_trials": np.where(known, np.bincount(of_cell, minlength=many), 0), "n_items": np.bincount(cell, minlength=many)}
-    for name in ("omitted", "invalid"):
-        counts[f"n_{name}"] = np.bincount(cell[items["outcome"].eq(name).to_numpy()], minlength=many)
-    counts["oracle"] = np.bincount(cell[items["oracle"].to_numpy(bool)], minlength=many) > 0
-    return Cells(
-        keys=table,
-        values=np.split(means[order], cuts) if many else [],
-        ids=np.split(id_[order], cuts) if many else [],
-        chance=_mean(of_cell_unit, chances, many),
-        unit=[_UNITS[int(one)] for one in unit[at]],
-        told_apart=known,
-        counts=counts,
-    )
-
-
-def _mean(group: np.ndarray, values: np.ndarray, many: int) -> np.ndarray:
-    """Means within groups; missing values are left out."""
-    there = ~np.isnan(values)
-    if not there.all():
-        group, values = group[there], values[there]
+    names, who = parts[0].names, parts[0].who
+    keys = sorted({key for part in parts for key in part.keys}, key=lambda key: [(isinstance(one, str), one) for one in key])
+    number = {key: place for place, key in enumerate(keys)}
+    moved = [np.array([number[key] for key in part.keys], dtype=np.int64) for part in parts]
+    columns = {name: pd.Series([key[at] for key in keys], dtype=object).infer_objects() for at, name in enumerate(names)}
+    units = _units(parts)
+    unit: list[UnitName] = [units[key[:who]] for key in keys]
+    groups = _groups(parts, moved)
+    patterns = _patterns([part.patterns for part in parts], moved)
+    told_apart = np.ones(len(keys), bool)
+    counts: dict[str, np.ndarray] = {name: np.zeros(len(keys), np.int64) for name in ("n_trials", "n_items", "n_omitted", "n_invalid", "oracle")}
+    for part, places in zip(parts, moved, strict=True):
+        np.logical_and.at(told_apart, places, part.told_apart)  # two cells of a part may be one, when everybody has got a name
+        for name, values in part.counts.items():
+            np.add.at(counts[name], places, values)
+    counts["oracle"] = counts["oracle"] > 0
+    counts["n_trials"] = np.where(told_apart, _sum(groups["cell"], groups["trials"], len(keys)), 0).astype(np.int64)
+    values, ids, many = _split(patterns, len(keys))
     with np.errstate(invalid="ignore"):
-        return np.bincount(group, weights=values, minlength=many) / np.bincount(group, minlength=many)
+        chance = _sum(groups["cell"], groups["chance"], len(keys)) / _sum(groups["cell"], groups["chances"], len(keys))
+    for cell in (cell for cell, kind in enumerate(unit) if kind != "trial"):
+        values[cell], ids[cell], chance[cell] = _of_people(groups[groups["cell"] == cell], unit[cell])
+        many[cell] = np.ones(len(ids[cell]), np.int64)
+    return Cells(pd.DataFrame(columns, columns=list(names)), values, ids, many, chance, unit, told_apart, counts)
 
 
-def _units(items: pd.DataFrame, who: Sequence[str]) -> np.ndarray:
-    """For each row, what the unit of its answerer is: 0 participant, 1 session, 2 trial."""
+def _units(parts: Sequence[Sums]) -> dict[tuple[Any, ...], UnitName]:
+    people: dict[tuple[Any, ...], set[str]] = {}
+    sessions: dict[tuple[Any, ...], set[str]] = {}
+    for part in parts:
+        for answerer, participant, session in part.answerers:
+            people.setdefault(answerer, set()).update({participant} - {""})
+            sessions.setdefault(answerer, set()).update({session} - {""})
+    return {
+        answerer: "participant" if len(own) > 1 else "session" if not own and len(sessions[answerer]) >= FEW else "trial" for answerer, own in people.items()
+    }
+
+
+def _groups(parts: Sequence[Sums], moved: Sequence[np.ndarray]) -> pd.DataFrame:
+    """Groups of trials of all parts: ``cell``, numbers of ``participant`` and ``session``, and their sums."""
     import pandas as pd
 
-    found = [coded(items[name]) for name in who]
-    answerer, names = (
-        pd.factorize(packed([code + 1 for code, _ in found], [len(values) + 1 for _, values in found])) if who else (np.zeros(len(items), int), [0])
+    table = pd.DataFrame(
+        {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("participant", "session", "trials", "total", "chances", "chance")}
     )
+    coded = {name: pd.factorize(table[name], sort=True)[0] + 1 for name in ("participant", "session")}
+    return table.assign(cell=np.concatenate([places[part.cell] for part, places in zip(parts, moved, strict=True)]), **coded)
 
-    def several(column: str) -> np.ndarray:
-        code, values = coded(items[column])
-        here = np.isin(code, [at for at, value in enumerate(values) if value != ""])
-        pairs = np.unique(answerer[here] * max(len(values), 1) + code[here]) // max(len(values), 1)
-        return np.bincount(pairs, minlength=len(names))
 
-    if not len(items):
-        return np.empty(0, int)
-    people, sessions = several("participant"), several("session")
-    return np.where(people > 1, 0, np.where((people == 0) & (sessions >= FEW), 1, 2))[answerer]
+def _of_people(groups: pd.DataFrame, unit: UnitName) -> tuple[np.ndarray, np.ndarray, float]:
+    """The mean of each person (or session) of a cell over trials, their numbers, and the mean of their chance levels."""
+    sums = groups.groupby(unit, sort=True)[["trials", "total", "chances", "chance"]].sum()
+    chances = (sums["chance"] / sums["chances"].where(sums["chances"] > 0)).to_numpy(float)
+    return (sums["total"] / sums["trials"]).to_numpy(float), sums.index.to_numpy(np.int64), float(np.nanmean(chances)) if (chances == chances).any() else np.nan
+
+
+def _patterns(parts: Sequence[Patterns], moved: Sequence[np.ndarray]) -> Patterns:
+    """The patterns of several parts as one list, each once; cells have new numbers."""
+    if len(parts) == 1 and (moved[0] == np.arange(len(moved[0]))).all():
+        return parts[0]
+    before = [0, *accumulate(len(part.many) for part in parts)]
+    pattern = np.concatenate([part.pattern + start for part, start in zip(parts, before, strict=False)])
+    cell = np.concatenate([places[part.cell] for part, places in zip(parts, moved, strict=True)])
+    value, many = np.concatenate([part.value for part in parts]), np.concatenate([part.many for part in parts])
+    order = np.lexsort([cell, pattern])
+    return patterns_of(pattern[order], cell[order], value[order], many)
+
+
+def _split(patterns: Patterns, cells: int) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
+    """Values, numbers of patterns and how many trials have them, by cell."""
+    if not cells:
+        return [], [], []
+    order = np.argsort(patterns.cell, kind="stable")
+    cuts = np.searchsorted(patterns.cell[order], np.arange(1, cells))
+    pattern = patterns.pattern[order]
+    return np.split(patterns.value[order], cuts), np.split(pattern, cuts), np.split(patterns.many[pattern], cuts)
+
+
+def _sum(cell: Any, values: Any, many: int) -> np.ndarray:
+    return np.bincount(np.asarray(cell), weights=np.asarray(values, float), minlength=many)

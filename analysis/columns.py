@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _ROOM = 2**62
 #: Whole numbers so far apart at most are used as they are.
 _RANGE = 2**40
+#: Whole numbers within so many of each other are counted in a table.
+_CLOSE = 4096
 
 
 def coded(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
@@ -31,13 +33,33 @@ def _factorized(column: pd.Series) -> tuple[np.ndarray, Any]:
     """Codes and distinct values; -1 stands for missing. Categories that nothing has are left out."""
     import pandas as pd
 
-    if not isinstance(column.dtype, pd.CategoricalDtype):
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, names = column.cat.codes.to_numpy(), column.cat.categories
+    elif (whole := _small_numbers(column)) is not None:
+        codes, low, high = whole
+        names = np.arange(low, high + 1).astype(column.to_numpy().dtype)
+    else:
         return pd.factorize(column)
-    codes = column.cat.codes.to_numpy()
-    many = len(column.cat.categories)
-    used = np.bincount(codes[codes >= 0] if (codes < 0).any() else codes, minlength=many) > 0
+    used = np.bincount(codes[codes >= 0] if codes.min(initial=0) < 0 else codes, minlength=len(names)) > 0
+    if used.all():
+        return codes.astype(np.int64), names
     place = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)
-    return place[codes], column.cat.categories[used]
+    return place[codes], names[used]
+
+
+def _small_numbers(column: pd.Series) -> tuple[np.ndarray, int, int] | None:
+    """Codes of a column of whole numbers that lie close together (-1 for missing), the lowest and the highest of them; None for other columns."""
+    if column.dtype.kind not in "if" or not len(column):
+        return None
+    values = column.to_numpy()
+    with np.errstate(invalid="ignore"):
+        low, high = (values.min(), values.max()) if column.dtype.kind == "i" else (np.fmin.reduce(values), np.fmax.reduce(values))
+        if not (np.isfinite([low, high]).all() and high - low < _CLOSE and low % 1 == 0):
+            return None
+        codes = np.where(values == values, values - low, -1).astype(np.int64) if column.dtype.kind == "f" else (values - low).astype(np.int64)
+        if column.dtype.kind == "f" and not ((codes == values - low) | (codes == -1)).all():
+            return None
+    return codes, int(low), int(high)
 
 
 def apart(column: pd.Series) -> tuple[np.ndarray, int]:
@@ -73,7 +95,7 @@ def packed(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = True)
     return code
 
 
-def _changes(column: pd.Series) -> np.ndarray:
+def changes(column: pd.Series) -> np.ndarray:
     """Where a value differs from the one before it; missing values are alike."""
     import pandas as pd
 
@@ -102,7 +124,7 @@ def groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, np.
     starts = np.zeros(len(table), bool)
     starts[0] = True
     for name in columns:
-        starts[1:] |= _changes(table[name])
+        starts[1:] |= changes(table[name])
     at = np.flatnonzero(starts)
     found = [apart(table[name].iloc[at]) for name in columns]
     number, names = pd.factorize(packed([codes for codes, _ in found], [size for _, size in found], sort=False))
@@ -121,8 +143,16 @@ def decoded(column: pd.Series) -> pd.Series:
     import pandas as pd
 
     codes, values = _factorized(column)
-    plain = np.array([*map(plain_value, values), None], dtype=object)
-    return pd.Series(plain[codes], index=column.index).infer_objects()
+    plain = [*map(plain_value, values)]
+    known = [value for value in plain if value is not None]
+    missing = len(known) < len(plain) or bool((codes < 0).any())
+    if not known or all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
+        whole = not missing and all(isinstance(value, int) for value in known)
+        numbers = np.array([*(np.nan if value is None else value for value in plain), np.nan])
+        return pd.Series(numbers[codes].astype(np.int64) if whole else numbers[codes], index=column.index)
+    if all(isinstance(value, str) for value in known):
+        return pd.Series(pd.array([*plain, None], dtype="str").take(codes % (len(plain) + 1)), index=column.index)
+    return pd.Series(np.array([*plain, None], dtype=object)[codes], index=column.index).infer_objects()
 
 
 def numbers(column: pd.Series) -> np.ndarray:

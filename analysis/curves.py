@@ -8,11 +8,11 @@ and else the trials; never the rows within a trial.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .cells import unit_means
+from .cells import Cells, unit_means
 from .columns import groups
 from .resampling import FEW, LEVEL, RESAMPLES, estimate
 from .table import WHO, Scored, plural, score_table
@@ -62,14 +62,17 @@ def averages(
 ) -> pd.DataFrame:
     """The mean of a column per cell, such as ``rt_ms``; for ``correct`` this is :func:`accuracy`. Rows without a value are in no cell."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
-    cells = unit_means(scored, by, who=who, value=value)
+    return averages_of(unit_means(scored, by, who=who, value=value), value, level=level, resamples=resamples, seed=seed)
+
+
+def averages_of(cells: Cells, value: str = "correct", *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+    """The table of :func:`averages` from units in cells."""
     rows = []
     for number, key in enumerate(cells.keys.to_dict("records")):
-        unit, told_apart = cells.unit[number], bool(cells.told_apart[number])
-        row = key | summary(cells.values[number], unit, told_apart, level=level, resamples=resamples, seed=seed, proportion=value == "correct")
+        row = key | summary_of(cells, number, level=level, resamples=resamples, seed=seed, proportion=value == "correct")
         row |= {name: counts[number] for name, counts in cells.counts.items()} | {"chance": cells.chance[number] if value == "correct" else np.nan}
         rows.append(row)
-    return curve_frame(rows, [*who, *by, *(name for name in CURVE_COLUMNS if name not in WHO)])
+    return curve_frame(rows, [*cells.keys.columns, *(name for name in CURVE_COLUMNS if name not in WHO)])
 
 
 def accuracy_by_serial_position(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame:
@@ -167,14 +170,27 @@ def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
     return int(scored.items[list(by)].isna().any(axis=1).sum())
 
 
+def summary_of(cells: Cells, number: int, **options: Any) -> dict[str, object]:
+    """:func:`summary` of one of some cells."""
+    return summary(cells.values[number], cells.unit[number], bool(cells.told_apart[number]), many=cells.many[number], **options)
+
+
 def summary(
-    values: np.ndarray, unit: str, told_apart: bool = True, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0, proportion: bool = True
+    values: np.ndarray,
+    unit: str,
+    told_apart: bool = True,
+    *,
+    many: np.ndarray | None = None,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    proportion: bool = True,
 ) -> dict[str, object]:
     """Mean, s.e.m. and interval of the units of one cell, with a note where there is something to say about them."""
-    result = estimate(values, proportion=proportion, level=level, resamples=resamples, seed=seed)
+    result = estimate(values, many=many, proportion=proportion, level=level, resamples=resamples, seed=seed)
     note = ""
     if not told_apart and unit == "trial":
-        note, unit, result = "no trial numbers: no interval", "", estimate([float(np.nanmean(values))] if len(values) else [])
+        note, unit, result = "no trial numbers: no interval", "", estimate([float(np.average(values, weights=many))] if len(values) else [])
     elif result.n == 1:
         note = f"one {unit}: no interval"
     elif result.interval == "none" and result.n > 1:

@@ -7,12 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .columns import coded, decoded
-from .curves import averages
+from .curves import averages_of
+from .evidence import Evidence, Scattered, Whole, whole
 from .look import GROUP_MEANS
 from .nback import has_blocks
 from .published import published_curve
-from .table import Scored, plural, score_table
+from .sums import Sums, unit_sums
+from .table import WHO, Scored, plural, score_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +39,7 @@ class Effect:
     needs : further columns without which there is no effect
     method : how it is computed, in plain sentences
     prepare : from scored items to rows that are averaged; as they are when not given
-    make : from prepared items to the whole table, where it is no average
+    sums, make : where it is no average: what prepared items add to its cells (:class:`.Sums` by name), and from cells to the whole table
     value : the column that is averaged, such as ``correct`` or ``rt_ms``
     guessing : what somebody who guesses has on average, where the record does not tell it
     measure : what the vertical axis says
@@ -55,7 +59,8 @@ class Effect:
     panels: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     prepare: Callable[[Scored], Scored] | None = None
-    make: Callable[[Scored], pd.DataFrame] | None = None
+    sums: Callable[[Scored, Sequence[str]], Mapping[str, Sums]] | None = None
+    make: Callable[..., pd.DataFrame] | None = None
     value: str = "correct"
     guessing: float | None = None
     measure: str = "correct"
@@ -72,29 +77,62 @@ class Effect:
 
     def applies(self, responses: pd.DataFrame | Scored) -> list[str]:
         """The paradigms among the responses that show this effect: they have its columns, and more than one condition along its axis."""
-        return [name for name, part in _scored(responses).parts.items() if not self._checked(part, name)[0]]
+        scored = _scored(responses)
+        there = scored.paradigms if isinstance(scored, Scattered) else [*scored.parts]
+        return [name for name in there if not self.missing(scored, name)]
 
     def missing(self, responses: pd.DataFrame | Scored, paradigm: str) -> str:
         """Why a paradigm does not show this effect, in a sentence; empty when it does."""
-        return self._checked(_of(_scored(responses), paradigm), paradigm)[0]
+        return self._lacking(self.whole(responses, paradigm, sums=False).found, paradigm)
 
-    def _checked(self, scored: Scored | None, paradigm: str) -> tuple[str, Scored]:
-        """Why there is no such effect in a paradigm, and its rows as they are averaged."""
-        if scored is None or not len(scored.items):
-            return f"{paradigm} has no scored answers.", scored  # type: ignore[return-value]
-        if has_blocks(scored.items):
-            return f"{paradigm} is an N-back paradigm, which has figures of its own.", scored
-        lacking = [name for name in self.needs if name not in scored.items.columns or not scored.items[name].notna().any()]
+    def _lacking(self, found: Evidence, paradigm: str) -> str:
+        if not found.items:
+            return f"{paradigm} has no scored answers."
+        if found.blocks:
+            return f"{paradigm} is an N-back paradigm, which has figures of its own."
+        lacking = [name for name in self.needs if name not in found.there]
         if lacking:
-            return f"{paradigm} has no {' and no '.join(lacking)}.", scored
-        ready = self.prepared(scored)
-        found = [] if self.x not in ready.items.columns else coded(ready.items[self.x])[1]
-        if len(found) < 2:
-            many = f"only one value of {self.x_title} ({found[0]})" if found else f"no {self.x_title}"
-            return f"{paradigm} has {many}, so there is nothing to compare.", ready
-        if self.value not in ready.items.columns or not ready.items[self.value].notna().any():
-            return f"{paradigm} has no {self.measure}.", ready
-        return "", ready
+            return f"{paradigm} has no {' and no '.join(lacking)}."
+        if len(found.conditions) < 2:
+            many = f"only one value of {self.x_title} ({next(iter(found.conditions))})" if found.conditions else f"no {self.x_title}"
+            return f"{paradigm} has {many}, so there is nothing to compare."
+        return "" if found.valued else f"{paradigm} has no {self.measure}."
+
+    def evidence(self, scored: Scored | None, *, who: Sequence[str] = WHO, sums: bool = True, forced: bool = False) -> Evidence:
+        """What the items of one paradigm, or a part of them, have of this effect.
+
+        Parameters
+        ----------
+        scored : in a part, every trial is whole; None for nothing at all
+        who : columns that tell answerers apart
+        sums : whether sums are asked for, or only whether there is such an effect
+        forced : whether to look at a part that lacks a column, because others have it
+        """
+        if scored is None or not len(scored.items):
+            return Evidence()
+        if has_blocks(scored.items):
+            return Evidence(len(scored.items), blocks=True)
+        there = frozenset(name for name in self.needs if name in scored.items.columns and scored.items[name].notna().any())
+        if not forced and len(there) < len(self.needs):
+            return Evidence(len(scored.items), there=there, passed=True)
+        absent = {name: None for name in self.needs if name not in scored.items.columns}
+        ready = self.prepared(Scored(scored.items.assign(**absent), scored.intrusions, ()) if absent else scored)
+        items = ready.items
+        conditions = coded(items[self.x])[1] if self.x in items.columns else []
+        valued = self.value in items.columns and bool(items[self.value].notna().any())
+        gaps = [items[name].isna().to_numpy() for name in (*self.by, self.value) if name in items.columns and items[name].hasnans]
+        lost = int(np.any(gaps, axis=0).sum()) if gaps and self.make is None else 0
+        added: Mapping[str, Sums] = {}
+        if sums and valued and conditions:
+            added = self.sums(ready, who) if self.sums else {"": unit_sums(ready, self.by, who=who, value=self.value)}
+        return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, False, added)
+
+    def whole(self, responses: pd.DataFrame | Scored, paradigm: str, *, who: Sequence[str] = WHO, sums: bool = True) -> Whole:
+        """What the responses have of this effect in one paradigm; a table that is all here is one part."""
+        scored = _scored(responses)
+        if isinstance(scored, Scattered):
+            return scored.wholes.get((paradigm, self.name), Whole())
+        return whole([self.evidence(scored.parts.get(paradigm), who=who, sums=sums)])
 
     def table(self, responses: pd.DataFrame | Scored, paradigm: str, *, human: str | None = None, **options: Any) -> pd.DataFrame:
         """The tidy table of the effect in one paradigm.
@@ -113,10 +151,10 @@ class Effect:
         """
         import pandas as pd
 
-        missing, ready = self._checked(_of(_scored(responses), paradigm), paradigm)
-        if missing:
+        found = self.whole(responses, paradigm, who=options.pop("who", WHO))
+        if self._lacking(found.found, paradigm):
             return published_curve("", self.by)
-        table = self.make(ready, **options) if self.make else averages(ready, self.by, value=self.value, **options)
+        table = self.make(found.cells, **options) if self.make else averages_of(found.cells[""], self.value, **options)
         if self.guessing is not None:
             table = table.assign(chance=self.guessing)
         if not self.human:
@@ -128,13 +166,13 @@ class Effect:
 
     def notes(self, responses: pd.DataFrame | Scored, paradigm: str, table: pd.DataFrame) -> list[str]:
         """What must be known of a table: items in no cell, few units, missing people."""
-        missing, prepared = self._checked(_of(_scored(responses), paradigm), paradigm)
+        found = self.whole(responses, paradigm, sums=False).found
+        missing = self._lacking(found, paradigm)
         if missing:
             return [missing]
-        notes, ready = [], prepared.items
-        lost = int(ready[[*self.by, self.value]].isna().any(axis=1).sum()) if self.make is None else 0
-        if lost and self.value == "correct":
-            notes.append(f"{plural(lost, 'item')} without {self.x_title} left out.")
+        notes = []
+        if found.lost and self.value == "correct":
+            notes.append(f"{plural(found.lost, 'item')} without {self.x_title} left out.")
         own = table[table["agent_kind"] != GROUP_MEANS]
         rough = int((own["interval"].eq("none") | own["note"].fillna("").str.startswith("only ")).sum())
         if rough:
@@ -168,10 +206,6 @@ def _said(words: str, value: Any) -> str:
 
 def _scored(responses: pd.DataFrame | Scored) -> Scored:
     return responses if isinstance(responses, Scored) else score_table(responses)
-
-
-def _of(scored: Scored, paradigm: str) -> Scored | None:
-    return scored.parts.get(paradigm)
 
 
 def ready(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> Scored:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..components import nearest
 from ..errors import SpanLabError
 from . import derived
-from .capacity import capacity
+from .capacity import capacity_of, capacity_sums
 from .effect import Effect
 
 _ITEMS = "{} items"
@@ -228,7 +228,8 @@ EFFECTS: tuple[Effect, ...] = (
         panel_order=("Pashler", "Cowan"),
         needs=("set_size", "correct_answer"),
         prepare=derived.detections,
-        make=capacity,
+        sums=capacity_sums,
+        make=capacity_of,
         measure="items (K)",
         human=False,
         method="From hit rate H (changes seen) and false-alarm rate F: Pashler's K = N (H − F) / (1 − F), for probes that show the whole display again, as in "

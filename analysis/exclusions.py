@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..errors import SpanLabError
 from .names import listed
-from .table import plural, score_table
+from .table import TRIAL, plural, score_table
 from .timing import session_timing, verdict
 
 if TYPE_CHECKING:
@@ -59,10 +59,9 @@ MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
     "answers": (_MORE, "number of scored answers"),
     "attempts": (("answers",), "replies to the question until one was used (chat models)"),
 }
-_TRIAL = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "block", "practice", "trial", "trial_id")
 _KEYS: Mapping[Level, tuple[str, ...]] = {
-    "answers": (*_TRIAL, "step", "ask", "serial_position", "output_position"),
-    "trials": _TRIAL,
+    "answers": (*TRIAL, "step", "ask", "serial_position", "output_position"),
+    "trials": TRIAL,
     "sessions": ("session", "paradigm"),
     "participants": ("agent_kind", "agent", "agent_settings_hash", "participant", "paradigm"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,7 @@ class SessionFacts:
     started : wall-clock time of its first trial (UTC), or empty
     finished : whether the final table had been written
     timing : of its window, None where nothing was shown in one
+    software : the version of SpanLab that recorded it; empty when not recorded
     """
 
     folder: Path
@@ -74,6 +75,7 @@ class SessionFacts:
     started: str
     finished: bool
     timing: Timing | None
+    software: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,56 @@ class Gathered:
     responses: pd.DataFrame
     sessions: tuple[SessionFacts, ...]
     problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Head:
+    """A session that can be compared: its folder, its name (made unique) and the content of ``session.json``."""
+
+    folder: Path
+    name: str
+    session: Mapping[str, Any]
+
+
+def heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[str]]:
+    """The sessions among some folders, or in data folders, and in plain sentences what is none, damaged, or not to be compared."""
+    folders, problems = _folders(paths)
+    names: set[str] = set()
+    found = []
+    for folder in folders:
+        try:
+            session = read_session(folder)
+        except DAMAGE as error:
+            problems.append(left_out(folder, error))
+            continue
+        if session.get("adaptive"):
+            problems.append(
+                f"Left out: {folder} has an adaptive design. Its levels followed from its answers, so its curves would not mean what others' mean; "
+                "its record has the span."
+            )
+            continue
+        name = str(session.get("session") or folder.name)
+        if name in names:
+            name = next(candidate for number in range(2, len(folders) + 2) if (candidate := f"{name} ({number})") not in names)
+        names.add(name)
+        found.append(Head(folder, name, session))
+    return found, problems
+
+
+#: What a damaged file may raise; it must not hide the other sessions.
+DAMAGE = (SpanLabError, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
+
+
+def left_out(folder: Path, error: Exception) -> str:
+    """That a session cannot be read, in a sentence."""
+    if isinstance(error, SpanLabError):
+        return f"Left out: {error}"
+    return f"Left out: {folder} is damaged and cannot be read ({type(error).__name__}: {error})"
+
+
+def nothing_read(problems: Sequence[str]) -> SpanLabError:
+    """The error when not one session could be read."""
+    return SpanLabError("no session could be read" + (":\n" + "\n".join(problems) if problems else "; give session folders or data folders"))
 
 
 def gather(paths: Iterable[str | Path]) -> Gathered:
@@ -97,47 +149,41 @@ def gather(paths: Iterable[str | Path]) -> Gathered:
     """
     import pandas as pd
 
-    folders, problems = _folders(paths)
-    names: set[str] = set()
+    found, problems = heads(paths)
     tables, sessions = [], []
-    for folder in folders:
+    for head in found:
         try:
-            session, table = read_session(folder), read_responses(folder)
-        except SpanLabError as error:
-            problems.append(f"Left out: {error}")
+            table = read_responses(head.folder)
+        except DAMAGE as error:
+            problems.append(left_out(head.folder, error))
             continue
-        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:  # a damaged file must not hide the other sessions
-            problems.append(f"Left out: {folder} is damaged and cannot be read ({type(error).__name__}: {error})")
-            continue
-        if session.get("adaptive"):
-            problems.append(
-                f"Left out: {folder} has an adaptive design. Its levels followed from its answers, so its curves would not mean what others' mean; "
-                "its record has the span."
-            )
-            continue
-        name = str(session.get("session") or folder.name)
-        if name in names:
-            name = next(candidate for number in range(2, len(folders) + 2) if (candidate := f"{name} ({number})") not in names)
-        names.add(name)
         try:
-            timing = _timing(read_events(folder))
+            timing = _timing(read_events(head.folder))
         except SpanLabError as error:
             timing = None
             problems.append(f"Timing unknown: {error}")
-        facts = _facts(folder, name, session, table, timing)
-        if not facts.finished:
-            of = f" of {facts.planned}" if facts.planned else ""
-            problems.append(f"Session {name} ({facts.agent}, {facts.paradigm}) is unfinished: its {plural(facts.trials, 'finished trial')}{of} are used.")
+        real = table[~table["practice"].fillna(False).astype(bool)] if "practice" in table.columns else table
+        started = table["started_at"].dropna() if "started_at" in table.columns else []
+        facts = facts_of(head, int(real["trial"].nunique()) if "trial" in real.columns else 0, str(min(started)) if len(started) else "", timing)
+        problems += unfinished(facts)
         sessions.append(facts)
-        tables.append(table.assign(session=name))
+        tables.append(table.assign(session=head.name))
     if not sessions:
-        raise SpanLabError("no session could be read" + (":\n" + "\n".join(problems) if problems else "; give session folders or data folders"))
+        raise nothing_read(problems)
     filled = [table for table in tables if len(table)]
     responses = pd.concat([table.dropna(axis="columns", how="all") for table in filled], ignore_index=True) if filled else tables[0]
     for column in tables[0].columns:
         if column not in responses.columns:
             responses[column] = None
     return Gathered(responses, tuple(sessions), tuple(problems))
+
+
+def unfinished(facts: SessionFacts) -> list[str]:
+    """That a session is unfinished, in a sentence; nothing of others."""
+    if facts.finished:
+        return []
+    of = f" of {facts.planned}" if facts.planned else ""
+    return [f"Session {facts.name} ({facts.agent}, {facts.paradigm}) is unfinished: its {plural(facts.trials, 'finished trial')}{of} are used."]
 
 
 def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
@@ -152,18 +198,24 @@ def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
     return list(found.values()), problems
 
 
-def _facts(folder: Path, name: str, session: Mapping[str, Any], table: pd.DataFrame, timing: Timing | None) -> SessionFacts:
-    """Facts from ``session.json`` and the table; whatever the record does not tell stays empty."""
+def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None = None) -> SessionFacts:
+    """Facts from ``session.json`` and what its table tells; whatever the record does not tell stays empty.
+
+    Parameters
+    ----------
+    trials : in its table, practice apart
+    started : when the first of them began
+    timing : of its window
+    """
+    session = head.session
     plan, data = session.get("plan"), session.get("paradigm_data")
     told = data.get("instructions") if isinstance(data, Mapping) else None
     written = str(told.get(session.get("language"), "")) if isinstance(told, Mapping) else ""
     # Older sessions hold the paradigm's text only.
     instructions = str(session.get("instructions", written))
-    real = table[~table["practice"].fillna(False).astype(bool)] if "practice" in table.columns else table
-    started = table["started_at"].dropna() if "started_at" in table.columns else []
     return SessionFacts(
-        folder=folder,
-        name=name,
+        folder=head.folder,
+        name=head.name,
         kind=str(session.get("agent_kind") or ""),
         agent=str(session.get("agent") or ""),
         participant=str(session.get("participant") or ""),
@@ -174,10 +226,10 @@ def _facts(folder: Path, name: str, session: Mapping[str, Any], table: pd.DataFr
         title=str(session.get("paradigm_title") or ""),
         instructions=" ".join(instructions.split()),
         human=str(session.get("human") or ""),
-        trials=int(real["trial"].nunique()) if "trial" in real.columns else 0,
+        trials=trials,
         planned=trials_planned(session) if isinstance(plan, (list, dict)) else None,
-        started=str(min(started)) if len(started) else "",
-        finished=is_finished(folder, session),
+        started=started,
+        finished=is_finished(head.folder, session),
         timing=timing,
     )
 

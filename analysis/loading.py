@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import SpanLabError
 from ..sessions.record import read_session
 from .exclusions import Exclusions, Rule, apply_exclusions, timing_faults
-from .gather import Gathered, SessionFacts, gather
-from .names import name_agents, title_of
+from .gather import SessionFacts, gather
+from .names import labelled, named, title_of
 from .table import NEEDED, Scored, score_table
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow
+    import pyarrow.parquet
 
 #: Columns that the analysis reads, besides those of factors and recorded values.
 COLUMNS = (
@@ -67,28 +72,31 @@ def load(
     SpanLabError
         when a path does not exist, a table cannot be read, or nothing can be.
     """
-    import pandas as pd
-
-    files = [Path(path) for path in paths if Path(path).suffix.lower() in _TABLES]
-    folders = [path for path in paths if Path(path) not in files]
+    files = [Path(path) for path in paths if is_table(path)]
+    folders = [path for path in paths if not is_table(path)]
     gathered = gather(folders) if folders else None
     sessions = gathered.sessions if gathered else ()
     raw = [gathered.responses] if gathered else []
     raw += [read_file(file, trial_ids, whole=bool(rules)) for file in files]
     raw, exclusions = _without(raw, rules, sessions) if rules else (raw, None)
-    tables = [name_agents(raw.pop(0), sessions if gathered and not number else ()) for number in range(len(raw))]
-    scored = score_table(
-        tables.pop() if len(tables) == 1 else pd.concat(tables, ignore_index=True), include_practice=include_practice, include_pilot=include_pilot
-    )
+    tables = [labelled(raw.pop(0), sessions if gathered and not number else ()) for number in range(len(raw))]
+    scored = score_table(named(concatenated(tables)), include_practice=include_practice, include_pilot=include_pilot)
     names = sorted(scored.items["paradigm"].unique())
+    return described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
+
+
+def described(
+    scored: Scored, paradigms: Sequence[str], sessions: Sequence[SessionFacts], problems: Sequence[str] = (), exclusions: Exclusions | None = None
+) -> Data:
+    """Scored answers with what is known of the sessions that they came from."""
     return Data(
         scored=scored,
-        human={name: next((facts.human for facts in sessions if facts.paradigm == name and facts.human), name) for name in names},
-        titles={name: title_of(name, sessions) for name in names},
-        notes=(*(gathered.problems if gathered else ()), *(exclusions.notes if exclusions else ()), *scored.notes),
-        readouts=_readouts(gathered) if gathered else {},
-        sessions=sessions,
-        problems=gathered.problems if gathered else (),
+        human={name: next((facts.human for facts in sessions if facts.paradigm == name and facts.human), name) for name in paradigms},
+        titles={name: title_of(name, sessions) for name in paradigms},
+        notes=(*problems, *(exclusions.notes if exclusions else ()), *scored.notes),
+        readouts=readouts(sessions),
+        sessions=tuple(sessions),
+        problems=tuple(problems),
         exclusions=exclusions,
     )
 
@@ -115,6 +123,16 @@ def read_file(file: Path, trial_ids: bool = True, whole: bool = False) -> pd.Dat
     SpanLabError
         when the file cannot be read or is no response table.
     """
+    return as_frame(read_arrow(file, trial_ids, whole))
+
+
+def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tuple[int, int] | None = None) -> pyarrow.Table:
+    """What :func:`read_file` reads, as an Arrow table.
+
+    Parameters
+    ----------
+    cut : of a Parquet file, the first row and the one after the last; None for all
+    """
     import pyarrow
     import pyarrow.csv
     import pyarrow.parquet
@@ -122,13 +140,14 @@ def read_file(file: Path, trial_ids: bool = True, whole: bool = False) -> pd.Dat
     try:
         if file.suffix.lower() == ".csv":
             names = file.open(encoding="utf-8").readline().strip().replace('"', "").split(",")
-            wanted = names if whole else _wanted(names, trial_ids)
-            table = pyarrow.csv.read_csv(file, convert_options=pyarrow.csv.ConvertOptions(include_columns=wanted, strings_can_be_null=True))
+            read = names if whole else wanted(names, trial_ids)
+            table = pyarrow.csv.read_csv(file, convert_options=pyarrow.csv.ConvertOptions(include_columns=read, strings_can_be_null=True))
         else:
             schema = pyarrow.parquet.read_schema(file)
-            wanted = schema.names if whole else _wanted(schema.names, trial_ids)
-            texts = [name for name in wanted if pyarrow.types.is_string(schema.field(name).type)]
-            table = pyarrow.parquet.read_table(file, columns=wanted, read_dictionary=texts)
+            read = schema.names if whole else wanted(schema.names, trial_ids)
+            texts = [name for name in read if pyarrow.types.is_string(schema.field(name).type)]
+            with pyarrow.parquet.ParquetFile(file, read_dictionary=texts) as opened:
+                table = opened.read(read) if cut is None else _rows(opened, read, cut)
     except FileNotFoundError:
         raise SpanLabError(f"{file} does not exist") from None
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -136,25 +155,81 @@ def read_file(file: Path, trial_ids: bool = True, whole: bool = False) -> pd.Dat
     missing = [name for name in NEEDED if name not in table.column_names]
     if missing:
         raise SpanLabError(f"{file} is no response table: it has no column {', '.join(missing)} (docs/record.md tells the columns)")
-    frame = table.to_pandas(split_blocks=True, self_destruct=True)
-    del table
+    return table
+
+
+def _rows(opened: pyarrow.parquet.ParquetFile, names: Sequence[str], cut: tuple[int, int]) -> pyarrow.Table:
+    """Some rows of a Parquet file; only the row groups that have them are read."""
+    ends = list(accumulate(opened.metadata.row_group(number).num_rows for number in range(opened.metadata.num_row_groups)))
+    groups = [number for number, end in enumerate(ends) if end > cut[0] and (ends[number - 1] if number else 0) < cut[1]]
+    before = ends[groups[0] - 1] if groups and groups[0] else 0
+    return opened.read_row_groups(groups, columns=list(names)).slice(cut[0] - before, cut[1] - cut[0])
+
+
+def as_frame(table: pyarrow.Table) -> pd.DataFrame:
+    """An Arrow table as a data frame; texts that repeat are kept once."""
+    import pyarrow
+
+    for place, field in enumerate(table.schema):
+        if pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type):
+            table = table.set_column(place, field.name, table.column(place).dictionary_encode())
+    given = [table.unify_dictionaries()]
+    del table  # column by column, memory is given back as soon as it is copied
+    frame = given.pop().to_pandas(split_blocks=True, self_destruct=True)
     pyarrow.default_memory_pool().release_unused()
     return frame
 
 
-def _wanted(names: Sequence[str], trial_ids: bool) -> list[str]:
-    left = () if trial_ids or "trial" not in names else ("trial_id", "paradigm_hash")
+def concatenated(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """Tables as one; texts that were kept once in all of them stay so. The list is emptied."""
+    import pandas as pd
+    from pandas.api.types import union_categoricals
+
+    if len(tables) == 1:
+        return tables.pop()
+    columns: dict[str, Any] = {}
+    for name in dict.fromkeys(name for table in tables for name in table.columns):
+        parts = [table[name] if name in table.columns else _nothing(len(table)) for table in tables]
+        kinds = [part.dtype.categories.dtype for part in parts if isinstance(part.dtype, pd.CategoricalDtype) and len(part.dtype.categories)]
+        if kinds and len(set(kinds)) == 1 and all(isinstance(part.dtype, pd.CategoricalDtype) or part.isna().all() for part in parts):
+            kept = [part if isinstance(part.dtype, pd.CategoricalDtype) and len(part.dtype.categories) else _nothing(len(part), kinds[0]) for part in parts]
+            columns[name] = union_categoricals(kept)
+        else:
+            columns[name] = pd.concat([part.astype(part.dtype.categories.dtype) if isinstance(part.dtype, pd.CategoricalDtype) else part for part in parts])
+            columns[name] = columns[name].reset_index(drop=True)
+    tables.clear()
+    return pd.DataFrame(columns)
+
+
+def _nothing(rows: int, kind: Any = "str") -> pd.Series:
+    """A column of texts in which everything is missing."""
+    import pandas as pd
+
+    return pd.Series(pd.Categorical.from_codes(np.full(rows, -1, np.int8), categories=pd.Index([], dtype=kind)))
+
+
+def wanted(names: Sequence[str], trial_ids: bool) -> list[str]:
+    """Those columns of a table that the analysis reads, with ``trial_id`` or without it where trials are numbered."""
+    left = () if trial_ids or "trial" not in names else ("trial_id",)
     return [name for name in names if (name in COLUMNS and name not in left) or name.startswith(("factor_", "record_"))]
 
 
-def _readouts(gathered: Gathered) -> dict[str, tuple[str, ...]]:
-    """Of networks: whether answers were read out among the allowed ones or over the whole head."""
+def is_table(path: str | Path) -> bool:
+    """Whether a path names a response table, and no folder of sessions."""
+    return Path(path).suffix.lower() in _TABLES
+
+
+def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:
+    """Of networks, for each paradigm: whether answers were read out among the allowed ones or over the whole head."""
     found: dict[tuple[str, str], set[str]] = {}
-    for facts in gathered.sessions:
+    for facts in sessions:
         if facts.kind == "network":
             network: Any = (read_session(facts.folder).get("paradigm_data") or {}).get("network") or {}
             whole = isinstance(network, Mapping) and network.get("readout") == "all_classes"
-            how = "over all classes of the head (the chance lines are those of a guess among the allowed answers)" if whole else "among the allowed ones"
+            head = network.get("head")
+            among = f"; a guess among all {head} classes is right once in {head} times" if isinstance(head, int) and head > 1 else ""
+            everywhere = f"over all classes of the head (the chance lines are those of a guess among the allowed answers{among})"
+            how = everywhere if whole else "among the allowed ones"
             found.setdefault((facts.paradigm, how), set()).add(facts.agent)
     told: dict[str, tuple[str, ...]] = {}
     for (paradigm, how), agents in sorted(found.items()):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from .columns import groups
 from .gather import SessionFacts
@@ -17,27 +19,48 @@ _ORACLES = ("ideal", "capacity", "simulated")
 _TITLES = {"vsr": "Visual Serial Recall", "sfr": "Spatial Free Recall", "smu": "Spatial Memory Updating"}
 
 
-def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> pd.DataFrame:
-    """The response table with ``agent`` replaced by what figures call it, the same in every paradigm.
+#: What an answerer is told by before it has a name: kind, agent and settings as recorded, and what its session's label demands.
+Raw = tuple[str, str, str, str]
+#: Column in which :func:`labelled` puts what sessions' labels demand.
+LABEL = "_label"
+#: The columns of :data:`Raw`.
+RAW = ("agent_kind", "agent", "agent_settings_hash", LABEL)
 
-    People are one answerer. Oracles are called simulated, guessing is called guessing, and what a session's label demands is said (a scripted server's kind
-    becomes ``scripted``). Agents of one name whose settings differ within a paradigm stay apart by the first digits of their settings' hash.
-    """
+
+def labelled(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> pd.DataFrame:
+    """The response table with the columns that names come from as text, and :data:`LABEL`."""
     import pandas as pd
 
     table = responses.copy(deep=False)
     for name in ("agent", "agent_kind", "participant", "agent_settings_hash", "session", "paradigm"):
         table[name] = as_text(table[name]) if name in table.columns else ""
     labels = {facts.name: facts.label for facts in sessions if facts.label}
-    people = sorted({one for one in table.loc[table["agent_kind"] == "participant", "participant"] if one})
-    crowd = f"People (n = {len(people)})" if len(people) > 1 else f"Participant {people[0]}" if people else "Participant"
-    number, first = groups(table, ["agent_kind", "agent", "agent_settings_hash", "session", "paradigm"])
-    who = table.iloc[first][["agent_kind", "agent", "agent_settings_hash", "session", "paradigm"]].astype(str)
-    machines = who[who["agent_kind"] != "participant"]
-    settings = machines.groupby(["paradigm", "agent_kind", "agent"])["agent_settings_hash"].nunique()
-    several = {(kind, agent) for _, kind, agent in settings[settings > 1].index}
+    demanded = pd.Index(sorted({"", *labels.values()}), dtype="str")
+    codes, names = pd.factorize(table["session"])
+    place = np.array([demanded.get_loc(labels.get(str(name), "")) for name in names] + [0], dtype=np.int8)
+    return table.assign(**{LABEL: pd.Categorical.from_codes(place[codes], categories=demanded)})
 
-    def called(kind: str, agent: str, settings_hash: str, label: str) -> str:
+
+def called(answerers: Iterable[tuple[str, Raw]], people: Collection[str]) -> dict[Raw, tuple[str, str]]:
+    """What figures call everybody, the same in every paradigm, and the kind of answerer that each is.
+
+    People are one answerer. Oracles are called simulated, guessing is called guessing, and what a session's label demands is said (a scripted server's kind
+    becomes ``scripted``). Agents of one name whose settings differ within a paradigm stay apart by the first digits of their settings' hash.
+
+    Parameters
+    ----------
+    answerers : paradigms, each with somebody who answered in it
+    people : identifiers of all participants
+    """
+    everybody = set(answerers)
+    known = sorted(one for one in people if one)
+    crowd = f"People (n = {len(known)})" if len(known) > 1 else f"Participant {known[0]}" if known else "Participant"
+    settings: dict[tuple[str, str, str], set[str]] = {}
+    for paradigm, (kind, agent, settings_hash, _) in everybody:
+        settings.setdefault((paradigm, kind, agent), set()).add(settings_hash)
+    several = {(kind, agent) for (_, kind, agent), found in settings.items() if len(found) > 1}
+
+    def name(kind: str, agent: str, settings_hash: str, label: str) -> str:
         if kind == "participant":
             return crowd
         apart = f" #{settings_hash[:6]}" if (kind, agent) in several else ""
@@ -47,18 +70,29 @@ def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) 
         said = label or ("simulated" if kind in _ORACLES else "guessing" if kind == "chance" else "")
         return f"{agent or kind}{apart}" + (f" ({said})" if said else "")
 
-    names: list[str] = []
-    kinds: list[str] = []
-    for kind, agent, settings_hash, session, _ in who.itertuples(index=False, name=None):
-        label = labels.get(session, "")
-        names.append(called(kind, agent, settings_hash, label))
-        kinds.append("scripted" if "not a model" in label else kind)
-    for column, values in (("agent", names), ("agent_kind", kinds)):
+    return {raw: (name(*raw), "scripted" if "not a model" in raw[3] else raw[0]) for _, raw in everybody}
+
+
+def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> pd.DataFrame:
+    """The response table with ``agent`` replaced by what figures call it (see :func:`called`)."""
+    return named(labelled(responses, sessions))
+
+
+def named(table: pd.DataFrame) -> pd.DataFrame:
+    """A table from :func:`labelled` (or several as one), with everybody called as in figures."""
+    import pandas as pd
+
+    people = set(table.loc[table["agent_kind"] == "participant", "participant"])
+    number, first = groups(table, ["paradigm", *RAW])
+    heads = table.iloc[first]
+    raws: list[Raw] = [(str(a), str(b), str(c), str(d)) for a, b, c, d in heads[[*RAW]].itertuples(index=False, name=None)]
+    names = called(zip(map(str, heads["paradigm"]), raws, strict=True), people)
+    for place, column in enumerate(("agent", "agent_kind")):
         kept_once = isinstance(table[column].dtype, pd.CategoricalDtype)
-        codes, distinct = pd.factorize(pd.Index(values, dtype="str"))
+        codes, distinct = pd.factorize(pd.Index([names[raw][place] for raw in raws], dtype="str"))
         said = pd.Series(pd.Categorical.from_codes(codes[number], categories=distinct), index=table.index)
-        table[column] = said if kept_once else said.astype("str")
-    return table
+        table = table.assign(**{column: said if kept_once else said.astype("str")})
+    return table.drop(columns=LABEL)
 
 
 def title_of(paradigm: str, sessions: Sequence[SessionFacts] = ()) -> str:

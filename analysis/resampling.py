@@ -39,7 +39,15 @@ class Estimate:
     interval: str
 
 
-def estimate(values: Sequence[float] | np.ndarray, *, proportion: bool = True, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
+def estimate(
+    values: Sequence[float] | np.ndarray,
+    *,
+    many: np.ndarray | None = None,
+    proportion: bool = True,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Estimate:
     """Mean, s.e.m. and interval of units that are independent of each other. The order of the units does not matter.
 
     * s.e.m. = sample standard deviation (n - 1) over the square root of n.
@@ -55,24 +63,29 @@ def estimate(values: Sequence[float] | np.ndarray, *, proportion: bool = True, l
     Parameters
     ----------
     values : one number per unit; NaN is left out
+    many : how many units have each value; one when not given
     proportion : whether the units lie in 0..1
     level : of confidence
     resamples, seed : of the bootstrap; the same values give the same interval in every process
     """
     units = np.asarray(values, dtype=float)
+    times = np.ones(len(units), np.int64) if many is None else np.asarray(many, np.int64)
     missing = np.isnan(units)
-    units = units[~missing] if missing.any() else units
-    n = len(units)
+    if missing.any():
+        units, times = units[~missing], times[~missing]
+    n = int(times.sum())
     if n > MANY:
-        found = _of_very_many(units, level)
+        found = _of_very_many(units, times, n, level)
         if found is not None:
             return found
-    units = np.sort(units)  # sums depend on the order in the last digit
     if n == 0:
         return Estimate(0, math.nan, math.nan, math.nan, math.nan, "none")
+    order = np.argsort(units)  # sums depend on the order in the last digit
+    units, times = units[order], times[order]
     # rounding makes equal averages of items equal, whatever the order in which they were added up
-    distinct, counts = np.unique(np.round(units, 12), return_counts=True)
-    mean = float(units.mean())
+    distinct, where = np.unique(np.round(units, 12), return_inverse=True)
+    counts = np.bincount(where, weights=times).astype(np.int64)
+    mean = float(distinct @ counts / n)
     if n == 1:
         return Estimate(1, mean, math.nan, math.nan, math.nan, "none")
     if len(distinct) == 1:
@@ -83,17 +96,19 @@ def estimate(values: Sequence[float] | np.ndarray, *, proportion: bool = True, l
         if proportion and edge == 0:
             return Estimate(n, 0.0, 0.0, 0.0, 1 - limit, "exact")
         return Estimate(n, mean, 0.0, math.nan, math.nan, "none")
-    sem = float(units.std(ddof=1) / math.sqrt(n))
+    sem = math.sqrt(float(counts @ (distinct - mean) ** 2) / (n - 1) / n)
     low, high = _interval(tuple(distinct), tuple(int(count) for count in counts), level, resamples, seed)
     return Estimate(n, mean, sem, low, high, "bootstrap")
 
 
-def _of_very_many(units: np.ndarray, level: float) -> Estimate | None:
+def _of_very_many(units: np.ndarray, times: np.ndarray, n: int, level: float) -> Estimate | None:
     """The normal estimate, where the mean of so many units is as good as normal."""
     from scipy.special import ndtri
 
-    n, mean, spread = len(units), float(units.mean()), float(units.std())
-    if spread < 1e-12 or abs(float((((units - mean) / spread) ** 3).mean())) >= _SKEW * math.sqrt(n):
+    mean = float(units @ times) / n
+    away = units - mean
+    spread = math.sqrt(float(times @ away**2) / n)
+    if spread < 1e-12 or abs(float(times @ away**3) / n / spread**3) >= _SKEW * math.sqrt(n):
         return None
     sem = spread / math.sqrt(n - 1)
     reach = float(ndtri((1 + level) / 2)) * sem
@@ -119,6 +134,7 @@ def estimate_pooled(
     counts: np.ndarray,
     statistic: Callable[[np.ndarray], np.ndarray],
     *,
+    many: np.ndarray | None = None,
     level: float = LEVEL,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -131,24 +147,26 @@ def estimate_pooled(
     Parameters
     ----------
     counts : a row for each unit, a column for each count
+    many : how many units have each row; one when not given
     statistic : from rows of summed counts to one number each
     level, resamples, seed : of the bootstrap; the same counts give the same interval in every process, whatever their order
     """
+    import pandas as pd
     from scipy.special import ndtr, stdtrit
 
-    n = len(counts)
+    times = np.ones(len(counts), np.int64) if many is None else np.asarray(many, np.int64)
+    n = int(times.sum())
     if n == 0:
         return Estimate(0, math.nan, math.nan, math.nan, math.nan, "none")
-    whole = float(np.asarray(statistic(counts.sum(axis=0, keepdims=True)))[0])
-    import pandas as pd
-
-    alike = pd.DataFrame(counts).groupby(list(range(counts.shape[1])), sort=True).size()
-    distinct, many = np.array(alike.index.to_list(), dtype=float).reshape(len(alike), -1), alike.to_numpy()
+    whole = float(np.asarray(statistic((times @ np.asarray(counts, float))[None]))[0])
+    columns = list(range(counts.shape[1]))
+    alike = pd.DataFrame(counts, columns=columns).assign(times=times).groupby(columns, sort=True)["times"].sum()
+    distinct, shared = np.array(alike.index.to_list(), dtype=float).reshape(len(alike), -1), alike.to_numpy()
     if n == 1 or len(distinct) == 1 or not math.isfinite(whole):
         return Estimate(n, whole, math.nan, math.nan, math.nan, "none")
     random = np.random.RandomState(seed)
     step = max(1, _CHUNK // len(distinct))
-    sums = [random.multinomial(n, many / n, size=min(step, resamples - done)) @ distinct for done in range(0, resamples, step)]
+    sums = [random.multinomial(n, shared / n, size=min(step, resamples - done)) @ distinct for done in range(0, resamples, step)]
     drawn = np.asarray(statistic(np.concatenate(sums)), dtype=float)
     drawn = drawn[np.isfinite(drawn)]
     if len(drawn) < 2 or np.ptp(drawn) < 1e-12:

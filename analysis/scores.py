@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import SpanLabError
 from .cells import Cells, unit_means
 from .columns import decoded
-from .contrasts import Contrast, contrast
+from .contrasts import Contrast, contrast_of
 from .nback import has_blocks
 from .published import published_curve
 from .resampling import LEVEL, RESAMPLES
@@ -109,7 +109,7 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
     people: dict[tuple[Any, ...], int] = {}
     if against:
         people = next((points[key] for key in points if key[2] == against), {})
-        fixed = {place: float(np.mean(cells.values[number])) for place, number in people.items()}
+        fixed = {place: cells.mean(number) for place, number in people.items()}
     else:
         table = published_curve(score.task, score.by)
         fixed = {tuple(plain_place(row[name]) for name in score.by): float(row["mean"]) for row in table.to_dict("records")}
@@ -133,19 +133,12 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
         of_people = weights(score, [place for place in theirs if place[:-1] in kept], cuts)
         numbers = [shared[place] for place in mine]
         weight = np.array(list(mine.values()))
-        found = contrast([cells.values[one] for one in numbers], [cells.ids[one] for one in numbers], weight, level=level, resamples=resamples, seed=seed)
+        found = contrast_of(cells, numbers, weight, level=level, resamples=resamples, seed=seed)
         guess = float(weight @ cells.chance[numbers])
         reference: float | Contrast = sum(of_people[place] * theirs[place] for place in of_people)
         if against:
             others = [people[place] for place in of_people]
-            reference = contrast(
-                [cells.values[one] for one in others],
-                [cells.ids[one] for one in others],
-                np.array(list(of_people.values())),
-                level=level,
-                resamples=resamples,
-                seed=seed + 1,
-            )
+            reference = contrast_of(cells, others, np.array(list(of_people.values())), level=level, resamples=resamples, seed=seed + 1)
         told = bool(cells.told_apart[numbers].all())
         unit = cells.unit[numbers[0]]
         oracle = any(bool(cells.counts["oracle"][one]) for one in numbers)

@@ -6,8 +6,9 @@ Nothing here depends on who answered.
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,11 @@ _TEXT = ("session", "participant", "agent_kind", "agent", "agent_settings_hash",
 _WHOLE = ("trial", "block", "step", "ask", "set_size", "list_length", "serial_position", "output_position", "retention_steps")
 _YES_NO = ("oracle", "practice", "pilot", "warm_up")
 #: What tells one trial, as it was taken by somebody, from all others.
-_TRIAL = ("session", "participant", "agent_kind", "agent", "paradigm", "block", "practice", "trial", "trial_id")
+TRIAL = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "block", "practice", "trial", "trial_id")
 #: Columns without which no accuracy can be told.
 NEEDED = ("agent", "paradigm", "correct")
+#: Columns without which curves stay empty.
+_EXPECTED = ("trial", "serial_position", "set_size", "list_length")
 #: What one agent of one paradigm is known by.
 WHO = ("paradigm", "agent_kind", "agent")
 
@@ -78,58 +81,107 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
     ----------
     responses : the response table of one or many sessions (columns as in ``sessions.record.COLUMNS``)
     """
-    table, notes = _typed(responses)
+    given = [responses]
     del responses  # a long table is not kept twice
-    for column, word, wanted in (("practice", "practice", include_practice), ("pilot", "pilot", include_pilot)):
-        rows = table[column]
-        if rows.any() and not wanted:
-            notes.append(f"{plural(int(rows.sum()), f'{word} row')} left out.")
-            table = table[~rows]
-        elif rows.any():
-            notes.append(f"{plural(int(rows.sum()), f'{word} row')} included on request.")
+    scored, left_out = sort_rows(given.pop(), include_practice=include_practice, include_pilot=include_pilot)
+    return Scored(scored.items, scored.intrusions, left_out.sentences())
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What was left out of a table, or of a part of one, and why. Those of parts can be added.
+
+    Parameters
+    ----------
+    rows : in all
+    columns : that the table has
+    counts : of rows, by the reason (a key of :data:`REASONS`)
+    """
+
+    rows: int = 0
+    columns: frozenset[str] = frozenset()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: LeftOut) -> LeftOut:
+        return LeftOut(self.rows + other.rows, self.columns | other.columns, Counter(self.counts) + Counter(other.counts))
+
+    def sentences(self) -> tuple[str, ...]:
+        """The same in words; empty when all rows were used as they are."""
+        if not self.rows:
+            return ("The table has no rows.",)
+        missing = [name for name in NEEDED if name not in self.columns]
+        if missing:
+            return (f"The table has no column {', '.join(missing)}: nothing can be scored.",)
+        absent = [name for name in _EXPECTED if name not in self.columns]
+        said = [f"The table has no column {', '.join(absent)}: curves that need it stay empty."] if absent else []
+        return (*said, *(f"{plural(self.counts[reason], one)} {rest}" for reason, (one, rest) in REASONS.items() if self.counts.get(reason)))
+
+
+#: Why rows are left out (or mended): what they are called, and the rest of the sentence; in the order in which it happens.
+REASONS: Mapping[str, tuple[str, str]] = {
+    "practice": ("practice row", "left out."),
+    "practice used": ("practice row", "included on request."),
+    "pilot": ("pilot row", "left out."),
+    "pilot used": ("pilot row", "included on request."),
+    "warm_up": ("warm-up row", "left out: questions put before those that count, in the same conversation."),
+    "twice": ("duplicate row", "counted once."),
+    "clash": ("row", "left out because the same item had been answered differently before in the same session."),
+    "idle": ("decision", "that needed no memory (set size 0) left out."),
+    "unscored": ("row", "without a score left out."),
+}
+
+
+def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> tuple[Scored, LeftOut]:
+    """What :func:`score_table` does, for a table or for a part of one in which every trial is whole.
+
+    Returns
+    -------
+    (items and intrusions without notes, what was left out)
+    """
+    left_out: dict[str, int] = {}
+    rows, columns = len(responses), frozenset(map(str, responses.columns))
+    table = _typed(responses)
+    del responses
+    for name, wanted in (("practice", include_practice), ("pilot", include_pilot)):
+        found = table[name]
+        if found.any():
+            left_out[f"{name} used" if wanted else name] = int(found.sum())
+            table = table if wanted else table[~found]
     warming = table["warm_up"]
     if warming.any():
-        notes.append(f"{plural(int(warming.sum()), 'warm-up row')} left out: questions put before those that count, in the same conversation.")
+        left_out["warm_up"] = int(warming.sum())
         table = table[~warming]
     known = table["trial"].notna() | (table["trial_id"] != "")
-    table = table.assign(unit_trial=np.where(known, groups(table, _TRIAL)[0], -1))
-    table = _without_duplicates(table, notes)
+    table = table.assign(unit_trial=np.where(known, groups(table, TRIAL)[0], -1))
+    table = _without_duplicates(table, left_out)
     idle = table["set_size"] == 0
     if idle.any():
-        notes.append(f"{plural(int(idle.sum()), 'decision')} that needed no memory (set size 0) left out.")
+        left_out["idle"] = int(idle.sum())
         table = table[~idle]
     intruding = table["_intrusion"]
     intrusions, items = table[intruding], table[~intruding] if intruding.any() else table
     failed = items["outcome"].isin(["omitted", "invalid"])
     unknown = items["correct"].isna() & ~failed
     if unknown.any():
-        notes.append(f"{plural(int(unknown.sum()), 'row')} without a score left out.")
+        left_out["unscored"] = int(unknown.sum())
         items, failed = items[~unknown], failed[~unknown]
     if failed.any():
         items = items.assign(correct=items["correct"].mask(failed, 0.0).astype(float))
-    return Scored(_sorted_out(items), _sorted_out(intrusions), tuple(notes))
+    return Scored(_sorted_out(items), _sorted_out(intrusions), ()), LeftOut(rows, columns, left_out)
 
 
-def _typed(responses: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _typed(responses: pd.DataFrame) -> pd.DataFrame:
+    """The table with all columns that scoring needs, each with its type; empty where one is missing that cannot be done without."""
     import pandas as pd
 
-    notes: list[str] = []
     table = responses.copy(deep=False)
-    missing = [name for name in NEEDED if name not in table.columns]
-    if not len(table):
-        notes.append("The table has no rows.")
-    elif missing:
-        notes.append(f"The table has no column {', '.join(missing)}: nothing can be scored.")
+    if any(name not in table.columns for name in NEEDED):
         table = table.iloc[0:0]
     # A table that keeps its texts once is long: so does the text that it lacks.
     once = any(isinstance(kind, pd.CategoricalDtype) for kind in table.dtypes)
     nothing = pd.Categorical.from_codes(np.zeros(len(table), np.int8), categories=pd.Index([""], dtype="str")) if once else ""
     for name in _TEXT:
         table[name] = as_text(table[name]) if name in table.columns else nothing
-    expected = ("trial", "serial_position", "set_size", "list_length")
-    absent = [name for name in expected if name not in table.columns]
-    if absent and len(table):
-        notes.append(f"The table has no column {', '.join(absent)}: curves that need it stay empty.")
     for name in _WHOLE:
         table[name] = pd.to_numeric(table[name], errors="coerce").astype(float) if name in table.columns else np.nan
     for name in _YES_NO:
@@ -138,7 +190,7 @@ def _typed(responses: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     table["correct"] = _boolean(table["correct"]) if "correct" in table.columns else np.nan
     unasked = _absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
     table["_intrusion"] = unasked & table["serial_position"].isna() & table["output_position"].notna()
-    return table.reset_index(drop=True), notes
+    return table.reset_index(drop=True)
 
 
 def as_text(column: pd.Series) -> pd.Series:
@@ -183,31 +235,29 @@ def _each(column: pd.Series, function: Callable[[object], object], kind: type) -
     return pd.Series(pd.array([*map(function, distinct), function(None)], dtype=kind).take(codes % (len(distinct) + 1)), index=column.index)
 
 
-def _without_duplicates(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Each item of each trial once: the same row read twice is dropped, and so is a second, different answer to the same item (said apart)."""
+def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
+    """Each item of each trial once: the same row read twice is dropped, and so is a second, different answer to the same item (counted apart)."""
     import pandas as pd
 
-    key = [*_TRIAL, "step", "ask", "serial_position", "_intrusion"]
-    if not len(table) or (table["unit_trial"] < 0).any():
-        return table  # items cannot be told apart without knowing their trial
+    numbered = (table["unit_trial"] >= 0).to_numpy()  # of others, items cannot be told apart
+    if not numbered.any():
+        return table
     out = table["output_position"].where(table["_intrusion"])
     item = table["unit_trial"].to_numpy()
     for column in (table["step"], table["ask"], table["serial_position"], table["_intrusion"], out):
         codes, size = apart(column)
-        item = packed([item, codes], [int(item.max()) + 1, size], sort=False)
-    if not pd.Series(item).duplicated().any():
+        item = packed([item + 1, codes], [int(item.max()) + 2, size], sort=False)
+    if not (pd.Series(item).duplicated().to_numpy() & numbered).any():
         return table
     answer = _each(table["answer"] if "answer" in table.columns else table["correct"], str, str)
-    work = table.assign(_answer=answer, _out=out)
-    again = work.duplicated([*key, "_answer", "_out"])
+    work = pd.DataFrame({"item": item, "answer": answer.to_numpy()})
+    again = work.duplicated().to_numpy() & numbered
+    clash = work[~again].duplicated("item").to_numpy() & numbered[~again]
     if again.any():
-        notes.append(f"{plural(int(again.sum()), 'duplicate row')} counted once.")
-        work = work[~again]
-    clash = work.duplicated([*key, "_out"])
+        left_out["twice"] = int(again.sum())
     if clash.any():
-        notes.append(f"{plural(int(clash.sum()), 'row')} left out because the same item had been answered differently before in the same session.")
-        work = work[~clash]
-    return work.drop(columns=["_answer", "_out"])
+        left_out["clash"] = int(clash.sum())
+    return table[~again][~clash]
 
 
 def _sorted_out(table: pd.DataFrame) -> pd.DataFrame:

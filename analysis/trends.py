@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .cells import Cells, unit_means
-from .contrasts import Contrast, contrast
-from .effect import Effect, ready
+from .cells import Cells
+from .contrasts import Contrast, contrast_of
+from .effect import Effect
 from .resampling import LEVEL, RESAMPLES
 from .table import WHO, Scored, score_table
 
@@ -42,7 +42,7 @@ def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, l
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     if effect.make is not None or effect.missing(scored, paradigm):
         return pd.DataFrame(columns=columns)
-    cells = unit_means(ready(effect, scored, paradigm), effect.by, value=effect.value)
+    cells = effect.whole(scored, paradigm).cells[""]
     lines: dict[tuple[Any, ...], dict[Any, int]] = {}
     heads = [*WHO, *effect.panels]
     for number, row in enumerate(cells.keys.to_dict("records")):
@@ -53,7 +53,7 @@ def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, l
         for name, weight in _weights(effect, line).items():
             numbers = [line[place] for place in weight]
             weights = np.array(list(weight.values()))
-            found = contrast([cells.values[one] for one in numbers], [cells.ids[one] for one in numbers], weights, level=level, resamples=resamples, seed=seed)
+            found = contrast_of(cells, numbers, weights, level=level, resamples=resamples, seed=seed)
             guessing = float(weights @ cells.chance[numbers]) if effect.value == "correct" else 0.0
             head = dict(zip(heads, key, strict=True)) | {"contrast": name, "omnibus_p": overall, "conditions": len(line)}
             rows.append(head | _row(found, guessing, cells, numbers))
@@ -88,10 +88,10 @@ def _row(found: Contrast, guessing: float, cells: Cells, numbers: Sequence[int])
 
 def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:
     """Whether conditions differ at all; NaN where that cannot be said."""
-    values = [cells.values[one] for one in numbers]
-    units = sum(map(len, values))
-    if len(values) < 2 or units > _RANKS or any(len(one) < 2 for one in values) or not cells.told_apart[list(numbers)].all():
+    many = [int(cells.many[one].sum()) for one in numbers]
+    if len(many) < 2 or sum(many) > _RANKS or min(many) < 2 or not cells.told_apart[list(numbers)].all():
         return math.nan
+    values = [cells.each(one) for one in numbers]
     if len(np.unique(np.concatenate(values))) < 2:
         return math.nan
     from scipy import stats

@@ -38,12 +38,20 @@ def parts_missing(folder: str | Path, session: Mapping[str, Any]) -> list[int]:
     return [number for number in range(count_parts(session)) if not part_path(folder, number).exists()]
 
 
-def read_parts(folder: str | Path, session: Mapping[str, Any], columns: Sequence[str] | None = None) -> Iterator[pyarrow.Table]:
+def stored_parts(folder: str | Path, session: Mapping[str, Any]) -> dict[int, Path]:
+    """The files of the parts that are there, by their numbers."""
+    return {number: path for number in range(count_parts(session)) if (path := part_path(folder, number)).exists()}
+
+
+def read_parts(
+    folder: str | Path, session: Mapping[str, Any], columns: Sequence[str] | None = None, parts: Sequence[int] | None = None
+) -> Iterator[pyarrow.Table]:
     """The parts of a large session that are there, in the order of its trials, one at a time.
 
     Parameters
     ----------
     columns : those to read; all when not given
+    parts : numbers of those to read; all when not given
 
     Raises
     ------
@@ -53,10 +61,8 @@ def read_parts(folder: str | Path, session: Mapping[str, Any], columns: Sequence
     import pyarrow
     import pyarrow.parquet
 
-    for number in range(count_parts(session)):
-        path = part_path(folder, number)
-        if not path.exists():
-            continue
+    paths = stored_parts(folder, session).values() if parts is None else [part_path(folder, number) for number in parts]
+    for path in paths:
         try:
             with pyarrow.parquet.ParquetFile(path) as file:
                 table = file.read(None if columns is None else [name for name in columns if name in file.schema_arrow.names])

@@ -27,6 +27,7 @@ from ..errors import SpanLabError
 from ..whole import replacing
 from .damage import event_damage, session_damage
 from .part_files import PARTS, joined, parts_missing, planned_trials, read_parts
+from .part_files import stored_parts as stored_parts
 from .staircase import Rule, Staircase
 
 if TYPE_CHECKING:
@@ -401,12 +402,13 @@ def trials_planned(session: Mapping[str, Any]) -> int:
     return planned_trials(session)
 
 
-def read_chunks(folder: str | Path, columns: Sequence[str] | None = None) -> Iterator[pyarrow.Table]:
+def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None) -> Iterator[pyarrow.Table]:
     """The response table of one session in the chunks in which it is stored: the parts of a large one, one at a time, else all at once.
 
     Parameters
     ----------
     columns : those to read; all when not given
+    parts : numbers of the parts of a large session that are wanted; all when not given
 
     Raises
     ------
@@ -428,20 +430,21 @@ def read_chunks(folder: str | Path, columns: Sequence[str] | None = None) -> Ite
         return
     session = read_session(folder)
     if PARTS in session:
-        yield from read_parts(folder, session, columns)
+        yield from read_parts(folder, session, columns, parts)
         return
     table = response_table(response_rows(session, read_events(folder)))
     yield table if columns is None else table.select([name for name in columns if name in table.column_names])
 
 
-def read_table(folder: str | Path, columns: Sequence[str] | None = None) -> pyarrow.Table:
+def read_table(folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None) -> pyarrow.Table:
     """The response table of one session, as an Arrow table; of an unfinished one what its finished trials (of a large one: its finished parts) hold.
 
     Parameters
     ----------
     columns : those to read; all when not given
+    parts : numbers of the parts of a large session that are wanted; all when not given
     """
-    chunks = list(read_chunks(folder, columns))
+    chunks = list(read_chunks(folder, columns, parts))
     if len(chunks) == 1:
         return chunks[0].replace_schema_metadata(None)
     if not chunks:

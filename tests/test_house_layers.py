@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "paradigms": {"lazy", "whole", "errors", "components", "stimuli"},
     "agents": {"cluster", "locks", "whole", "errors", "components", "stimuli", "paradigms"},
     "sessions": {"cluster", "lazy", "locks", "whole", "", "errors", "components", "stimuli", "paradigms", "agents"},
-    "analysis": {"", "errors", "components", "human_data", "sessions.record"},
+    "analysis": {"", "cluster", "whole", "errors", "components", "human_data", "sessions.record"},
 }
 #: Folders of the repository that are no part of the package.
 NOT_PACKAGES = {"tests", "benchmarks", "docs", "scripts", "build", "dist", "data", "demo", "report", "runs"}
