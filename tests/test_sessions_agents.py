@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from conditions import trials_for
+from conditions import some_conditions, trials_for
 from scipy import stats
 from session_tools import GO_NOGO, WHO, Saying, lasting, take
 
 from spanlab.agents.protocol import Briefing, Response
 from spanlab.agents.specs import make_agent
-from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Trial, compile_trial, list_paradigms, load_paradigm
 from spanlab.sessions import Request, Session, read_responses, read_session, reopen
 from spanlab.sessions.replaying import recorded_agent
 
 PARADIGMS = list_paradigms()
+load = functools.cache(load_paradigm)
 #: questions that an agent is asked in each paradigm, about
 QUESTIONS, FEW, MOST_TRIALS = 600, 60, 250
 #: of the limited observer's buffer
@@ -31,6 +32,27 @@ RARE = 0.001
 torch = pytest.importorskip("torch")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _each_trial_is_compiled_once() -> Iterator[None]:
+    """Most agents here take the same trials, and these never change."""
+    trials: dict[tuple[Any, ...], Trial] = {}
+    compile_anew: Any = PlannedTrial.compile
+
+    def compiled(planned: PlannedTrial, paradigm: Paradigm, generator: str) -> Trial:
+        if planned.draws is not None:
+            return compile_anew(planned, paradigm, generator)
+        key = (paradigm.hash, generator, *planned.levels.items(), planned.seed)
+        if key not in trials:
+            if len(trials) >= 4 * MOST_TRIALS:
+                trials.clear()  # those of earlier paradigms
+            trials[key] = compile_anew(planned, paradigm, generator)
+        return trials[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PlannedTrial, "compile", compiled)
+        yield
+
+
 @pytest.fixture(scope="module")
 def taken(tmp_path_factory: pytest.TempPathFactory) -> functools._lru_cache_wrapper[Session]:
     """``taken(paradigm, agent)``: a finished session, each one made once."""
@@ -39,7 +61,7 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> functools._lru_cache_wrap
 
     @functools.cache
     def session(name: str, spec: str) -> Session:
-        paradigm = load_paradigm(name)
+        paradigm = load(name)
         if spec == "recorded":
             like = session(name, "chance")
             return take(data, paradigm, recorded_agent(f"recorded:{like.folder}"), like.plan, like.seed, like=like.name)
@@ -49,7 +71,7 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> functools._lru_cache_wrap
 
 
 def trials_of(session: Session) -> list[Trial]:
-    return [compile_trial(session.paradigm, planned.levels, planned.seed) for planned in session.plan]
+    return [planned.compile(session.paradigm, "corrected") for planned in session.plan]
 
 
 def known(name: str) -> bool:
@@ -110,10 +132,11 @@ def test_chance_is_chance(taken: functools._lru_cache_wrapper[Session], name: st
     assert low / len(items) < items["chance"].mean() < high / len(items), "the chance line of the figures is where guessing ends up"
 
 
+@functools.cache
 def overloads(name: str) -> bool:
     """Whether some trials ask for more than the buffer of the limited observer holds, and some for less."""
-    paradigm = load_paradigm(name)
-    sizes = {compile_trial(paradigm, levels, 1).set_size or 0 for levels in paradigm.combinations()}
+    paradigm = load(name)
+    sizes = {compile_trial(paradigm, levels, 1).set_size or 0 for levels in some_conditions(paradigm)}
     return min(sizes) <= PLACES < max(sizes)
 
 
@@ -128,7 +151,7 @@ def test_a_limited_observer_gets_worse_with_set_size(taken: functools._lru_cache
     assert within["correct"].mean() > 0.75, "what fits into the buffer is mostly there"
 
 
-@pytest.mark.parametrize("name", [name for name in PARADIGMS if overloads(name) and "temporal" in load_paradigm(name).domains])
+@pytest.mark.parametrize("name", [name for name in PARADIGMS if overloads(name) and "temporal" in load(name).domains])
 def test_a_limited_observer_remembers_the_ends_of_a_list_best(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     items = read_responses(taken(name, "capacity").folder).query("correct_answer.notna() and list_length >= 4")
     middle = items["serial_position"].between(2, items["list_length"] - 2)
