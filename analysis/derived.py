@@ -48,7 +48,8 @@ def domains(scored: Scored) -> Scored:
 def conjunctions(scored: Scored) -> Scored:
     """Trials in which any feature may change; ``change`` says which one did."""
     items = scored.items[scored.items["factor_feature"] == "conjunction"]
-    return _with(scored, items.assign(change=items["record_changed_feature"].fillna("nothing")))
+    changed = items["record_changed_feature"].astype(object)
+    return _with(scored, items.assign(change=changed.where(changed.notna(), "nothing").astype("str")))
 
 
 def judgements(scored: Scored) -> Scored:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import SpanLabError
+from ..sessions.record import COLUMNS as RECORDED
 from ..sessions.record import read_session
 from .exclusions import Exclusions, Rule, apply_exclusions, timing_faults
 from .gather import SessionFacts, gather
@@ -29,6 +30,7 @@ COLUMNS = (
     *("output_position", "retention_steps", "chance", "correct_answer", "answer", "outcome", "correct", "warm_up", "rt_ms"),
 )
 _TABLES = (".parquet", ".csv")
+_TEXTS = {column.name for column in RECORDED if column.type in ("string", "json")}
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,9 @@ def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tup
         if file.suffix.lower() == ".csv":
             names = file.open(encoding="utf-8").readline().strip().replace('"', "").split(",")
             read = names if whole else wanted(names, trial_ids)
-            table = pyarrow.csv.read_csv(file, convert_options=pyarrow.csv.ConvertOptions(include_columns=read, strings_can_be_null=True))
+            texts = {name: pyarrow.string() for name in names if name in _TEXTS or name.startswith(("factor_", "record_"))}  # 007 is no number
+            options = pyarrow.csv.ConvertOptions(include_columns=read, column_types=texts, strings_can_be_null=True)
+            table = pyarrow.csv.read_csv(file, convert_options=options)
         else:
             schema = pyarrow.parquet.read_schema(file)
             read = schema.names if whole else wanted(schema.names, trial_ids)

@@ -130,9 +130,9 @@ def _above(one: pyarrow.parquet.RowGroupMetaData, other: pyarrow.parquet.RowGrou
 def jobs_of(pieces: Sequence[Piece], rows: int = ROWS) -> list[tuple[Piece, ...]]:
     """Pieces that are worked on together: in their order, about so many rows."""
     jobs: list[list[Piece]] = []
-    full = rows
+    full = 0
     for piece in pieces:
-        if full + piece.rows > rows:
+        if not jobs or full + piece.rows > rows:
             jobs.append([])
             full = 0
         jobs[-1].append(piece)

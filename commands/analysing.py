@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..arguments import SchedulerOption, WorkersOption
 from ..errors import SpanLabError
 from .exclusion_file import ExcludeOption, read_rules
 
@@ -32,6 +33,8 @@ def figure(
     exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """One figure of one effect, from any data; its table when no file is named."""
     from ..analysis.drawing import Wish
@@ -43,7 +46,7 @@ def figure(
         raise SpanLabError(f"--bars is 'interval' (95%) or 'sem' (one standard error to each side), not '{bars}'")
     if by and name != "reaction_time":
         raise SpanLabError(f"--by is for the figure reaction_time; {name} has the conditions that it shows")
-    loaded = _load(data, practice, pilot, exclude, trial_ids=False)
+    loaded = _load_for(name, data, practice, pilot, exclude, workers, scheduler)
     drawn = one.draw(loaded, Wish(tuple(paradigm or ()), bars, by))
     if output is None:
         _print(drawn.shown)
@@ -95,6 +98,21 @@ def scores(
         print()
         _write(table, output)
     _tell([*loaded.notes, *(note for notes in loaded.readouts.values() for note in notes), *(DECISIONS if len(table) else ())])
+
+
+def _load_for(name: str, data: list[Path], practice: bool, pilot: bool, exclude: Path | None, workers: int | None, scheduler: str | None) -> Data:
+    """The data of a figure: for those of effects piece by piece, however many answers there are."""
+    from ..analysis.distributed import load_scattered
+    from ..analysis.effects import EFFECTS
+    from ..cluster import crew
+
+    if exclude is None and name in {one.name for one in EFFECTS}:
+        with crew(workers, scheduler) as found:
+            return load_scattered(data, [name], crew=found, include_practice=practice, include_pilot=pilot)
+    if workers is not None or scheduler is not None:
+        why = "rules of exclusion judge all answers of somebody at once" if exclude is not None else f"{name} needs all answers at once"
+        raise SpanLabError(f"the work cannot be shared out: {why}. Leave out --workers and --scheduler")
+    return _load(data, practice, pilot, exclude, trial_ids=False)
 
 
 def _load(data: list[Path], practice: bool, pilot: bool, exclude: Path | None, trial_ids: bool = True) -> Data:
