@@ -17,6 +17,7 @@ from .arguments import (
     SetOption,
 )
 from .commands.analysing import figure, scores
+from .commands.comparing import compare
 from .commands.display import display
 from .commands.exchange import export_app, import_app
 from .commands.listing import list_, print_table
@@ -188,24 +189,9 @@ app.command()(train)
 app.command()(sweep)
 
 
-@app.command()
-def compare(
-    data: Annotated[list[Path], typer.Argument(help="sessions, or folders full of sessions", metavar="DATA...")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="folder for the report", metavar="DIR")],
-    practice: Annotated[bool, typer.Option("--practice", help="include practice trials")] = False,
-    pilot: Annotated[bool, typer.Option("--pilot", help="include pilot sessions")] = False,
-) -> None:
-    """Curves of people and machines side by side: report.html, figures and tables."""
-    from .analysis.report import compare as write
-    from .commands.transcript_page import report_pages
-
-    print(write(data, output, include_practice=practice, include_pilot=pilot, conversations=report_pages(data, output)))
-
-
+app.command()(compare)
 app.command()(figure)
 app.command()(scores)
-
-
 app.command()(stats)
 
 

@@ -1,19 +1,19 @@
-"""What a report says of an N-back paradigm: measures over N by our rules and by the published ones, printed values, lures and tests."""
+"""What a report says of an N-back paradigm besides its figures: measures over N by our rules and by the published ones, printed values, lures and tests."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .look import Look
 from .nback import OURS, PUBLISHED, has_blocks, nback_blocks, told
 from .nback_cells import AVERAGED, nback_cells
-from .nback_chart import TITLES, nback_chart
+from .nback_chart import TITLES
 from .nback_published import STUDY_MODEL, printed_cells, printed_name
 from .nback_tests import kruskal_wallis, mann_whitney
 from .story import Note, between, percent, ranked
 from .table import WHO, Scored, plural
+from .tables import PageTable, p_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,17 +41,6 @@ class NBack:
         return [name for name in map(printed_name, _DRAWN) if len(self.printed) and name in set(self.printed["agent"])]
 
 
-@dataclass(frozen=True)
-class Chart:
-    """A figure to be: its declaration, what is said of it, and its table."""
-
-    spec: dict[str, Any]
-    title: str
-    caption: str
-    name: str
-    table: pd.DataFrame
-
-
 def nback_results(own: Scored, paradigm: str) -> NBack | None:
     """The results of one paradigm; None when it has no N-back blocks."""
     import pandas as pd
@@ -77,50 +66,11 @@ def nback_results(own: Scored, paradigm: str) -> NBack | None:
     )
 
 
-def nback_charts(results: NBack, styles: Sequence[Look], title: str, stem: str, lines: Any) -> list[Chart]:
-    """The figures of a paradigm, for each size of the grid; ``lines`` breaks a caption into lines."""
-    import pandas as pd
-
-    charts = []
-    bars = "Bars: 95% intervals (faint for simulated observers and guessing). Dotted: chance."
-    for grid in results.grids:
-        size = "" if grid is None or len(results.grids) == 1 else f", {grid} × {grid}"
-        name = f"{stem}_nback" + (f"_{grid}x{grid}" if size else "")
-        ours, theirs, printed = (_of_grid(table, grid) for table in (results.cells, results.published_cells, results.printed))
-        measures = ("hit_rate", "false_alarm_rate", "accuracy", OURS.dprime)
-        caption = (
-            "Signed d′ of summed counts, log-linear correction. The first N items of a block (nothing to match) and answers that were never asked for are "
-            f"left out. {bars}"
-        )
-        heading = f"Hits, false alarms, accuracy and d′ over N{size}"
-        charts.append(Chart(_chart(ours, styles, measures, f"{title}: {heading[0].lower()}{heading[1:]}", lines(caption)), heading, caption, name, ours))
-        lures = [measure for measure in ("lure_rate", "before_rate", "after_rate", "plain_rate") if (ours["measure"] == measure).any()]
-        if "lure_rate" in lures:
-            caption = f"Lures do not match the item N back, but the one before or after it. Other items: from the first on that has one N back. {bars}"
-            heading = f"False alarms on lures{size}"
-            charts.append(Chart(_chart(ours, styles, lures, f"{title}: false alarms on lures{size}", lines(caption)), heading, caption, f"{name}_lures", ours))
-        measures = ("hit_rate", "false_alarm_rate", "accuracy", PUBLISHED.dprime)
-        shown = pd.concat([theirs, printed[printed["agent"].isin(results.drawn)]], ignore_index=True) if len(printed) else theirs
-        caption = (
-            "The same answers by the rules of the N-back study of language models (Gong, Wan & Wang, 2024): the mean of blocks' d′ without its sign, rates "
-            f"clipped to 0.01 and 0.99, all items counted. d′ without its sign is above 0 for guessing, too. {bars}"
-        ) + (" Hollow diamonds: values as printed, without intervals." if len(printed) else "")
-        heading = f"As the N-back study counted{size}"
-        charts.append(
-            Chart(_chart(shown, styles, measures, f"{title}: as the N-back study counted{size}", lines(caption)), heading, caption, f"{name}_published", shown)
-        )
-    return charts
-
-
-def _chart(cells: pd.DataFrame, styles: Sequence[Look], measures: Sequence[str], title: str, subtitle: str) -> dict[str, Any]:
-    return nback_chart(cells, styles, measures, title=title, subtitle=subtitle)
-
-
 def _of_grid(table: pd.DataFrame, grid: int | None) -> pd.DataFrame:
     return table if grid is None or _GRID not in table.columns else table[table[_GRID] == grid]
 
 
-def nback_tables(results: NBack) -> list[dict[str, Any]]:
+def nback_tables(results: NBack) -> list[PageTable]:
     """The folded tables of a paradigm."""
     import pandas as pd
 
@@ -141,10 +91,10 @@ def nback_tables(results: NBack) -> list[dict[str, Any]]:
             found.append(_over_n(both, measure, f"By the published rules: {TITLES[measure]}{size}", caption, sem=True))
         found.append(_over_n(theirs, "dprime", f"By the published rules, but with its sign: d′{size}", "Mean of blocks ± s.e.m.", sem=True))
     tests = _tests(results)
-    return [*found, *([tests] if tests["rows"] else [])]
+    return [*found, *([tests] if tests.rows else [])]
 
 
-def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bool = False) -> dict[str, Any]:
+def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bool = False) -> PageTable:
     """A row for each answerer, a column for each N."""
     part = ranked(table[table["measure"] == measure])
     levels = [int(n) for n in sorted(part["n"].unique())]
@@ -159,19 +109,15 @@ def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bo
             text += f" [{between(low, high)}]" if share else f" [{low:.2f}, {high:.2f}]"
         cells[row["agent"], int(row["n"])] = text
     agents = list(dict.fromkeys(part["agent"]))
-    return {
-        "title": title,
-        "caption": caption,
-        "columns": [f"{n}-back" for n in levels],
-        "rows": [[one, *(cells.get((one, n), "") for n in levels)] for one in agents],
-    }
+    rows = tuple((one, *(cells.get((one, n), "") for n in levels)) for one in agents)
+    return PageTable(title, caption, ("who", *(f"{n}-back" for n in levels)), rows)
 
 
-def _tests(results: NBack) -> dict[str, Any]:
+def _tests(results: NBack) -> PageTable:
     """Whether d' differs over N, for whoever has enough independent blocks."""
     blocks = results.blocks
     units = results.cells[results.cells["unit"] == "block"]["agent"].unique()
-    rows: list[list[str]] = []
+    rows: list[tuple[str, ...]] = []
     for grid in results.grids:
         part = _of_grid(blocks, grid)
         for agent in dict.fromkeys(ranked(part[["agent", "agent_kind"]].drop_duplicates())["agent"]):
@@ -185,21 +131,19 @@ def _tests(results: NBack) -> dict[str, Any]:
             ]
             name = f"{agent}, {grid} × {grid}" if grid is not None and len(results.grids) > 1 else agent
             kruskal = "–" if whole["h"] != whole["h"] else f"H({whole['df']}) = {whole['h']:.2f}, p {_p(whole['p'])}, ε² = {whole['epsilon_squared']:.2f}"
-            rows.append([name, kruskal, "; ".join(pairs)])
-    return {
-        "title": "Does d′ differ over N?",
-        "caption": (
-            "Signed d′ of each block (log-linear). Kruskal–Wallis with ε² = H / (n − 1); two-sided Mann–Whitney between levels, times the number of "
-            f"pairs (Bonferroni), with the rank-biserial correlation r (negative: the lower N scores higher). For "
-            f"answerers with {_ENOUGH} blocks or more at each N."
-        ),
-        "columns": ["Kruskal–Wallis", "pairs of N"],
-        "rows": rows,
-    }
+            rows.append((name, kruskal, "; ".join(pairs)))
+    caption = (
+        "Signed d′ of each block (log-linear). Kruskal–Wallis with ε² = H / (n − 1); two-sided Mann–Whitney between levels, times the number of "
+        f"pairs (Bonferroni), with the rank-biserial correlation r (negative: the lower N scores higher). For "
+        f"answerers with {_ENOUGH} blocks or more at each N."
+    )
+    columns = ("who", "Kruskal–Wallis", "pairs of N")
+    return PageTable("Does d′ differ over N?", caption, columns, tuple(rows), words=columns)
 
 
 def _p(value: float) -> str:
-    return "–" if value != value else "< .001" if value < 0.001 else f"= {value:.3f}".replace("0.", ".", 1)
+    said = p_value(value)
+    return f"= {said}" if said.startswith(".") or said[:1].isdigit() else said
 
 
 def nback_ends(results: NBack) -> Mapping[str, str]:

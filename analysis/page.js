@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   const { specs, config } = JSON.parse(document.getElementById("figures").textContent);
+  const root = document.documentElement;
   const charts = [...document.querySelectorAll(".chart")];
   const views = new Map();
   const hidden = new Set();
@@ -11,20 +12,23 @@
     const fit = structuredClone(spec);
     const axis = 58, gap = 16, narrow = width < 600;
     if (fit.spec) {
-      const panels = new Set(fit.data.values.map((row) => row.panel)).size;
-      const columns = Math.max(1, Math.min(panels, Math.floor((width - axis + gap) / ((narrow ? 122 : 190) + gap))));
+      const panels = [...new Set(fit.data.values.map((row) => row.panel))];
+      const words = Math.max(...panels.map((name) => String(name).length)) * 6.4;
+      const least = Math.min(width - axis, Math.max(narrow ? 122 : 190, words));
+      const columns = Math.max(1, Math.min(panels.length, Math.floor((width - axis + gap) / (least + gap))));
       fit.columns = columns;
       fit.spec.width = Math.min(340, Math.floor((width - axis - gap * (columns - 1)) / columns) - 3);
       fit.spec.height = narrow ? 125 : 150;
     } else if (fit.concat) { // panels with an axis each
       const between = 46;
-      let columns = Math.max(1, Math.min(fit.concat.length, Math.floor((width + between) / ((narrow ? 110 : 150) + between))));
-      while (fit.concat.length % columns) columns -= 1;
+      const room = Math.max(1, Math.min(fit.concat.length, Math.floor((width + between) / ((narrow ? 110 : 150) + between))));
+      let columns = fit.columns; // rows keep their meaning: a row is broken into equal parts
+      while (columns > room || fit.columns % columns) columns -= 1;
       fit.columns = columns;
-      fit.spacing = { row: 84, column: between };
+      fit.spacing = { ...fit.spacing, column: between };
       for (const panel of fit.concat) {
         panel.width = Math.min(300, Math.floor((width - between * columns) / columns) - 4);
-        panel.height = narrow ? 125 : 170;
+        panel.height = Math.round(panel.height * (narrow ? 0.85 : 1.13));
       }
     } else {
       fit.width = Math.min(860, width - axis - 6);
@@ -46,22 +50,46 @@
     view.signal("hidden", [...hidden]).signal("intervals", intervals).runAsync();
   }
 
-  for (const button of document.querySelectorAll("button.who")) {
+  function press(button, on) {
+    button.setAttribute("aria-pressed", String(on));
+    if (button.id === "intervals") intervals = on;
+    else if (on) hidden.delete(button.dataset.agent);
+    else hidden.add(button.dataset.agent);
+  }
+
+  const buttons = [...document.querySelectorAll("button.who")];
+  for (const button of buttons) {
     button.addEventListener("click", () => {
-      const on = button.getAttribute("aria-pressed") !== "true";
-      button.setAttribute("aria-pressed", String(on));
-      if (button.id === "intervals") intervals = on;
-      else if (on) hidden.delete(button.dataset.agent);
-      else hidden.add(button.dataset.agent);
+      press(button, button.getAttribute("aria-pressed") !== "true");
       views.forEach(update);
     });
   }
 
   document.getElementById("theme").addEventListener("click", () => {
-    const root = document.documentElement;
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
   });
+
+  // Contents stand open beside the text where there is room, and folded above it where there is none.
+  const contents = document.querySelector(".contents details");
+  const wide = matchMedia("(min-width: 1200px)");
+  const unfold = () => { contents.open = wide.matches; };
+  wide.addEventListener("change", unfold);
+  unfold();
+  const links = new Map([...contents.querySelectorAll("a")].map((link) => [link.hash.slice(1), link]));
+  const places = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);
+  let current = null;
+  function mark() {
+    let here = null;
+    for (const place of places) if (place.getBoundingClientRect().top < innerHeight * 0.35) here = place;
+    const link = here && links.get(here.id);
+    if (link === current) return;
+    current?.removeAttribute("aria-current");
+    link?.setAttribute("aria-current", "true");
+    current = link;
+    if (link && wide.matches) link.scrollIntoView({ block: "nearest", behavior: "instant" });
+  }
+  addEventListener("scroll", mark, { passive: true });
 
   let waiting;
   addEventListener("resize", () => {
@@ -69,10 +97,50 @@
     waiting = setTimeout(() => charts.filter((chart) => chart.clientWidth !== Number(chart.dataset.width)).forEach(draw), 150);
   });
 
-  Promise.all(charts.map(draw)).then(
-    () => { document.documentElement.dataset.ready = "yes"; },
+  // A page that is watched loads itself again when another has taken its place, and comes back as it was left.
+  const watched = root.dataset.watch;
+  const kept = `spanlab ${location.pathname}`;
+  const memory = (() => { try { return sessionStorage; } catch { return null; } })();
+  function leave(stamp) {
+    const open = [...document.querySelectorAll("details")].map((one) => one.open);
+    const off = buttons.filter((button) => button.getAttribute("aria-pressed") !== "true").map((button) => button.dataset.agent ?? "");
+    memory?.setItem(kept, JSON.stringify({ top: scrollY, theme: root.dataset.theme, open, off, stamp }));
+    location.reload();
+  }
+  function comeBack() {
+    const left = JSON.parse(memory?.getItem(kept) ?? "null");
+    if (!left) return null;
+    if (left.theme) root.dataset.theme = left.theme;
+    const folds = [...document.querySelectorAll("details")];
+    if (folds.length === left.open.length) folds.forEach((one, at) => { one.open = left.open[at]; });
+    for (const button of buttons) if (left.off.includes(button.dataset.agent ?? "")) press(button, false);
+    return left;
+  }
+  const left = comeBack();
+  if (watched) {
+    globalThis.spanlabStamp = (stamp) => { if (stamp !== watched) leave(stamp); };
+    setInterval(() => {
+      const script = document.createElement("script");
+      script.src = `report.stamp.js?${Date.now()}`;
+      script.onload = () => script.remove();
+      script.onerror = () => { script.remove(); if (left?.stamp !== "gone") leave("gone"); };
+      document.head.append(script);
+    }, 3000);
+  } else {
+    memory?.removeItem(kept);
+  }
+
+  // One after the other, from the top, so that the page answers meanwhile.
+  (async () => {
+    for (const chart of charts) await draw(chart);
+  })().then(
+    () => {
+      if (left) scrollTo({ top: left.top, behavior: "instant" });
+      mark();
+      root.dataset.ready = "yes";
+    },
     (error) => {
-      document.documentElement.dataset.ready = "failed";
+      root.dataset.ready = "failed";
       console.error(error);
     },
   );

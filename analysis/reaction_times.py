@@ -132,10 +132,13 @@ def limits(times: Any, fitted: ExGaussian, level: float = LEVEL) -> dict[str, tu
 
 def timed_questions(scored: Scored, *, correct_only: bool = True) -> pd.DataFrame:
     """The questions with a reaction time of answerers whose times mean something, each once: a question is correct when all of its items are."""
+    import pandas as pd
+
     items = scored.items
     if "rt_ms" not in items.columns:
         return items.iloc[:0].assign(rt_ms=0.0)
-    items = items[items["rt_ms"].notna() & items["agent_kind"].isin(KINDS)]
+    times = pd.to_numeric(items["rt_ms"], errors="coerce").astype(float)
+    items = items.assign(rt_ms=times)[np.isfinite(times) & items["agent_kind"].isin(KINDS)]
     apart = bool((items["unit_trial"] >= 0).all() and items["ask"].notna().all())
     number, first = groups(items, TRIAL) if apart else (np.arange(len(items)), np.arange(len(items)))
     wrong = np.bincount(number, weights=(items["correct"] != 1).to_numpy(float), minlength=len(first)) > 0

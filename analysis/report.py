@@ -3,45 +3,70 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
-import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
 from ..errors import SpanLabError
+from ..whole import write_whole
+from .exclusions import Rule
 from .figures import page_theme, vegalite_version
-from .gather import Gathered, gather
+from .loading import Data, load
 from .look import GROUP_MEANS, looks
-from .names import name_agents
 from .nback_published import REFERENCE
-from .published import sources
+from .report_commands import Commands
+from .report_folder import Folder, names_of_files
+from .report_lab import exclusion_part, timing_part
+from .report_scores import compared
 from .resampling import RESAMPLES
-from .section import curve_tables, section
-from .story import Note, opening, timing_lines
-from .table import Scored, score_table
+from .section import Part, numbers_of, part_of
+from .story import Note, opening
 from .tables import SHAPES
+
+#: What a page that is watched looks for: a script that tells the latest page's stamp.
+STAMP_FILE = "report.stamp.js"
+_STAMP = "@stamp@"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a report is made of, besides the data.
+
+    Parameters
+    ----------
+    practice, pilot : use these rows, too
+    rules, rules_file : of exclusion, and the file that they were read from (for the commands that the page prints)
+    models : fit a mixed-effects model to each paradigm
+    watched : the page loads itself again whenever it has been made again
+    """
+
+    practice: bool = False
+    pilot: bool = False
+    rules: tuple[Rule, ...] = ()
+    rules_file: Path | None = None
+    models: bool = True
+    watched: bool = False
 
 
 def compare(
     paths: Sequence[str | Path],
     out: str | Path,
-    include_practice: bool = False,
-    include_pilot: bool = False,
-    command: str | None = None,
+    options: Options = Options(),
     conversations: Sequence[Mapping[str, str]] = (),
+    folder: Folder | None = None,
 ) -> Path:
-    """Compare sessions: read them, draw their curves beside published human ones, and write ``report.html``.
+    """Compare data: read them, draw the effects that they show beside published human curves, and write ``report.html``.
 
     Parameters
     ----------
-    paths : session folders, or data folders that hold sessions
+    paths : session folders, data folders that hold sessions, or response tables (``.parquet``, ``.csv``)
     out : folder for the report, its figures and tables; made when needed
-    include_practice, include_pilot : use these rows too
-    command : the command to print for doing this again; ``spanlab compare ...`` when not given
     conversations : pages with conversations of chat models that stand in ``out`` by now: ``session``, ``agent``, ``account`` (a sentence on what the session
         took), ``href`` (empty when there is no page), ``trial`` and ``problem`` of each
+    folder : that of an earlier report, in which figures that have not changed are not drawn again
 
     Returns
     -------
@@ -51,59 +76,45 @@ def compare(
     Raises
     ------
     SpanLabError
-        when no session can be read or the folder cannot be written.
+        when nothing can be read, a rule cannot be applied, or the folder cannot be written.
     """
-    return write_report(paths, out, include_practice=include_practice, include_pilot=include_pilot, command=command, conversations=conversations)
-
-
-def write_report(
-    sessions: Sequence[str | Path],
-    out: str | Path,
-    *,
-    include_practice: bool = False,
-    include_pilot: bool = False,
-    command: str | None = None,
-    conversations: Sequence[Mapping[str, str]] = (),
-) -> Path:
-    """Write the report of sessions; see :func:`compare`."""
-    out = Path(out)
-    gathered = gather(sessions)
-    scored = score_table(name_agents(gathered.responses, gathered.sessions), include_practice=include_practice, include_pilot=include_pilot)
-    if command is None:
-        options = ["--practice"] * include_practice + ["--pilot"] * include_pilot
-        command = shlex.join(["spanlab", "compare", *map(str, sessions), "-o", str(out), *options])
+    if not paths:
+        raise SpanLabError("no session could be read; give sessions, folders that hold sessions, or response tables")
+    data = load(paths, include_practice=options.practice, include_pilot=options.pilot, rules=options.rules)
+    folder = folder or Folder(Path(out))
+    commands = Commands(tuple(map(str, paths)), folder.path, options.rules_file, options.practice, options.pilot)
+    report = folder.path / "report.html"
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "tables").mkdir(exist_ok=True)
-        page = _page(gathered, scored, out, command, conversations)
-        report = out / "report.html"
-        report.write_text(page, encoding="utf-8")
+        folder.make()
+        page = _page(data, folder, commands, options, conversations)
+        stamp = hashlib.sha256(page.encode()).hexdigest()[:16]
+        write_whole(report, page.replace(_STAMP, stamp).encode())
+        if options.watched:
+            write_whole(folder.path / STAMP_FILE, f'spanlabStamp("{stamp}");\n'.encode())
+        else:
+            (folder.path / STAMP_FILE).unlink(missing_ok=True)
     except OSError as error:
-        raise SpanLabError(f"cannot write the report to {out}: {error.strerror or error}; choose another folder with -o") from None
+        raise SpanLabError(f"cannot write the report to {folder.path}: {error.strerror or error}; choose another folder with -o") from None
     return report
 
 
-def _page(gathered: Gathered, scored: Scored, out: Path, command: str, conversations: Sequence[Mapping[str, str]]) -> str:
+def _page(data: Data, folder: Folder, commands: Commands, options: Options, conversations: Sequence[Mapping[str, str]]) -> str:
     import jinja2
 
-    met_by = scored.items.groupby("paradigm")["agent"].nunique()
-    names = sorted(met_by.index, key=lambda name: (-met_by[name], name))
-    human = {name: next((facts.human for facts in gathered.sessions if facts.paradigm == name and facts.human), name) for name in names}
-    curves = {name: curve_tables(scored, name, human[name]) for name in names}
-    met = scored.items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
-    printed = [(agent, GROUP_MEANS) for one in curves.values() for agent in one["published"]]
-    styles = looks([*met, *printed])
-    number = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}
-    parts, specs = [], {}
-    for name in names:
-        part = section(gathered, scored, name, curves[name], styles, number, out)
-        parts.append(part)
-        specs |= {figure.key: figure.spec for figure in part["figures"]}
-    problems = [Note(text, warning=True) for text in gathered.problems] + [Note(text) for text in scored.notes]
-    if not names:
-        problems.append(Note("There is nothing to draw: no scored answers are left.", warning=True))
-    title, lead, facts = opening(gathered, scored, names)
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    items = data.scored.items
+    met_by = items.groupby("paradigm", observed=True)["agent"].nunique()
+    names = sorted(map(str, met_by.index), key=lambda name: (-met_by[name], name))
+    stems = names_of_files(names)
+    numbers = {name: numbers_of(data, name) for name in names}
+    met = items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
+    styles = looks([*met, *((agent, GROUP_MEANS) for one in numbers.values() for agent in one.printed)])
+    drawn = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}
+    parts = [part_of(data, name, numbers[name], styles, drawn, stems[name], folder, commands, options.models) for name in names]
+    specs = {one.figure.key: one.figure.spec for part in parts for one in part.effects}
+    title, lead, facts = opening(data.sessions, data.scored, names)
+    shared = _shared(parts)
+    parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     here = files(__name__.rpartition(".")[0])
     return environment.from_string(here.joinpath("page.html.jinja").read_text("utf-8")).render(
         title=title,
@@ -114,17 +125,37 @@ def _page(gathered: Gathered, scored: Scored, out: Path, command: str, conversat
         js=here.joinpath("page.js").read_text("utf-8"),
         vega=_vega() if specs else "",
         figures=json.dumps({"specs": specs, "config": page_theme(styles)}, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
-        looks=list(number.values()),
-        notes=problems,
+        looks=list(drawn.values()),
+        notes=[*shared, *_notes(data, names)],
         parts=parts,
-        timing=timing_lines(gathered),
+        compared=compared(data, folder, commands) if names else [],
+        excluded=exclusion_part(data.exclusions, folder),
+        timing=timing_part(data.sessions, commands),
         resamples=RESAMPLES,
         nback_reference=REFERENCE,
-        references=sorted({reference for name in names for _, reference in sources(human[name])}),
-        sessions=gathered.sessions,
+        references=sorted({reference for part in parts for reference in part.references}),
+        sessions=data.sessions,
         conversations=conversations,
-        command=command,
+        command=commands.compare(options.models),
+        stamp=_STAMP if options.watched else "",
+        stamp_file=STAMP_FILE,
     )
+
+
+def _notes(data: Data, names: Sequence[str]) -> list[Note]:
+    """What holds for the whole page, warnings first."""
+    notes = [Note(text, warning=True) for text in data.problems]
+    if not names:
+        notes.append(Note("There is nothing to draw: no scored answers are left.", warning=True))
+    told = data.exclusions.notes if data.exclusions else ()
+    return [*notes, *map(Note, (*told, *data.scored.notes))]
+
+
+def _shared(parts: Sequence[Part]) -> list[Note]:
+    """Warnings that every paradigm has, which are said once."""
+    if len(parts) < 2:
+        return []
+    return [note for note in parts[0].warnings if all(note in part.warnings for part in parts)]
 
 
 @functools.cache

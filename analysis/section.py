@@ -1,136 +1,169 @@
-"""One paradigm of a report: its curve tables, figures, tables and notes; figures and tables are written on the way."""
+"""One paradigm of a report: its effects, tables, model and notes; figures and tables are written on the way."""
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import tables
-from .curves import accuracy_by_serial_position, accuracy_by_set_size, intrusions, overall, primacy_recency
-from .figures import for_page, save, serial_position_chart, set_size_chart
-from .gather import Gathered
-from .look import Look
-from .names import same_trials, title_of
-from .nback_section import nback_charts, nback_ends, nback_notes, nback_results, nback_tables
-from .published import published_curve
+from .curves import intrusions, overall
+from .differences import from_people
+from .loading import Data
+from .look import GROUP_MEANS, Look
+from .names import same_trials
+from .nback_section import NBack, nback_ends, nback_notes, nback_results, nback_tables
+from .published import sources
+from .report_commands import Commands
+from .report_effects import Measured, Shown, measured, shown
+from .report_figures import further_figures
+from .report_folder import Folder
+from .report_models import Modelled, modelled
 from .story import Note, headline, like_for_like, ranked
 from .table import Scored
 
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure on the page: its declaration, and its files relative to the page (``stem`` without ending)."""
-
-    key: str
-    title: str
-    caption: str
-    stem: str
-    table: str
-    spec: dict[str, Any]
-
-
-def curve_tables(scored: Scored, paradigm: str, human: str) -> dict[str, Any]:
-    """All curve tables of one paradigm.
-
-    ``position`` and ``size`` (published people among them), ``overall``, ``primacy``, ``intrusions`` by list length, ``intruded`` in all; ``own``: its
-    items, ``published`` the names of its published curves, ``nback`` its N-back results (which have no serial-position curve) or None.
-    """
+if TYPE_CHECKING:
     import pandas as pd
 
-    own = Scored(scored.items[scored.items["paradigm"] == paradigm], scored.intrusions[scored.intrusions["paradigm"] == paradigm], ())
-    position, size = ("list_length", "serial_position"), ("set_size",)
-    result: dict[str, Any] = {
-        "own": own,
-        "overall": overall(own),
-        "primacy": primacy_recency(own),
-        "intrusions": intrusions(own),
-        "intruded": intrusions(own, ()),
-    }
-    published: set[str] = set()
+
+@dataclass(frozen=True)
+class Numbers:
+    """A paradigm in numbers.
+
+    Parameters
+    ----------
+    own : its answers
+    overall : everything together, people first
+    intrusions, intruded : answers that were not asked for, by list length and in all
+    effects, absent : the effects that it shows, and why it does not show others
+    nback : N-back results, None for other paradigms
+    """
+
+    own: Scored
+    overall: pd.DataFrame
+    intrusions: pd.DataFrame
+    intruded: pd.DataFrame
+    effects: tuple[Measured, ...]
+    absent: tuple[str, ...]
+    nback: NBack | None
+
+    @property
+    def printed(self) -> list[str]:
+        """Names of the published curves that its figures show."""
+        curves = [one.table[one.table["agent_kind"] == GROUP_MEANS] for one in self.effects]
+        return sorted({agent for curve in curves for agent in curve["agent"]} | set(self.nback.drawn if self.nback else ()))
+
+    def curve(self, name: str) -> pd.DataFrame | None:
+        """The table of an effect, where there is one."""
+        return next((one.table for one in self.effects if one.effect.name == name), None)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A paradigm on the page.
+
+    Parameters
+    ----------
+    paradigm, title, anchor : its names
+    same : whether everybody took the same trials, in a sentence
+    headline : sentences: a name, and what is said of it
+    instructions : what people and models were told
+    effects : figures with their tables
+    overall, lost, intruded : rows of the table of everything together, and whether it has columns for lost answers and for intrusions
+    tables : further tables
+    model : the mixed-effects model, None where it was not asked for
+    warnings, notes : what limits the comparison
+    nback : whether it is an N-back paradigm
+    references : of published people
+    """
+
+    paradigm: str
+    title: str
+    anchor: str
+    same: str
+    headline: list[tuple[str, str]]
+    instructions: str
+    effects: list[Shown]
+    overall: list[dict[str, Any]]
+    overall_file: str
+    lost: bool
+    intruded: bool
+    tables: list[tables.PageTable]
+    model: Modelled | None
+    warnings: list[Note]
+    notes: list[Note]
+    nback: bool
+    references: list[str]
+
+
+def numbers_of(data: Data, paradigm: str) -> Numbers:
+    """Every table of one paradigm."""
+    own = data.scored.parts[paradigm]
+    effects, absent = measured(data, paradigm)
     nback = nback_results(own, paradigm)
-    for key, by, curve in (("position", position, accuracy_by_serial_position(own)), ("size", size, accuracy_by_set_size(own))):
-        printed = published_curve(human, by).assign(paradigm=paradigm) if len(curve) else published_curve("", by)
-        printed = printed[printed["list_length"].isin(curve["list_length"].unique())] if key == "position" else printed
-        published |= set(printed["agent"])
-        result[key] = pd.concat([curve, printed], ignore_index=True) if len(printed) else curve
-    if nback is not None:
-        result |= {name: result[name].iloc[:0] for name in ("position", "primacy")}
-        published.update(nback.drawn)
-    return result | {"published": sorted(published), "nback": nback}
+    return Numbers(
+        own=own,
+        overall=ranked(overall(own)),
+        intrusions=intrusions(own),
+        intruded=intrusions(own, ()),
+        effects=tuple(effects),
+        absent=() if nback else tuple(absent),
+        nback=nback,
+    )
 
 
-def section(
-    gathered: Gathered, scored: Scored, paradigm: str, curves: dict[str, Any], styles: Sequence[Look], number: dict[str, Any], out: Path
-) -> dict[str, Any]:
+def part_of(
+    data: Data, paradigm: str, numbers: Numbers, styles: Sequence[Look], looks: Mapping[str, Any], stem: str, folder: Folder, commands: Commands, models: bool
+) -> Part:
     """Everything that the page says of one paradigm; figures and tables are written on the way."""
-    title = title_of(paradigm, gathered.sessions)
-    anchor = re.sub(r"[^A-Za-z0-9]+", "-", paradigm).strip("-") or "paradigm"
-    stem = re.sub(r"[^A-Za-z0-9]+", "_", paradigm).strip("_") or "paradigm"
-    position, size, own = curves["position"], curves["size"], curves["own"]
-    same, sentence = same_trials(own.items)
-    total = ranked(curves["overall"])
-    for name, table in (
-        ("overall", total),
-        ("serial_position", position),
-        ("set_size", size),
-        ("primacy_recency", curves["primacy"]),
-        ("intrusions", curves["intrusions"]),
-    ):
-        if len(table):
-            table.to_csv(out / "tables" / f"{stem}_{name}.csv", index=False)
-    dashed = "Dotted: chance." + (" Hollow diamonds: published group means." if curves["published"] else "")
-    bars = "Bars: 95% intervals (faint for simulated observers and guessing)."
-    no_human = "" if curves["published"] else " No digitised human data are published for this paradigm."
-    figures = []
-    if len(position):
-        caption = f"One panel for each list length. {bars} {dashed}{no_human}"
-        spec = serial_position_chart(position, styles, title=f"{title}: correct by serial position", subtitle=_wrapped(caption))
-        figures.append(_figure(spec, "Correct by serial position", caption, f"{stem}_serial_position", styles, out))
-    nback = curves["nback"]
-    if nback is not None:
-        for chart in nback_charts(nback, styles, title, stem, _wrapped):
-            chart.table.to_csv(out / "tables" / f"{chart.name}.csv", index=False)
-            figures.append(_figure(chart.spec, chart.title, chart.caption, chart.name, styles, out))
-        nback.blocks.to_csv(out / "tables" / f"{stem}_nback_blocks.csv", index=False)
-    elif len(size):
-        caption = f"All positions together. {bars} {dashed}{no_human}"
-        word = "list length" if own.items["list_length"].notna().all() else "set size"
-        spec = set_size_chart(size, styles, title=f"{title}: correct by {word}", subtitle=_wrapped(caption), x_title=f"{word} (items)")
-        figures.append(_figure(spec, f"Correct by {word}", caption, f"{stem}_set_size", styles, out))
-    notes = like_for_like(scored, paradigm, total, position if len(position) else size, gathered.sessions, bool(curves["published"]) and nback is None)
-    if nback is not None:
-        notes = sorted([*notes, *nback_notes(nback)], key=lambda note: not note.warning)
-    elif not len(position):
-        notes.append(Note("This paradigm has no serial positions, so there is no serial-position curve."))
-    return {
-        "paradigm": paradigm,
-        "title": title,
-        "anchor": anchor,
-        "same": sentence if same else "Not everybody took the same trials." if same is False else sentence,
-        "headline": headline(total, size) if nback is None else _with_ends(headline(total, size.iloc[:0]), nback_ends(nback)),
-        "instructions": next((facts.instructions for facts in gathered.sessions if facts.paradigm == paradigm and facts.instructions), ""),
-        "figures": figures,
-        "overall": tables.overall_rows(total, curves["intruded"], number),
-        "lost": bool(total["n_omitted"].sum() + total["n_invalid"].sum()),
-        "intruded": bool(len(curves["intruded"])),
-        "tables": tables.details(curves) if nback is None else nback_tables(nback),
-        "notes": notes,
-        "nback": nback is not None,
-    }
+    title = data.titles[paradigm]
+    same, sentence = same_trials(numbers.own.items)
+    total = numbers.overall
+    overall_file = folder.table(f"{stem}_overall", total)
+    intruding = folder.table(f"{stem}_intrusions", numbers.intrusions)
+    further, failed = further_figures(data, paradigm, numbers.nback, stem, styles, folder, commands)
+    effects = [*(shown(one, paradigm, title, stem, styles, folder, commands) for one in numbers.effects), *further]
+    details = [tables.intrusion_table(numbers.intrusions, intruding)] if len(numbers.intrusions) else []
+    notes = [*_notes(data, paradigm, numbers), *map(Note, failed)]
+    sizes = numbers.curve("set_size")
+    sentences = headline(total, total.iloc[:0] if sizes is None else sizes, from_people(data, paradigm))
+    if numbers.nback is not None:
+        folder.table(f"{stem}_nback_blocks", numbers.nback.blocks)
+        details += nback_tables(numbers.nback)
+        notes += nback_notes(numbers.nback)
+        sentences = _with_ends(sentences, nback_ends(numbers.nback))
+    told = next((facts.instructions for facts in data.sessions if facts.paradigm == paradigm and facts.instructions), "")
+    return Part(
+        paradigm=paradigm,
+        title=title,
+        anchor=f"paradigm-{stem}",
+        same="Not everybody took the same trials." if same is False else sentence,
+        headline=sentences,
+        instructions=told,
+        effects=effects,
+        overall=tables.overall_rows(total, numbers.intruded, looks),
+        overall_file=overall_file,
+        lost=bool(total["n_omitted"].sum() + total["n_invalid"].sum()),
+        intruded=bool(len(numbers.intruded)),
+        tables=details,
+        model=modelled(data, paradigm, stem, folder, commands) if models else None,
+        warnings=[note for note in notes if note.warning],
+        notes=[note for note in notes if not note.warning],
+        nback=numbers.nback is not None,
+        references=sorted({reference for _, reference in sources(data.human.get(paradigm, paradigm))}) if numbers.printed else [],
+    )
 
 
-def _figure(spec: dict[str, Any], title: str, caption: str, name: str, styles: Sequence[Look], out: Path) -> Figure:
-    save(spec, out / "figures" / name, styles)
-    return Figure(name, title, caption, f"figures/{name}", f"tables/{name}.csv", for_page(spec))
+def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Note]:
+    cells = [one.table for one in numbers.effects if one.effect.value == "correct"]
+    published = bool(numbers.printed) and numbers.nback is None
+    notes = like_for_like(
+        data.scored, paradigm, numbers.overall, cells[0] if cells else numbers.overall, data.sessions, published, data.readouts.get(paradigm, ())
+    )
+    if not numbers.effects and numbers.nback is None:
+        notes.append(Note("No condition varies in these answers in a way that a figure is known for, so there are only overall numbers.", warning=True))
+    return [*notes, *map(Note, numbers.absent)]
 
 
 def _with_ends(sentences: list[tuple[str, str]], ends: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(name, rest.removesuffix(".") + ends[name] + "." if name in ends else rest) for name, rest in sentences]
-
-
-def _wrapped(text: str, width: int = 100) -> str:
-    return "\n".join(textwrap.wrap(text, width))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .gather import Gathered, SessionFacts, Timing
+from .differences import Difference
+from .gather import SessionFacts
 from .look import GROUP_MEANS
 from .names import listed, same_trials, title_of
 from .resampling import FEW
@@ -32,6 +33,9 @@ KINDS = {
 _ORACLES = ("ideal", "capacity", "simulated")
 _YARDSTICKS = ("ideal", "capacity", "chance")
 _ORDER = ("participant", "network", "chat", "scripted", "published", "recorded", "simulated", "capacity", "ideal", "chance")
+
+#: What a sentence says of networks that may give answers that nobody allowed.
+ALL_CLASSES = "over all classes"
 
 #: What a blind but clever guesser reaches, where that is more than the chance line.
 CLEVER_GUESSING = {
@@ -70,8 +74,13 @@ def ranked(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(_place=place).sort_values(["_place", "agent"], kind="stable").drop(columns="_place")
 
 
-def headline(overall: pd.DataFrame, by_set_size: pd.DataFrame) -> list[tuple[str, str]]:
+def headline(overall: pd.DataFrame, by_set_size: pd.DataFrame, differences: Mapping[str, Difference]) -> list[tuple[str, str]]:
     """A sentence for each person, model or stand-in of one paradigm, and one for all yardsticks (simulated observers, guessing) together.
+
+    Parameters
+    ----------
+    overall, by_set_size : curve tables of the paradigm
+    differences : how far somebody is from people, by ``agent``
 
     Returns
     -------
@@ -88,7 +97,8 @@ def headline(overall: pd.DataFrame, by_set_size: pd.DataFrame) -> list[tuple[str
         chance = row["chance"]
         if chance == chance and interval and not row["oracle"]:
             text += ", above chance" if row["low"] > chance else ", below chance" if row["high"] < chance else ", not told apart from chance"
-        sentences.append((row["agent"], text + _fall(by_set_size[by_set_size["agent"] == row["agent"]]) + "."))
+        text += _fall(by_set_size[by_set_size["agent"] == row["agent"]])
+        sentences.append((row["agent"], text + _from_people(differences.get(row["agent"])) + "."))
     chance = overall["chance"].mean()
     if chance == chance:
         yardsticks.append(f"blind choice {percent(chance)}")
@@ -97,11 +107,26 @@ def headline(overall: pd.DataFrame, by_set_size: pd.DataFrame) -> list[tuple[str
     return sentences
 
 
+def _from_people(found: Difference | None) -> str:
+    """How far somebody is from people, to end a sentence with."""
+    if found is None:
+        return ""
+    points, low, high = (100 * one for one in (found.value, found.low, found.high))
+    where = "under the same conditions" if found.conditions > 1 else "in all"
+    if low != low:
+        return f"; {abs(points):.0f} points {'above' if points > 0 else 'below'} {found.against} {where} (no interval: too few units)"
+    if low <= 0 <= high:
+        return f"; not told apart from {found.against} {where} (difference {points:+.0f} points, 95% interval {low:+.0f} to {high:+.0f})"
+    low, high = sorted((abs(low), abs(high)))
+    return f"; {abs(points):.0f} points {'above' if points > 0 else 'below'} {found.against} {where} (95% interval {low:.0f} to {high:.0f})"
+
+
 def _fall(curve: pd.DataFrame) -> str:
     """How accuracy went from the smallest to the largest set size."""
-    curve = curve.dropna(subset=["mean"]).sort_values("set_size")
+    curve = curve.dropna(subset=["mean"])
     if len(curve) < 2:
         return ""
+    curve = curve.sort_values("set_size")
     first, last = curve.iloc[0], curve.iloc[-1]
     if abs(first["mean"] - last["mean"]) < 0.005:
         return f"; the same at {first['set_size']} and at {last['set_size']} items" if first["mean"] < 1 else ""
@@ -109,7 +134,13 @@ def _fall(curve: pd.DataFrame) -> str:
 
 
 def like_for_like(
-    scored: Scored, paradigm: str, overall: pd.DataFrame, cells: pd.DataFrame, sessions: Sequence[SessionFacts], has_published: bool
+    scored: Scored,
+    paradigm: str,
+    overall: pd.DataFrame,
+    cells: pd.DataFrame,
+    sessions: Sequence[SessionFacts],
+    has_published: bool,
+    readouts: Sequence[str] = (),
 ) -> list[Note]:
     """Everything that limits the comparison within one paradigm, warnings first.
 
@@ -117,6 +148,7 @@ def like_for_like(
     ----------
     scored : all items (agents named by ``names.name_agents``)
     overall, cells : curve tables of this paradigm: overall, and by its finest cells
+    readouts : how networks were read out, in sentences
     """
     items = scored.items[scored.items["paradigm"] == paradigm]
     notes: list[Note] = []
@@ -136,15 +168,19 @@ def like_for_like(
         notes.append(
             Note(
                 f"{listed(oracles)} {'is' if len(oracles) == 1 else 'are'} simulated: handed the correct answers, to serve as a yardstick. "
-                "No result about people or models."
+                "No result about people or models.",
+                warning=True,
             )
         )
     scripted = sorted(overall.loc[overall["agent_kind"] == "scripted", "agent"])
     if scripted:
         notes.append(Note(f"{listed(scripted)} comes from a scripted server. It shows that the chain works, not what a model can do.", warning=True))
-    for facts in sessions:
-        if facts.paradigm == paradigm and facts.pilot and facts.name in set(items["session"]):
-            notes.append(Note(f"Session {facts.name} is a pilot.", warning=True))
+    there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in set(items["session"])]
+    notes += [Note(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot]
+    software = sorted({facts.software for facts in there if facts.software})
+    if len(software) > 1:
+        notes.append(Note(f"The sessions were recorded with different versions of SpanLab ({listed(software)}).", warning=True))
+    notes += [Note(text, warning=ALL_CLASSES in text) for text in readouts]
     few = cells[(cells["n_units"] < FEW) & (cells["agent_kind"] != GROUP_MEANS)]
     if len(few):
         everybody = sorted(few["agent"].unique())
@@ -176,14 +212,14 @@ def _span(cells: pd.DataFrame) -> str:
     return plural(high, unit) if low == high else f"{low} to {plural(high, unit)}"
 
 
-def opening(gathered: Gathered, scored: Scored, names: Sequence[str]) -> tuple[str, str, list[str]]:
+def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[str]) -> tuple[str, str, list[str]]:
     """Title, first paragraph and the line of facts of a report on these paradigms."""
     items = scored.items
     agents = ranked(items[["agent", "agent_kind"]].drop_duplicates())
     people = bool((agents["agent_kind"] == "participant").any())
     verdicts = [same_trials(items[items["paradigm"] == name])[0] for name in names]
     if not names:
-        return "Nothing to compare yet", "None of the sessions holds a scored answer.", [plural(len(gathered.sessions), "session")]
+        return "Nothing to compare yet", "There is no scored answer in these data.", [plural(len(sessions), "session")]
     who = "People and machines" if people and agents["agent_kind"].ne("participant").any() else "People" if people else "Machines"
     alone = len(agents) == 1
     title = f"{agents['agent'].iloc[0]}" if alone else f"{who}, the same trials" if all(verdicts) else f"{who}, side by side"
@@ -191,39 +227,11 @@ def opening(gathered: Gathered, scored: Scored, names: Sequence[str]) -> tuple[s
         f"{agent} ({KINDS.get(kind, kind)})" if kind in ("network", "chat", "published", "recorded") else agent
         for agent, kind in agents.itertuples(index=False, name=None)
     ]
-    lead = f"{listed(words)} took {listed([title_of(name, gathered.sessions) for name in names])}."
+    lead = f"{listed(words)} took {listed([title_of(name, sessions) for name in names])}."
     if len(names) == 1 and all(verdicts) and not alone:
         lead += " Everybody took exactly the same trials, so the curves can be read side by side."
     elif all(verdicts) and not alone:
         lead += " Within each paradigm everybody took exactly the same trials, so the curves can be read side by side."
-    days = sorted({facts.started[:10] for facts in gathered.sessions if facts.started})
-    facts = [plural(len(gathered.sessions), "session"), plural(len(agents), "answerer"), plural(len(names), "paradigm"), f"{len(items):,} scored items"]
+    days = sorted({facts.started[:10] for facts in sessions if facts.started})
+    facts = [plural(items["session"].nunique(), "session"), plural(len(agents), "answerer"), plural(len(names), "paradigm"), f"{len(items):,} scored items"]
     return title, lead, facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else [])
-
-
-def timing_lines(gathered: Gathered) -> list[str]:
-    """Planned against shown durations, a line for each kind of answerer at the window."""
-    shown: dict[str, list[Timing]] = {}
-    for facts in gathered.sessions:
-        if facts.timing is not None:
-            who = "People at the window" if facts.kind == "participant" else "Simulated participant at the window" if facts.kind == "simulated" else facts.agent
-            shown.setdefault(who, []).append(facts.timing)
-    lines = [_timing_sentence(who, timings) for who, timings in sorted(shown.items())]
-    if any(facts.kind == "simulated" and facts.timing is not None for facts in gathered.sessions):
-        lines.append(
-            "Simulated participants usually sit at an invisible screen without a graphics card; its timing says nothing about a screen in a laboratory."
-        )
-    return lines
-
-
-def _timing_sentence(agent: str, timings: Sequence[Timing]) -> str:
-    """Planned against shown, in one line, for the window sessions of one agent."""
-    displays = sum(one.displays for one in timings)
-    planned = sum(one.planned_ms * one.displays for one in timings) / displays
-    shown = sum(one.shown_ms * one.displays for one in timings) / displays
-    worst = max((one.worst_ms for one in timings), key=abs)
-    off, frames, dropped = (sum(getattr(one, name) for one in timings) for name in ("off_by_a_frame", "frames", "dropped"))
-    return (
-        f"{agent}: {displays:,} timed displays, planned {planned:,.1f} ms and shown {shown:,.1f} ms on average; largest deviation {worst:+.1f} ms; "
-        f"{'every display' if not off else f'all but {off:,}'} had exactly the planned number of frames; {dropped:,} of {frames:,} frames came late."
-    )

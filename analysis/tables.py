@@ -1,15 +1,19 @@
-"""The page's tables: rows of text from curve tables."""
+"""The page's tables: rows of text, and how numbers are said in them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .story import KINDS, between, percent, ranked
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Longer tables are cut on the page; the file has every row.
+MOST_ROWS = 240
 
 #: Outlines of the figures' point shapes, for the legend.
 SHAPES = {
@@ -24,6 +28,84 @@ SHAPES = {
     "wedge": "M0-4.5L-1.2 2.2H1.2Z",
     "stroke": "M-4.5-1.2H4.5V1.2H-4.5Z",
 }
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table on the page.
+
+    Parameters
+    ----------
+    title, caption : what it is, and what must be known to read it
+    columns : their names; the first says who or what each row is
+    rows : of text
+    words : names of columns that hold words, and so begin at the left
+    file : its CSV file, relative to the page; empty when it has none
+    cut : rows that only the file has
+    """
+
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: tuple[str, ...] = ("note",)
+    file: str = ""
+    cut: int = 0
+
+
+#: A column of a page table: its name, and how a row says it.
+Said = tuple[str, Callable[[Mapping[Any, Any]], str]]
+
+
+def page_table(frame: pd.DataFrame, columns: Sequence[Said], title: str, caption: str = "", *, words: Sequence[str] = (), file: str = "") -> PageTable:
+    """A table of text. Columns that say nothing in any row are left out, and rows beyond :data:`MOST_ROWS` are cut."""
+    records = frame.head(MOST_ROWS).to_dict("records")
+    said = [[say(row) for _, say in columns] for row in records]
+    kept = [at for at in range(len(columns)) if not at or any(row[at] for row in said)]
+    return PageTable(
+        title=title,
+        caption=caption,
+        columns=tuple(columns[at][0] for at in kept),
+        rows=tuple(tuple(row[at] for at in kept) for row in said),
+        words=(*words, "note"),
+        file=file,
+        cut=max(0, len(frame) - MOST_ROWS),
+    )
+
+
+def missing(value: Any) -> bool:
+    """Whether there is no number."""
+    return value is None or str(value) in ("nan", "<NA>", "None")
+
+
+def number(value: Any, digits: int = 2) -> str:
+    """``1.25``; a dash where there is no number."""
+    return "–" if missing(value) else f"{float(value):.{digits}f}"
+
+
+def limits(low: Any, high: Any, say: Callable[[float], str] = number) -> str:
+    """``0.21 to 0.84``; a dash where there is no interval."""
+    return "–" if missing(low) or missing(high) else f"{say(low)} to {say(high)}"
+
+
+def p_value(p: Any) -> str:
+    """``.023`` or ``< .001``; a dash where there is none."""
+    return "–" if missing(p) else "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
+
+
+def whole(value: Any) -> str:
+    """``1,250``; nothing where there is no number."""
+    return "" if missing(value) else f"{int(value):,}"
+
+
+def counted(value: Any, unit: str) -> str:
+    """``12 participants``; nothing where nothing was counted."""
+    return "" if missing(value) or not unit else f"{int(value):,} {unit}{'' if int(value) == 1 else 's'}"
+
+
+def words_of(column: str) -> Said:
+    """A column as it is."""
+    return column, lambda row: "" if missing(row[column]) else str(row[column])
 
 
 def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -59,44 +141,14 @@ def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str
 
 def percent_points(value: float) -> str:
     """``3.1`` for a standard error of .031; a dash where undefined."""
-    return "–" if math.isnan(value) else f"{100 * value:.1f}"
+    return "–" if missing(value) else f"{100 * value:.1f}"
 
 
-def details(curves: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """The folded tables of one paradigm: by set size, primacy and recency, intrusions."""
-    found = []
-    size = curves["size"]
-    if len(size):
-        cells = {
-            (row["agent"], row["set_size"]): f"{percent(row['mean'])}" + (f" ±{percent_points(row['sem'])}" if row["sem"] == row["sem"] else "")
-            for row in size.to_dict("records")
-        }
-        found.append(_matrix("Correct by set size, in percent ± s.e.m.", "", size, "set_size", cells))
-    primacy = curves["primacy"]
-    if len(primacy):
-        for index in ("primacy", "recency"):
-            part = primacy[primacy["index"] == index]
-            cells = {
-                (row["agent"], row["list_length"]): f"{100 * row['mean']:+.0f}"
-                + (f" [{100 * row['low']:+.0f}, {100 * row['high']:+.0f}]" if row["low"] == row["low"] else "")
-                for row in part.to_dict("records")
-            }
-            ends = "first" if index == "primacy" else "last"
-            caption = f"{ends.capitalize()} position minus the mean of the middle ones, in percentage points; 95% interval in brackets. Zero means no effect."
-            found.append(_matrix(f"{index.capitalize()} by list length", caption, part, "list_length", cells))
-    wrong = curves["intrusions"]
-    if len(wrong):
-        cells = {(row["agent"], row["list_length"]): f"{row['per_trial']:.2f}" for row in wrong.to_dict("records")}
-        found.append(_matrix("Intrusions a trial by list length", "Answers that were not among the items, per trial.", wrong, "list_length", cells))
-    return found
-
-
-def _matrix(title: str, caption: str, table: pd.DataFrame, over: str, cells: Mapping[tuple[Any, Any], str]) -> dict[str, Any]:
-    columns = sorted(table[over].dropna().unique())
-    agents = list(dict.fromkeys(ranked(table)["agent"]))
-    return {
-        "title": title,
-        "caption": caption,
-        "columns": [int(one) for one in columns],
-        "rows": [[agent, *(cells.get((agent, one), "") for one in columns)] for agent in agents],
-    }
+def intrusion_table(intrusions: pd.DataFrame, file: str = "") -> PageTable:
+    """Intrusions a trial: a row for each answerer, a column for each list length."""
+    lengths = sorted(intrusions["list_length"].dropna().unique())
+    cells = {(row["agent"], row["list_length"]): f"{row['per_trial']:.2f}" for row in intrusions.to_dict("records")}
+    agents = list(dict.fromkeys(ranked(intrusions)["agent"]))
+    rows = tuple((agent, *(cells.get((agent, one), "") for one in lengths)) for agent in agents)
+    columns = ("list length", *(str(int(one)) for one in lengths))
+    return PageTable("Intrusions a trial by list length", "Answers that were not among the items, per trial.", columns, rows, file=file)

@@ -61,8 +61,8 @@ def test_published_cells_come_out_beside_the_printed_ones(report: Path, model: s
 
 def test_figures_run_over_n_and_not_over_positions(report: Path) -> None:
     names = {file.stem for file in (report.parent / "figures").iterdir()}
-    assert {"nback_verbal_nback", "nback_verbal_nback_lures", "nback_verbal_nback_published"} <= names
-    assert {f"nback_spatial_nback_{grid}x{grid}" for grid in (3, 7)} <= names
+    figures = {"nback_models", "nback_lures", "nback_published", "nback_dprime"}
+    assert names == {f"{paradigm}_{figure}" for paradigm in ("nback_verbal", "nback_spatial") for figure in figures}
     assert not [name for name in names if name.endswith(("serial_position", "set_size"))]
 
 
@@ -70,14 +70,14 @@ def test_every_panel_holds_every_answerer_at_every_n(report: Path) -> None:
     html = report.read_text(encoding="utf-8")
     found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', html, re.S)
     assert found is not None
-    spec = json.loads(found[1])["specs"]["nback_verbal_nback"]
+    spec = json.loads(found[1])["specs"]["nback_verbal_nback_models"]
     points = pd.DataFrame([row for row in spec["data"]["values"] if row["role"] == "curve"])
     agents = {"published:gpt-3.5-turbo", "published:gpt-4", "capacity (simulated)", "chance (guessing)"}
     for measure in ("hit_rate", "false_alarm_rate", "accuracy", "dprime_pooled"):
         part = points[points["measure"] == measure]
         assert set(part["agent"]) == agents
         assert (part.groupby("agent")["at"].nunique() == 3).all()
-    cells = table(report, "nback_verbal_nback").set_index(["agent", "measure", "n"])
+    cells = table(report, "nback_verbal_nback_models").set_index(["agent", "measure", "n"])
     for row in points.to_dict("records"):
         assert row["mean"] == pytest.approx(cells.loc[(row["agent"], row["measure"], row["at"]), "mean"])
     assert len(spec["concat"]) == 4

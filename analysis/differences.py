@@ -1,0 +1,123 @@
+"""How far everybody is from people, all in all: the difference of mean accuracies over the conditions that both have, each with the same weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .cells import Cells, unit_means
+from .contrasts import Contrast, contrast_of
+from .effect import Effect, ready
+from .effects import EFFECTS
+from .loading import Data
+from .look import GROUP_MEANS
+from .published import published_curve
+from .table import WHO
+
+#: Nobody asks how far these are from people.
+_YARDSTICKS = ("ideal", "capacity", "chance")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Somebody's mean accuracy minus people's.
+
+    Parameters
+    ----------
+    agent, against : who, and the people
+    value, low, high : the difference of shares, and its 95% interval; NaN where there is none
+    conditions : how many conditions both have
+    """
+
+    agent: str
+    against: str
+    value: float
+    low: float
+    high: float
+    conditions: int
+
+
+def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
+    """Differences from the people who were measured; where there are none, and for these people themselves, from published ones.
+
+    Conditions are those of the first effect that the paradigm shows. Intervals resample the units of both; published people have no spread, and add none.
+    """
+    part = data.scored.parts[paradigm]
+    shown = [one for one in EFFECTS if one.value == "correct" and one.make is None and not one.missing(data.scored, paradigm)]
+    cells = unit_means(ready(shown[0], data.scored, paradigm), shown[0].by) if shown else unit_means(part, ())
+    points = _points(cells, shown[0].by if shown else ())
+    people = next((who for who in points if who[1] == "participant"), None)
+    found = {}
+    for who, own in points.items():
+        if who[1] in _YARDSTICKS or people is None or who == people:
+            continue
+        shared = sorted(set(own) & set(points[people]), key=str)
+        if shared:
+            mine, theirs = (_mean(cells, [at[place] for place in shared], seed) for seed, at in enumerate((own, points[people])))
+            found[who[2]] = _difference(who[2], _said(people[2]), mine, theirs, len(shared))
+    return _from_published(data, paradigm, shown, None if people is None else people[2]) | found
+
+
+def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: str | None) -> dict[str, Difference]:
+    for effect in shown:
+        printed = published_curve(data.human.get(paradigm, paradigm), effect.by) if effect.human else published_curve("", effect.by)
+        if not len(printed):
+            continue
+        study = str(printed["agent"].iloc[0])
+        curve = {tuple(_plain(row[name]) for name in effect.by): float(row["mean"]) for row in printed[printed["agent"] == study].to_dict("records")}
+        cells = unit_means(ready(effect, data.scored, paradigm), effect.by)
+        found = {}
+        for who, own in _points(cells, effect.by).items():
+            shared = [place for place in own if place in curve]
+            if shared and who[1] not in (*_YARDSTICKS, GROUP_MEANS) and people in (None, who[2]):
+                mine = _mean(cells, [own[place] for place in shared], 0)
+                found[who[2]] = _difference(who[2], study, mine, float(np.mean([curve[place] for place in shared])), len(shared))
+        return found
+    return {}
+
+
+def _said(people: str) -> str:
+    return people[:1].lower() + people[1:]
+
+
+def _mean(cells: Cells, numbers: Sequence[int], seed: int) -> Contrast:
+    found = contrast_of(cells, numbers, np.full(len(numbers), 1 / len(numbers)), seed=seed)
+    told_apart = cells.unit[numbers[0]] != "trial" or bool(cells.told_apart[list(numbers)].all())
+    return found if told_apart else replace(found, se=math.nan, df=math.nan, n=0, draws=None)
+
+
+def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | float, conditions: int) -> Difference:
+    if not isinstance(theirs, Contrast):
+        value, se, df, draws = mine.value - theirs, mine.se, mine.df, None if mine.draws is None else mine.draws - theirs
+    else:
+        value, se = mine.value - theirs.value, math.hypot(_known(mine.se), _known(theirs.se))
+        parts = [(one.se, one.df) for one in (mine, theirs) if one.se > 0]
+        df = se**4 / sum(spread**4 / degrees for spread, degrees in parts) if parts else math.nan
+        drawn = [one.value if one.draws is None else one.draws for one in (mine, theirs)]
+        draws = np.asarray(drawn[0] - drawn[1]) if parts else None
+        if mine.n < 2 or theirs.n < 2:
+            draws = None
+    both = Contrast(value, se, df, mine.n, mine.lone, draws, mine.level)
+    low, high = both.limits(draws) if draws is not None and se > 0 else (math.nan, math.nan)
+    return Difference(agent, against, value, low, high, conditions)
+
+
+def _known(value: float) -> float:
+    return 0.0 if value != value else value
+
+
+def _points(cells: Cells, by: Sequence[str]) -> Mapping[tuple[str, ...], dict[tuple[Any, ...], int]]:
+    """For each answerer, the number of the cell at each place."""
+    found: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
+    for number, row in enumerate(cells.keys.to_dict("records")):
+        place = tuple(_plain(row[name]) for name in by)
+        found.setdefault(tuple(row[name] for name in WHO), {})[place] = number
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str) else round(float(value), 9)

@@ -1,0 +1,141 @@
+"""How far answerers are from people, on the page: scores A and B, distances of curves, errors on the same trials, how alike people are among themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .agreement import error_consistency
+from .comparison import ceilings, distances
+from .effects import effect as effect_named
+from .loading import Data
+from .report_commands import Commands
+from .report_folder import Folder
+from .score_layout import layout
+from .scores import DECISIONS, scores
+from .tables import PageTable, Said, counted, limits, number, p_value, page_table, whole, words_of
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One comparison: what it is, its tables, what was decided, and the command that makes it again."""
+
+    title: str
+    text: str
+    tables: tuple[PageTable, ...]
+    notes: tuple[str, ...]
+    command: str
+
+
+def compared(data: Data, folder: Folder, commands: Commands) -> list[Compared]:
+    """Every comparison that the data allow."""
+    people = sorted({agent for agent, kind in _who(data) if kind == "participant"})
+    parts = [_scores(data, "", folder, commands), *(_scores(data, name, folder, commands) for name in people)]
+    return [part for part in (*parts, *_agreement(data, folder, commands)) if part is not None]
+
+
+def _who(data: Data) -> list[tuple[str, str]]:
+    return list(data.scored.items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None))
+
+
+def _scores(data: Data, against: str, folder: Folder, commands: Commands) -> Compared | None:
+    table = scores(data.scored, human=data.human, against=against)
+    if not len(table):
+        return None
+    name = "scores" if not against else "scores_against_people"
+    file = folder.table(name, table)
+    wide = layout(table, published=not against)
+    rows = wide.assign(score=wide["task"] + " " + wide["score"]).drop(columns="task")
+    side_by_side = PageTable(
+        "Side by side",
+        "0 is as people are. * p < .01 against guessing." + ("" if against else " From RNN-96 on: as published (Sikarwar & Zhang, 2023, Table A3)."),
+        tuple(map(str, rows.columns)),
+        tuple(tuple(map(str, row)) for row in rows.itertuples(index=False, name=None)),
+    )
+    columns: list[Said] = [
+        ("score", lambda row: f"{row['task']} {row['score']}"),
+        words_of("agent"),
+        ("value", lambda row: number(row["value"], 3)),
+        ("95% interval", lambda row: limits(row["low"], row["high"], lambda one: f"{one:.3f}")),
+        ("answerer", lambda row: number(row["m"], 3)),
+        ("people", lambda row: number(row["h"], 3)),
+        ("guessing", lambda row: number(row["chance"], 3)),
+        ("p", lambda row: p_value(row["p"])),
+        ("n", lambda row: counted(row["n_units"], row["unit"])),
+        ("over", lambda row: str(row["conditions"])),
+        words_of("note"),
+    ]
+    caption = "Slopes (A) or means (B) of answerer, people and guessing that each score is made of; p: two-tailed, against guessing, not corrected."
+    details = page_table(table, columns, "Intervals, and what each score is made of", caption, words=("agent", "over"), file=file)
+    who = f"“{against}”, measured here" if against else "published people"
+    return Compared(
+        f"Scores against {who}",
+        "A compares slopes and B compares means with people's: |(M − H) / H|, as in WorM.",
+        (side_by_side, details),
+        DECISIONS,
+        commands.scores(file, against),
+    )
+
+
+def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared | None]:
+    """Curves, errors, and people among themselves; ``spanlab scores`` prints them all."""
+    far = distances(data.scored, data.human)
+    kappa = error_consistency(data.scored)
+    ceiling = ceilings(data.scored)
+    command = commands.scores("tables/scores.csv")
+    curves: list[Said] = [
+        words_of("agent"),
+        words_of("paradigm"),
+        ("curve", lambda row: effect_named(row["effect"]).title),
+        words_of("against"),
+        ("points", lambda row: whole(row["n_points"])),
+        ("r", lambda row: number(row["r"])),
+        ("RMSE", lambda row: number(row["rmse"], 3)),
+        words_of("note"),
+    ]
+    errors: list[Said] = [
+        words_of("agent"),
+        words_of("other"),
+        words_of("paradigm"),
+        ("kappa", lambda row: number(row["kappa"])),
+        ("95% interval", lambda row: limits(row["low"], row["high"])),
+        ("same outcome", lambda row: number(row["observed"])),
+        ("if independent", lambda row: number(row["expected"])),
+        ("n", lambda row: counted(row["n_units"], row["unit"])),
+        ("pairs", lambda row: whole(row["n_pairs"])),
+        ("trials", lambda row: whole(row["n_trials"])),
+        words_of("note"),
+    ]
+    among: list[Said] = [
+        words_of("agent"),
+        words_of("paradigm"),
+        ("curve", lambda row: effect_named(row["effect"]).title),
+        ("people", lambda row: whole(row["people"])),
+        ("r", lambda row: number(row["r"])),
+        ("RMSE", lambda row: number(row["rmse"], 3)),
+    ]
+    names = ("paradigm", "curve", "against", "other")
+    return [
+        _part(
+            "Curves beside people's",
+            "Pearson's correlation and root mean square difference of each curve and published people's, over the points that both have.",
+            page_table(far, curves, "Correlation and distance", words=names, file=folder.table("curve_distances", far)),
+            command,
+        ),
+        _part(
+            "Errors on the same trials",
+            "Cohen's kappa of right and wrong on the same items: 0 is what two independent answerers have, 1 the same errors. It is undefined for somebody "
+            "who is always right or always wrong.",
+            page_table(kappa, errors, "Error consistency", words=names, file=folder.table("error_consistency", kappa)),
+            command,
+        ),
+        _part(
+            "People among themselves",
+            "How well the curve of each person is foretold by the mean of all others: as much as can be asked of a model, given so few trials.",
+            page_table(ceiling, among, "Noise ceiling", words=names, file=folder.table("noise_ceiling", ceiling)),
+            command,
+        ),
+    ]
+
+
+def _part(title: str, text: str, table: PageTable, command: str) -> Compared | None:
+    return Compared(title, text, (table,), (), command) if table.rows else None
