@@ -7,6 +7,7 @@ import pickletools
 import warnings
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,13 @@ def write_atomically(path: Path, content: bytes | memoryview) -> None:
         when the folder cannot be written.
     """
     write_whole(path, content, "choose another folder", folders="all", together=True)
+
+
+def remove_leftovers(folder: Path, name: str) -> None:
+    """Remove what a kill has left half-written of a network's files."""
+    for path in folder.glob(f".{name}.*.part"):
+        with suppress(OSError):
+            path.unlink()
 
 
 def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:

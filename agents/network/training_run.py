@@ -21,6 +21,7 @@ from .beginning import begin, check_lengths, weights_of_losses
 from .config import TrainingConfig
 from .devices import fabric_for
 from .evaluation import Row
+from .files import remove_leftovers
 from .journal import Journal, Progress
 from .learning import JointLoss, Loaded, Plateau, load, rate_at
 from .material import Material, batch_in_process, begin_process
@@ -76,6 +77,8 @@ class Run:
                 self.plateau = Plateau(self.state.plateau[0], self.state.plateau[1], int(self.state.plateau[2]))
         elif self.state_file.exists() or self.weights_file.exists():
             raise SpanLabError(f"{folder} already holds a training run called {config.name}; go on with it (--resume), or move it away to begin anew")
+        if self.first:
+            remove_leftovers(folder, config.name)
         self.recent = Recent(self.material, self.fabric)
         self.saved = self.state.step if resume else -1  # the step of the last saved state
         self._wall, self._cpu = time.monotonic(), time.process_time()
