@@ -37,18 +37,26 @@ def percent_said(value: float | None) -> str:
 
 
 def curve_points(
-    curve: pd.DataFrame, over: str, agents: Sequence[Look], panel: str | None = None, said: Callable[[float | None], str] = percent_said
+    curve: pd.DataFrame,
+    over: str,
+    agents: Sequence[Look],
+    panel: str | None = None,
+    said: Callable[[float | None], str] = percent_said,
+    in_order: bool = False,
 ) -> list[dict[str, Any]]:
     """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other) and those of the chance line.
 
-    ``said`` turns a value into the words that are shown when somebody points at it.
+    ``said`` turns a value into the words that are shown when somebody points at it. Side by side means with people in the middle, or ``in_order``, from left to
+    right as a legend has them.
     """
     rows: list[dict[str, Any]] = []
     drawn = set(curve["agent"])
     present = [look for look in agents if look.label in drawn]
     # people in the middle, on the true position; machines to both sides
-    places = {look.label: (1 if rank % 2 else -1) * ((rank + 1) // 2) for rank, look in enumerate(reversed(present))}
-    widest = 0.7 / max(1, len(present))
+    places: dict[str, float] = {look.label: (1 if rank % 2 else -1) * ((rank + 1) // 2) for rank, look in enumerate(reversed(present))}
+    if in_order:
+        places = {look.label: rank - (len(present) - 1) / 2 for rank, look in enumerate(reversed(present))}
+    widest = (0.5 if in_order else 0.7) / max(1, len(present))
     grid = sorted(curve[over].dropna().astype(float).unique())
     step = min((right - left for left, right in pairwise(grid)), default=1.0)
     cells: dict[str, list[dict[Any, Any]]] = {}
@@ -110,9 +118,11 @@ def curve_layers(
     names: Sequence[str] = (),
     line: str = "who",
     bars: str = "95% interval",
+    span: tuple[float, float] | None = None,
 ) -> Any:
     """The layers that all figures share: chance, intervals, lines, points. ``vertical`` is their vertical axis, and ``called`` the name of what it shows;
-    ``names`` are those of the places 1, 2, ... along the horizontal axis, where these are no numbers; ``line`` and ``bars`` say what a line and its bars are.
+    ``names`` are those of the places 1, 2, ... along the horizontal axis, where these are no numbers; ``line`` and ``bars`` say what a line and its bars are;
+    ``span`` is what the horizontal axis covers, where that is not what is drawn.
 
     Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown.
     """
@@ -134,10 +144,11 @@ def curve_layers(
     def each(values: Sequence[Any]) -> alt.Scale:
         return alt.Scale(type="ordinal", domain=labels, range=list(values))
 
+    covers: dict[str, Any] = {} if span is None else {"domain": list(span)}
     x = alt.X(
         "x:Q",
-        title=x_title,
-        scale=alt.Scale(zero=False, nice=False, padding=6),
+        title=x_title or None,
+        scale=alt.Scale(zero=False, nice=False, padding=6, **covers),
         axis=alt.Axis(grid=False, labelOverlap="parity", **labels_of),
     )
     height_axis = {
@@ -149,7 +160,7 @@ def curve_layers(
     order = alt.Order("at:Q")
     tooltip = [
         alt.Tooltip("agent:N", title=line),
-        alt.Tooltip("at:Q", title=x_title),
+        alt.Tooltip("at:Q", title=x_title or over),
         alt.Tooltip("correct:N", title=called),
         alt.Tooltip("range:N", title=bars),
         alt.Tooltip("n:N"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .curve_marks import PROPORTIONS, curve_layers, curve_points
@@ -49,20 +50,33 @@ def effect_chart(effect: Effect, table: pd.DataFrame, agents: Sequence[Look], *,
 
 
 def condition_chart(effect: Effect, table: pd.DataFrame, *, title: str, subtitle: str = "", bars: Bars = "interval") -> tuple[dict[str, Any], list[Look]]:
-    """The figure of an effect the other way round: a line for each condition, a panel for each answerer, people last.
+    """The figure of an effect the other way round: a line for each condition, a panel for each answerer, people first.
 
     Returns
     -------
     tuple
         the declaration, as of :func:`effect_chart`, and how each condition looks
     """
-    names = [effect.panel(row) for row in table.to_dict("records")]
-    drawn = with_bars(table, bars).assign(_panel=table["agent"], agent=names)
-    scale = not any(isinstance(value, str) for name in effect.panels for value in table[name])
-    conditions = condition_looks(panel_names(effect, table), ordered=scale)
-    panels = [look.label for look in looks_of(table)]
-    spec = _curves(effect, drawn, conditions, panels, min(_COLUMNS, len(panels)), title, subtitle, "condition", bars)
+    varied = [name for name in effect.panels if table[name].nunique() > 1] or list(effect.panels)
+    shown = _only(effect, varied)
+    drawn = with_bars(table, bars).assign(_panel=table["agent"], agent=[shown.panel(row) for row in table.to_dict("records")])
+    scale = not any(isinstance(value, str) for name in varied for value in table[name])
+    conditions = condition_looks(panel_names(shown, table), ordered=scale)
+    panels = [look.label for look in looks_of(table)[::-1]]
+    spec = _curves(shown, drawn, conditions, panels, min(_COLUMNS, len(panels)), title, subtitle, "condition", bars)
     return spec, conditions
+
+
+def constant(effect: Effect, table: pd.DataFrame) -> str:
+    """What is the same in all panels of an effect, in words; empty where nothing is."""
+    alike = [name for name in effect.panels if table[name].nunique() == 1] if len(effect.panels) > 1 and len(table) else []
+    return _only(effect, alike).panel(table.iloc[0].to_dict()) if alike else ""
+
+
+def _only(effect: Effect, panels: Sequence[str]) -> Effect:
+    """An effect with some of its panel columns."""
+    said = dict(zip(effect.panels, effect.panel_said or ("{}",) * len(effect.panels), strict=True))
+    return replace(effect, panels=tuple(panels), panel_said=tuple(said[name] for name in panels))
 
 
 def _curves(
@@ -84,10 +98,13 @@ def _curves(
     if not panels:
         layers = curve_layers(agents, drawn, "_x", effect.x_title, width=_ONE_PANEL[0], height=_ONE_PANEL[1], **options)
         return declared(layers.properties(title=title_lines(title, subtitle), data=alt.InlineData(values=[])), curve_points(drawn, "_x", agents, said=said))
+    rows = curve_points(drawn, "_x", agents, panel="_panel", said=said, in_order=line != "who")
+    if line != "who":  # the same conditions in every panel: one axis for all
+        places = [row["x"] for row in rows]
+        options["span"] = (min(places), max(places))
     facet = alt.Facet("panel:N", header=alt.Header(title=None, labelAnchor="start"), sort=list(panels))
     faceted = curve_layers(agents, drawn, "_x", effect.x_title, **options).facet(facet=facet, columns=columns, data=alt.InlineData(values=[]))
     faceted = faceted.resolve_scale(x="independent")
-    rows = curve_points(drawn, "_x", agents, panel="_panel", said=said)
     return declared(faceted.properties(title=title_lines(title, subtitle), spacing={"row": 68, "column": 16}, bounds="flush"), rows)
 
 

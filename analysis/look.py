@@ -63,7 +63,10 @@ _NAMED = (
     *(("#0069b0", "#5cb3f0"), ("#c84a00", "#ff8c42"), ("#00805c", "#37e0b0"), ("#b5488c", "#ec97c8"), ("#b07c00", "#f0c04a")),
     *(("#2b2b2b", "#f2f2f2"), ("#4d9fd6", "#a3d5f8")),
 )
-_ORDERED = (("#440154", "#d7a8ea"), ("#414487", "#a9abe8"), ("#2a788e", "#6fc7de"), ("#22a884", "#5fe0bd"), ("#7ab51d", "#b4e36a"))
+_ORDERED = (
+    *(("#440154", "#d7a8ea"), ("#482475", "#c3a9ee"), ("#414487", "#a9abe8"), ("#355f8d", "#94bde6")),
+    *(("#2a788e", "#6fc7de"), ("#21918c", "#63d6d0"), ("#22a884", "#5fe0bd"), ("#7ab51d", "#b4e36a")),
+)
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
 _FAINT = ("chance", "ideal", "capacity", "simulated")
 _OTHER = (("#555555",), ("#bbbbbb",), _SOLID, 1.6, "square", 40)
@@ -114,5 +117,5 @@ def condition_looks(labels: Sequence[str], *, ordered: bool = False) -> list[Loo
         colours = _ORDERED if ordered else _NAMED
         place = round(number * (len(colours) - 1) / max(1, len(labels) - 1)) if ordered else number % len(colours)
         dash = _SOLID if ordered or number < len(colours) else _DASHED
-        found.append(Look(label, "condition", *colours[place], dash, 2.0, _SHAPES[number % len(_SHAPES)], 46))
+        found.append(Look(label, "condition", *colours[place], dash, 2.0, _SHAPES[(number + 3 * (number // len(_NAMED))) % len(_SHAPES)], 46))
     return found[::-1]

@@ -13,6 +13,8 @@ from .look import Look
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Intervals of fewer units may reach beyond the panel.
+_FEW = 5
 #: What panels are called.
 TITLES: dict[str, str] = {
     "hit_rate": "Hits",
@@ -82,20 +84,21 @@ def nback_rows(
     there = [measure for measure in measures if (whole["measure"] == measure).any()]
     panels, rows = [], []
     for place, (heading, cells) in enumerate(parts):
+        last = place == len(parts) - 1
         for measure in there:
             part = cells[(cells["measure"] == measure) & cells["mean"].notna()]
             words = percent_said if not measure.startswith("dprime") else _number_said
             vertical = measure_axis(whole[whole["measure"] == measure], measure)
-            drawn = curve_points(part, "n", agents, said=words)
+            drawn = curve_points(part, "n", agents, said=words, in_order=line != "who")
             if marks == "bars":
-                layers = _bar_layers(agents, whole, vertical, TITLES[measure], line, bars)
+                layers = _bar_layers(agents, whole, vertical, "N" if last else "", TITLES[measure], line, bars)
                 drawn = [row for row in drawn if row["role"] == "curve"]
             else:
-                layers = curve_layers(agents, whole, "n", "N", vertical=vertical, called=TITLES[measure], line=line, bars=bars)
+                layers = curve_layers(agents, whole, "n", "N" if last else "", vertical=vertical, called=TITLES[measure], line=line, bars=bars)
             panels.append(layers.transform_filter(f"datum.measure == '{measure}' && datum.part == {place}").properties(title=_heading(heading, measure, there)))
             rows += [row | {"measure": measure, "part": place} for row in drawn]
     wide = len(there) if columns is None else min(columns, len(there))
-    shown = alt.concat(*panels, columns=wide, data=alt.InlineData(values=[]), spacing={"row": 84 if len(parts) == 1 else 62, "column": 46}, bounds="flush")
+    shown = alt.concat(*panels, columns=wide, data=alt.InlineData(values=[]), spacing={"row": 84 if len(parts) == 1 else 76, "column": 46}, bounds="flush")
     return declared(shown.properties(title=title_lines(title, subtitle)), rows)
 
 
@@ -110,8 +113,8 @@ def _heading(heading: str, measure: str, measures: Sequence[str]) -> Any:
     return alt.TitleParams(text=heading if first else " ", subtitle=TITLES[measure], fontSize=12, fontWeight=600, subtitleFontSize=11.5, **style)
 
 
-def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[str, Any], called: str, line: str, bars: str) -> Any:
-    """Bars side by side at each N, with error bars."""
+def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[str, Any], x_title: str, called: str, line: str, bars: str) -> Any:
+    """Bars side by side at each N, with error bars; these end where the panel does."""
     import altair as alt
 
     drawn = set(cells["agent"])
@@ -119,7 +122,7 @@ def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[s
     legend = alt.Legend(orient="bottom", columns=3, title=None, values=labels)
     axis = alt.Axis(format=vertical["format"], values=vertical["values"], labelOverlap=False)
     scale = alt.Scale(domain=vertical["domain"], nice=False, zero=False)
-    x = alt.X("at:O", title="N", axis=alt.Axis(grid=False, labelAngle=0))
+    x = alt.X("at:O", title=x_title or None, axis=alt.Axis(grid=False, labelAngle=0))
     offset = alt.XOffset("agent:N", scale=alt.Scale(domain=labels))
     tooltip = [
         alt.Tooltip("agent:N", title=line),
@@ -135,21 +138,22 @@ def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[s
         .mark_bar(opacity=0.75)
         .encode(x=x, xOffset=offset, y=alt.Y("mean:Q", title=vertical["title"], scale=scale, axis=axis), y2="floor:Q", color=colour, tooltip=tooltip)
     )
-    spread = base.mark_rule(strokeWidth=1.3).encode(x=x, xOffset=offset, y=alt.Y("low:Q", title=vertical["title"], scale=scale, axis=axis), y2="high:Q")
-    zero = alt.Chart().transform_filter("datum.role == 'curve'").mark_rule(strokeWidth=1).encode(y=alt.datum(0, scale=scale))
+    upright: dict[str, Any] = {"title": vertical["title"], "scale": scale, "axis": axis}
+    spread = base.mark_rule(strokeWidth=1.3, clip=True).encode(x=x, xOffset=offset, y=alt.Y("low:Q", **upright), y2="high:Q")
+    zero = alt.Chart().transform_filter("datum.role == 'curve'").mark_rule(strokeWidth=1).encode(y=alt.YDatum(0, **upright))
     return alt.layer(boxes, spread, zero).properties(width=PANEL[0], height=PANEL[1])
 
 
 def measure_axis(part: pd.DataFrame, measure: str) -> Mapping[str, Any]:
-    """The vertical axis of a measure: of rates from 0 to 1, of d′ around all points and intervals, 0 always among them."""
+    """The vertical axis of a measure: around all points, the intervals of five units or more, and 0; rates reach from 0 to 1 at least."""
+    enough = part[part["n_units"].astype(float).fillna(_FEW) >= _FEW]
+    low = min(0.0, float(part["mean"].min()), *enough["low"].dropna().astype(float))
+    high = max(1.0, float(part["mean"].max()), *enough["high"].dropna().astype(float))
     if not measure.startswith("dprime"):
-        ends = (min(0.0, float(part[["mean", "low"]].min().min())), max(1.0, float(part[["mean", "high"]].max().max())))
-        beyond = {"domain": [min(-0.04, ends[0] - 0.02), max(1.05, ends[1] + 0.02)]}
-        return PROPORTIONS | {"title": None} | beyond
-    low = min(0.0, float(part[["mean", "low"]].min().min()))
-    high = max(1.0, float(part[["mean", "high"]].max().max()))
-    values = list(range(math.floor(low), math.ceil(high) + 1))
-    return {"title": None, "domain": [min(low, 0) - 0.2, high + 0.2], "format": "d", "values": values}
+        return PROPORTIONS | {"title": None, "domain": [min(-0.04, low - 0.02), max(1.05, high + 0.02)]}
+    bottom, top = low - 0.2, high + 0.06 * (high - low)
+    values = [value for value in range(math.ceil(bottom), math.floor(top) + 1) if value <= top - 0.03 * (top - bottom)]  # a label at the very top sticks out
+    return {"title": None, "domain": [bottom, top], "format": "d", "values": values}
 
 
 def _number_said(value: float | None) -> str:

@@ -77,18 +77,22 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
                 panels.append((heading, f"{n}-back", look, place))
     axis = alt.Scale(domain=[low, high], nice=False)
     height = alt.Scale(domain=[0, top * 1.08], nice=False)
-    drawn = [_panel(heading, level, look, place, axis, height) for heading, level, look, place in panels]
-    shown = alt.concat(*drawn, columns=len(levels), data=alt.InlineData(values=[]), spacing={"row": 58, "column": 40}, bounds="flush")
+    last = len(panels) - len(levels)
+    drawn = [
+        _panel(heading, level, look, place, axis, height, "d′ of a block" if place >= last else "", "blocks" if not place % len(levels) else "")
+        for heading, level, look, place in panels
+    ]
+    shown = alt.concat(*drawn, columns=len(levels), data=alt.InlineData(values=[]), spacing={"row": 78, "column": 40}, bounds="flush")
     return declared(shown.properties(title=title_lines(title, subtitle)), rows)
 
 
-def _panel(heading: str, level: str, look: Look, place: int, across: Any, up: Any) -> Any:
+def _panel(heading: str, level: str, look: Look, place: int, across: Any, up: Any, x_title: str, y_title: str) -> Any:
     import altair as alt
 
     axis = alt.Axis(grid=False, tickMinStep=1, format="d")
-    x = alt.X("x:Q", title="d′ of a block", scale=across, axis=axis)
-    binned = alt.X("x:Q", title="d′ of a block", scale=across, axis=axis, bin="binned")
-    y = alt.Y("count:Q", title="blocks", scale=up, axis=alt.Axis(tickMinStep=1, format="d", tickCount=4))
+    x = alt.X("x:Q", title=x_title or None, scale=across, axis=axis)
+    binned = alt.X("x:Q", title=x_title or None, scale=across, axis=axis, bin="binned")
+    y = alt.Y("count:Q", title=y_title or None, scale=up, axis=alt.Axis(tickMinStep=1, format="d", tickCount=4))
     base = alt.Chart().transform_filter(f"datum.part == {place}")
     tooltip = [alt.Tooltip("range:N", title="d′"), alt.Tooltip("count:Q", title="blocks")]
     filled = base.transform_filter("datum.role == 'signed'").mark_bar(color=look.light, opacity=0.35)

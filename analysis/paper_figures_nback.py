@@ -75,16 +75,19 @@ def variant_blocks(figure: str, data: Data, wish: Wish, rules: Rules) -> pd.Data
         blocks["variant"] = [f"{title}, {grid} × {grid}" if several else title for grid in grids]
         blocks["study_variant"] = [variant_of(paradigm, None if grid is None else int(grid)) for grid in grids]
         tables.append(blocks)
-    return pd.concat(tables, ignore_index=True)
+    whole = pd.concat(tables, ignore_index=True)
+    order = {variant: place for place, variant in enumerate(dict.fromkeys(name for members in FAMILIES.values() for name, _ in members))}
+    rank = whole["study_variant"].map(order).fillna(len(order))
+    return whole.assign(_rank=rank).sort_values(["_rank", "variant"], kind="stable", ignore_index=True).drop(columns="_rank")
 
 
 def _cells(blocks: pd.DataFrame, rules: Rules, measures: Sequence[str]) -> pd.DataFrame:
     return nback_cells(blocks, ("variant", "n"), rules, measures=measures)
 
 
-def _of_answerers(table: pd.DataFrame, wish: Wish) -> tuple[list[tuple[str, pd.DataFrame]], Sequence[Look]]:
+def _of_answerers(table: pd.DataFrame, blocks: pd.DataFrame, wish: Wish) -> tuple[list[tuple[str, pd.DataFrame]], Sequence[Look]]:
     """A row for each variant, whose lines are answerers."""
-    variants = list(dict.fromkeys(table["variant"]))
+    variants = list(dict.fromkeys(blocks["variant"]))
     return [(name if len(variants) > 1 else "", table[table["variant"] == name]) for name in variants], wish.agents or looks_of(table)
 
 
@@ -98,7 +101,7 @@ def _of_variants(table: pd.DataFrame, blocks: pd.DataFrame) -> tuple[list[tuple[
             part = table[(table["agent"] == answerer) & table["variant"].isin(variants)]
             if len(part):
                 rows.append((f"{answerer}, {name}" if len(groups) > 1 else answerer, part.assign(agent=part["variant"])))
-    return rows, condition_looks(list(dict.fromkeys(table["variant"])))
+    return rows, condition_looks(list(dict.fromkeys(blocks["variant"])))
 
 
 def families(variants: dict[str, str]) -> list[tuple[str, list[str]]]:
@@ -130,7 +133,7 @@ def _measures(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
 def _models(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     blocks = variant_blocks(figure.name, data, wish, OURS)
     table = _cells(blocks, OURS, (*_MEASURES, OURS.dprime))
-    return _over_n(figure, table, blocks, *_of_answerers(table, wish), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS)
+    return _over_n(figure, table, blocks, *_of_answerers(table, blocks, wish), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS)
 
 
 def _lures(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
@@ -139,7 +142,7 @@ def _lures(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     if not (table["measure"] == "lure_rate").any():
         raise SpanLabError(f"no figure {figure.name}: no item of these data is recorded as a lure (record lure_lag)")
     said = "Lures do not match the item N back, but the one before or after it. Other items: from the first on that has one N back."
-    return _over_n(figure, table, blocks, *_of_answerers(table, wish), _LURES, said, wish.bars, OURS)
+    return _over_n(figure, table, blocks, *_of_answerers(table, blocks, wish), _LURES, said, wish.bars, OURS)
 
 
 def _published(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
@@ -159,7 +162,7 @@ def _published(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     said = f"{_THEIRS} d′ without its sign, as there, is above 0 for guessing, too; the table has it signed."
     if printed:
         said += " Hollow diamonds: values as printed; other sessions in other blocks."
-    found = _over_n(figure, whole, blocks, *_of_answerers(drawn, wish), (*_MEASURES, PUBLISHED.dprime), said, wish.bars, PUBLISHED)
+    found = _over_n(figure, whole, blocks, *_of_answerers(drawn, blocks, wish), (*_MEASURES, PUBLISHED.dprime), said, wish.bars, PUBLISHED)
     return replace(found, notes=[*found.notes, f"Printed values: {REFERENCE}"] if printed else found.notes)
 
 
@@ -167,9 +170,12 @@ def _bars(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     rules = replace(PUBLISHED, ddof=1)
     blocks = variant_blocks(figure.name, data, wish, rules)
     table = _with_t_intervals(_cells(blocks, rules, AVERAGED))
-    said = f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which know no limits at 0 and 100%."
+    said = (
+        f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which know no limits at 0 and "
+        "100%; those of fewer than five blocks may end where the panel does."
+    )
     measures = (*_MEASURES, "dprime_abs", "dprime")
-    return _over_n(figure, table, blocks, *_of_answerers(table, wish), measures, said, "interval", rules, marks="bars", spread="95% t interval")
+    return _over_n(figure, table, blocks, *_of_answerers(table, blocks, wish), measures, said, "interval", rules, marks="bars", spread="95% t interval")
 
 
 def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:

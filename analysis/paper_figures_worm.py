@@ -16,7 +16,7 @@ from ..errors import SpanLabError
 from .columns import decoded
 from .drawing import Drawing, Wish, lines
 from .effect import Effect
-from .effect_charts import caption, condition_chart, effect_chart, looks_of
+from .effect_charts import caption, condition_chart, constant, effect_chart, looks_of
 from .effect_drawing import chosen, shown
 from .effects import effect
 from .table import Scored
@@ -87,8 +87,8 @@ PAPER_FIGURES: tuple[PaperFigure, ...] = (
         _as_drawn("cognitive_load", paradigms=("cs",)),
         "correct by cognitive load",
         (("factor_load", (1, 3, 5)),),
-        differs="There, networks are drawn over the number of decisions (1, 3 or 5), and people over the share of time that decisions take; here, all "
-        "are drawn over that share.",
+        differs="The published figure has networks over the number of decisions (1, 3 or 5), and people over the share of time that decisions take; here, "
+        "all are over that share.",
     ),
     PaperFigure("worm-smu", _as_drawn("set_size", paradigms=("smu",)), "correct by set size", conditions=False),
     PaperFigure("worm-vsrec", _RESOLUTION, "serial positions by pattern–distractor difference", (("list_length", (5,)),)),
@@ -97,7 +97,7 @@ PAPER_FIGURES: tuple[PaperFigure, ...] = (
         _as_drawn("features", paradigms=("cd",)),
         "features and conjunctions by set size",
         (("retention_steps", (18,)),),
-        differs="Only trials with the longest retention are drawn, as there; people's retention was another one.",
+        differs="Only trials with the longest retention, as in the published figure; people's retention was another one.",
     ),
 )
 #: Figures of networks' units: from a checkpoint, not from answers. What each is among the files of ``spanlab neural``, and what it shows.
@@ -134,6 +134,8 @@ def draw_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Drawing:
     below = caption(figure.effect, table, wish.bars, conditions=figure.conditions) + (f" {figure.differs}" if figure.differs else "")
     title = f"{data.titles[paradigm]}: {figure.title}"
     if figure.conditions:
+        alike = constant(figure.effect, table)
+        title += f" ({alike})" if alike else ""
         spec, agents = condition_chart(figure.effect, table, title=title, subtitle=lines(below), bars=wish.bars)
     else:
         agents = looks_of(table)

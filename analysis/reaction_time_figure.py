@@ -121,10 +121,13 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
     columns = coded(rows[by[0]])[1] if by else []
     wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(panels))
     shown = alt.concat(
-        *(_panel(heading, below, colour, place, across, up) for heading, below, colour, place in panels),
+        *(
+            _panel(heading, below, colour, place, across, up, "reaction time (ms)" if place >= len(panels) - wide else "", "times" if not place % wide else "")
+            for heading, below, colour, place in panels
+        ),
         columns=wide,
         data=alt.InlineData(values=[]),
-        spacing={"row": 58, "column": 40},
+        spacing={"row": 78, "column": 40},
         bounds="flush",
     )
     return declared(shown.properties(title=title_lines(title, subtitle)), values)
@@ -165,20 +168,20 @@ def _density(row: dict[Any, Any], many: int, edges: np.ndarray) -> list[dict[str
     return [{"role": "density", "x": float(x), "count": float(y)} for x, y in zip(at, heights, strict=True)]
 
 
-def _panel(heading: str, below: str, colour: str, place: int, across: Any, up: Any) -> Any:
+def _panel(heading: str, below: str, colour: str, place: int, across: Any, up: Any, x_title: str, y_title: str) -> Any:
     import altair as alt
 
     base = alt.Chart().transform_filter(f"datum.part == {place}")
     axis = alt.Axis(grid=False, format="d", tickCount=4)
-    y = alt.Y("count:Q", title="times", scale=up, axis=alt.Axis(tickMinStep=1, format="d", tickCount=4))
+    y = alt.Y("count:Q", title=y_title or None, scale=up, axis=alt.Axis(tickMinStep=1, format="d", tickCount=4))
     bars = base.transform_filter("datum.role == 'bar'").mark_bar(color=colour, opacity=0.35)
     bars = bars.encode(
-        x=alt.X("x:Q", title="reaction time (ms)", scale=across, axis=axis, bin="binned"),
+        x=alt.X("x:Q", title=x_title or None, scale=across, axis=axis, bin="binned"),
         x2="x2:Q",
         y=y,
         tooltip=[alt.Tooltip("range:N", title="time"), alt.Tooltip("count:Q", title="times")],
     )
     line = base.transform_filter("datum.role == 'density'").mark_line(color=colour, strokeWidth=2, clip=True)
-    line = line.encode(x=alt.X("x:Q", title="reaction time (ms)", scale=across, axis=axis), y=y)
+    line = line.encode(x=alt.X("x:Q", title=x_title or None, scale=across, axis=axis), y=y)
     heads = alt.TitleParams(text=heading, subtitle=below, fontSize=12, fontWeight=600, subtitleFontSize=11.5, anchor="start", frame="group", offset=8)
     return alt.layer(bars, line).properties(width=PANEL[0], height=PANEL[1] * 0.7, title=heads)

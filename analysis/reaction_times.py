@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Below this many reaction times three parameters are not fitted.
 ENOUGH = 40
+#: A part whose spread is a smaller share than this of the times' standard deviation is as good as none.
+_NIL = 0.005
 #: Kinds of answerers whose reaction times mean something: people, and the simulated participant who presses real keys.
 KINDS = ("participant", "simulated")
 _PARAMETERS = ("mu", "sigma", "tau")
@@ -120,7 +122,8 @@ def limits(times: Any, fitted: ExGaussian, level: float = LEVEL) -> dict[str, tu
     nothing: dict[str, tuple[float, float]] = dict.fromkeys(_PARAMETERS, (math.nan, math.nan))
     scale = np.array([sd, 1.0, 1.0])
     curvature = (curvature + curvature.T) / 2 * np.outer(scale, scale)
-    if not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature)[0] <= 1e-6:
+    nil = min(fitted.sigma, fitted.tau) < _NIL * sd
+    if nil or not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature)[0] <= 1e-6:
         return nothing
     half = float(ndtri(0.5 + level / 2)) * np.sqrt(np.diag(np.linalg.inv(curvature))) * scale
     return {
