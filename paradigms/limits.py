@@ -72,8 +72,9 @@ def weigh(value: Any) -> int:
     LimitError
         when there are too many, a number is too large or no number at all, or the value is not plain.
     """
-    # Most values are one number, one word or a list of numbers: these are seen to without a walk.
-    if value is None or value is True or value is False:
+    # Most values are one number or a list of numbers: these are seen to without a walk.
+    kind = type(value)
+    if (kind is int and -MAX_WHOLE <= value <= MAX_WHOLE) or kind is bool or (kind is float and math.isfinite(value)) or value is None:
         return 1
     total, waiting = 0, [value]
     while waiting:

@@ -1,5 +1,6 @@
 """What every test may count on: a home of its own for PsychoPy, and a screen that is not the user's.
 
+* Temporary files lie in memory where there is room for them: sessions wait for the disk after every trial, many thousand times in all.
 * ``HOME`` points at a temporary folder (PsychoPy writes ``~/.psychopy3``); the real one is in ``REAL_HOME``, and caches stay where they are.
 * ``DISPLAY`` is unset: without the ``screen`` fixture, a test runs as on a machine without a display, also on a desktop.
 * ``screen`` starts one Xvfb per test process and sets ``DISPLAY`` for the test, so windows of parallel processes never see each other's keys.
@@ -22,6 +23,18 @@ from command_line import Run, command_line, make_things
 from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def _temporary_files_in_memory() -> None:
+    memory = Path("/dev/shm")
+    if "TMPDIR" in os.environ or not sys.platform.startswith("linux") or not os.access(memory, os.W_OK):
+        return
+    room = os.statvfs(memory)
+    if room.f_bavail * room.f_frsize > 4 * 2**30 and not room.f_flag & os.ST_NOEXEC:  # some tests run programs that they have written there
+        os.environ["TMPDIR"], tempfile.tempdir = str(memory), None
+
+
+_temporary_files_in_memory()
 
 
 def _private_home() -> None:

@@ -315,7 +315,7 @@ def command_lines(draw: st.DrawFn) -> list[str]:
 
 
 @given(line=command_lines())
-@settings(FUZZ, max_examples=150)
+@settings(FUZZ, max_examples=100)
 def test_random_command_lines(run: Run, things: None, line: list[str]) -> None:
     began = time.perf_counter()
     status, out, err = run(*line)
