@@ -128,7 +128,7 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     spread = own["low" if bars == "interval" else "sem"].notna().any()
     drawn = f"Bars: {what} over {' or '.join(unit + 's' for unit in units)}." if spread else "No bars: too few units."
     dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is none, or the record does not tell it."
-    means = "Published group means have no bars." if conditions else "Hollow diamonds: published group means."
+    means = "Published group means have no bars." if conditions else "Hollow points: published group means."
     people = f" {means}" if len(own) < len(table) else ""
     oracle = " Simulated observers were handed the truth." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
     return f"{effect.method} {drawn}{dotted}{people}{oracle}"

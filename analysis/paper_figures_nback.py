@@ -161,7 +161,7 @@ def _published(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     drawn = whole[whole["agent"].isin(known)]
     said = f"{_THEIRS} d′ without its sign, as there, is above 0 for guessing, too; the table has it signed."
     if printed:
-        said += " Hollow diamonds: values as printed; other sessions in other blocks."
+        said += " Hollow points: values as printed; other sessions in other blocks."
     found = _over_n(figure, whole, blocks, *_of_answerers(drawn, blocks, wish), (*_MEASURES, PUBLISHED.dprime), said, wish.bars, PUBLISHED)
     return replace(found, notes=[*found.notes, f"Printed values: {REFERENCE}"] if printed else found.notes)
 
