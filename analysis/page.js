@@ -15,7 +15,8 @@
       const panels = [...new Set(fit.data.values.map((row) => row.panel))];
       const words = Math.max(...panels.map((name) => String(name).length)) * 6.4;
       const least = Math.min(width - axis, Math.max(narrow ? 122 : 190, words));
-      const columns = Math.max(1, Math.min(panels.length, Math.floor((width - axis + gap) / (least + gap))));
+      const most = Math.max(1, Math.min(panels.length, Math.floor((width - axis + gap) / (least + gap))));
+      const columns = Math.ceil(panels.length / Math.ceil(panels.length / most)); // rows of about equal length
       fit.columns = columns;
       fit.spec.width = Math.min(340, Math.floor((width - axis - gap * (columns - 1)) / columns) - 3);
       fit.spec.height = narrow ? 125 : 150;

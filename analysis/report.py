@@ -39,7 +39,7 @@ class Options:
     ----------
     practice, pilot : use these rows, too
     rules, rules_file : of exclusion, and the file that they were read from (for the commands that the page prints)
-    models : fit a mixed-effects model to each paradigm
+    models : fit a mixed-effects model to each paradigm: always, never, or (None) where it takes seconds
     watched : the page loads itself again whenever it has been made again
     """
 
@@ -47,7 +47,7 @@ class Options:
     pilot: bool = False
     rules: tuple[Rule, ...] = ()
     rules_file: Path | None = None
-    models: bool = True
+    models: bool | None = None
     watched: bool = False
 
 

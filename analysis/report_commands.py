@@ -42,10 +42,11 @@ class Commands:
         """One figure that is no effect of the registry."""
         return self._with_rows(shlex.join(["spanlab", "figure", name, *self.data, "--paradigm", paradigm, "-o", str(self.out / file)]))
 
-    def scores(self, file: str, against: str = "") -> str:
-        """Scores against people, published ones when nobody is named."""
+    def scores(self, file: str = "", against: str = "") -> str:
+        """Scores against people, published ones when nobody is named; all that is beyond the paper is printed with them, and is in no file."""
         named = ["--against", against] if against else []
-        return self._with_rows(shlex.join(["spanlab", "scores", *self.data, *named, "-o", str(self.out / file)]))
+        written = ["-o", str(self.out / file)] if file else []
+        return self._with_rows(shlex.join(["spanlab", "scores", *self.data, *named, *written]))
 
     def stats(self, paradigm: str) -> str:
         """The mixed-effects model of a paradigm."""
@@ -55,9 +56,10 @@ class Commands:
         """Timing verdicts of sessions."""
         return shlex.join(["spanlab", "timing", *sessions])
 
-    def compare(self, models: bool = True) -> str:
+    def compare(self, models: bool | None = None) -> str:
         """The whole report."""
-        return self._with_rows(shlex.join(["spanlab", "compare", *self.data, "-o", str(self.out)])) + ("" if models else " --no-models")
+        asked = {None: "", True: " --models", False: " --no-models"}[models]
+        return self._with_rows(shlex.join(["spanlab", "compare", *self.data, "-o", str(self.out)])) + asked
 
     def _with_rows(self, command: str) -> str:
         return f"{command} {shlex.join(self.rows)}" if self.rows else command

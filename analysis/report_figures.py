@@ -43,8 +43,9 @@ def _names(data: Data, paradigm: str, nback: NBack | None) -> list[str]:
 
 def _shown(name: str, drawing: Drawing, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands) -> Shown:
     file = folder.table(f"{stem}_{name}", drawing.table)
-    words = drawing.title.removeprefix(f"{title}: ")
-    figure = folder.figure(f"{stem}_{name}", drawing.spec, words[:1].upper() + words[1:], drawing.caption, file, styles)
+    words = drawing.title.removeprefix(f"{title}: ").removeprefix("N-back: ")
+    words = words if words.startswith("d′") else words[:1].upper() + words[1:]
+    figure = folder.figure(f"{stem}_{name}", drawing.spec, words, drawing.caption, file, styles)
     tables = (_times(drawing, file),) if name == "reaction_time" else ()
     return Shown(figure, tables, tuple(drawing.notes), commands.figure(name, paradigm, f"{figure.stem}.svg"))
 

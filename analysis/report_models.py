@@ -18,10 +18,16 @@ from .tables import PageTable, Said, limits, number, p_value, page_table, whole,
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Models of more answers than this take too long for a page; ``spanlab stats`` fits them.
-MOST_ANSWERS = 8_000
-#: Kinds of contrasts on the page, the headline first; the file has all.
-_KINDS = ("agents", "chance", "trends", "trend", "agents in condition")
+#: Models of more answers than this take longer than most people wait for a page (they grow with the square); they are fitted on request.
+MOST_ANSWERS = 5_000
+#: Kinds of contrasts on the page and what their tables are called, the headline first; the file has all.
+_KINDS = {
+    "agents": "Who differs from whom",
+    "chance": "Who is above guessing",
+    "trends": "Whose slopes differ",
+    "trend": "Slopes",
+    "agents in condition": "Who differs in which condition",
+}
 #: Kinds with more contrasts than this are in the file only.
 _MANY = 30
 
@@ -37,12 +43,15 @@ class Modelled:
     command: str
 
 
-def modelled(data: Data, paradigm: str, stem: str, folder: Folder, commands: Commands) -> Modelled:
-    """The model of a paradigm, or why there is none."""
+def modelled(data: Data, paradigm: str, stem: str, folder: Folder, commands: Commands, always: bool = False) -> Modelled:
+    """The model of a paradigm, or why there is none; of many answers only if ``always``."""
     command = commands.stats(paradigm)
     answers = len(data.scored.parts[paradigm].items)
-    if answers > MOST_ANSWERS:
-        said = f"Not fitted here: {answers:,} answers take too long for a page, which stops at {MOST_ANSWERS:,}. The command below fits it."
+    if answers > MOST_ANSWERS and not always:
+        said = (
+            f"Not fitted here: {answers:,} answers may take minutes, and a page fits models of up to {MOST_ANSWERS:,} unasked. The command below fits it; "
+            "spanlab compare --models puts it here."
+        )
         return Modelled("", (), (), said, command)
     try:
         model = mixed_model(data.scored, paradigm)
@@ -62,7 +71,7 @@ def _tables(model: Mixed, stem: str, folder: Folder) -> list[PageTable]:
         if 0 < len(part) <= _MANY:
             found.append(_contrasts(part, kind, file))
         elif len(part):
-            found.append(PageTable(f"Contrasts of {kind}", f"{KINDS[kind]}: {plural(len(part), 'contrast')}, in the file.", (), (), file=file))
+            found.append(PageTable(_KINDS[kind], f"{KINDS[kind]}: {plural(len(part), 'contrast')}, in the file.", (), (), file=file))
     if len(random):
         columns: list[Said] = [
             words_of("effect"),
@@ -96,7 +105,7 @@ def _contrasts(part: pd.DataFrame, kind: str, file: str) -> PageTable:
         words_of("note"),
     ]
     caption = f"{KINDS[kind][:1].upper()}{KINDS[kind][1:]}. p values are corrected by Holm's method within this table; intervals are not."
-    return page_table(part, columns, f"Contrasts of {kind}", caption, file=file)
+    return page_table(part, columns, _KINDS[kind], caption, file=file)
 
 
 def _odds(value: float) -> str:

@@ -81,7 +81,7 @@ def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared 
     far = distances(data.scored, data.human)
     kappa = error_consistency(data.scored)
     ceiling = ceilings(data.scored)
-    command = commands.scores("tables/scores.csv")
+    command = commands.scores()
     curves: list[Said] = [
         words_of("agent"),
         words_of("paradigm"),

@@ -65,7 +65,7 @@ class Part:
     Parameters
     ----------
     paradigm, title, anchor : its names
-    same : whether everybody took the same trials, in a sentence
+    same : that everybody took the same trials, in a sentence; empty where a warning says that it is not so
     headline : sentences: a name, and what is said of it
     instructions : what people and models were told
     effects : figures with their tables
@@ -113,7 +113,15 @@ def numbers_of(data: Data, paradigm: str) -> Numbers:
 
 
 def part_of(
-    data: Data, paradigm: str, numbers: Numbers, styles: Sequence[Look], looks: Mapping[str, Any], stem: str, folder: Folder, commands: Commands, models: bool
+    data: Data,
+    paradigm: str,
+    numbers: Numbers,
+    styles: Sequence[Look],
+    looks: Mapping[str, Any],
+    stem: str,
+    folder: Folder,
+    commands: Commands,
+    models: bool | None,
 ) -> Part:
     """Everything that the page says of one paradigm; figures and tables are written on the way."""
     title = data.titles[paradigm]
@@ -137,7 +145,7 @@ def part_of(
         paradigm=paradigm,
         title=title,
         anchor=f"paradigm-{stem}",
-        same="Not everybody took the same trials." if same is False else sentence,
+        same="" if same is False else sentence,
         headline=sentences,
         instructions=told,
         effects=effects,
@@ -146,7 +154,7 @@ def part_of(
         lost=bool(total["n_omitted"].sum() + total["n_invalid"].sum()),
         intruded=bool(len(numbers.intruded)),
         tables=details,
-        model=modelled(data, paradigm, stem, folder, commands) if models else None,
+        model=None if models is False else modelled(data, paradigm, stem, folder, commands, always=models is True),
         warnings=[note for note in notes if note.warning],
         notes=[note for note in notes if not note.warning],
         nback=numbers.nback is not None,

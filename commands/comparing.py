@@ -20,7 +20,9 @@ def compare(
     data: DataArgument,
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for the report", metavar="DIR")],
     exclude: ExcludeOption = None,
-    models: Annotated[bool, typer.Option("--models/--no-models", help="fit a mixed-effects model to each paradigm")] = True,
+    models: Annotated[
+        bool | None, typer.Option("--models/--no-models", help="fit a mixed-effects model to each paradigm; those of many answers only on request")
+    ] = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
     watch: Annotated[bool, typer.Option("--watch", help="make it again whenever the data change, until Ctrl-C; an open page follows")] = False,
