@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import itertools
 import json
 import re
 from pathlib import Path
@@ -31,6 +32,7 @@ from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, list_para
 from spanlab.stimuli.pixels import network_frames  # noqa: E402
 
 FEW = ["vsr", "cd", "lsr"]
+_ENOUGH_STEPS = 120
 NETWORKED = [name for name in list_paradigms() if load_paradigm(name).network is not None]
 SMALL = {"hidden": 96, "components": 48, "summary": 32, "filters": 16, "code": 8, "embedding": 4, "delay_line": {"slots": 4, "width": 8}}
 #: how each architecture starts, and with which options, where not as a delay line
@@ -47,7 +49,7 @@ def briefing_of(paradigm: Paradigm, trial: Trial) -> Briefing:
 
 def tasks_of(paradigms: list[Paradigm]) -> dict[str, Task]:
     """Every task of some paradigms."""
-    views = [paradigm.network_view(trial.levels) for paradigm in paradigms for trial in trials_of(paradigm, range(1))]
+    views = [paradigm.network_view(levels) for paradigm in paradigms for levels in paradigm.combinations()]
     return {view.task: task_seen_in(view) for view in views if view is not None}
 
 
@@ -59,7 +61,10 @@ def taken_in(paradigm: Paradigm, trial: Trial) -> Any:
 
 
 def trials_of(paradigm: Paradigm, seeds: range) -> list[Trial]:
-    return [compile_trial(paradigm, levels, seed) for levels in some_conditions(paradigm) for seed in seeds]
+    """Of all combinations of factor levels, or, where trials are long (blocks of N-back), of some."""
+    trials = [compile_trial(paradigm, levels, seed) for levels in some_conditions(paradigm) for seed in seeds]
+    ends = itertools.accumulate(len(trial.steps) for trial in trials)
+    return [trial for number, (trial, end) in enumerate(zip(trials, ends, strict=True)) if number < 3 or end < _ENOUGH_STEPS]
 
 
 def percepts_of(trials: list[Trial]) -> list[list[Percept]]:

@@ -46,6 +46,12 @@ SETS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Curves are drawn by one run only, that of a fixture: they take longer than such a run."""
+    monkeypatch.setattr(curves, "write", lambda log, figure: None)
+
+
 @pytest.fixture(scope="module")
 def joint() -> dict[str, Any]:
     """Some trials of several tasks."""
@@ -112,7 +118,7 @@ def test_joint_batches_give_the_losses_and_gradients_of_the_plain_loop(
                 torch.testing.assert_close(parameter.grad, expected[name], **near, msg=lambda said, name=name: f"{name}: {said}")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**31), colours=st.integers(1, 4), count=st.integers(1, 3))
 def test_any_frames_can_be_taken_apart(seed: int, colours: int, count: int) -> None:
     """Large areas, stripes and noise: the parts put together are the frames."""
@@ -252,7 +258,8 @@ def test_a_run_draws_its_curves(trained: Path) -> None:
     assert all(word in figure for word in ("all together", "vsr", "sfr", "accuracy", "loss", "validation"))
 
 
-def test_curves_of_a_long_run_are_thinned(tmp_path: Path) -> None:
+def test_curves_of_a_long_run_are_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     lines = [json.dumps({"event": "train", "step": step, "loss": {"vsr": 1 / step}, "accuracy": {"vsr": 0.5}}) for step in range(1, 3001)]
     (tmp_path / "long.log.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     curves.write(tmp_path / "long.log.jsonl", tmp_path / "long.svg")

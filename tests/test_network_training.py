@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
+from spanlab.agents.network import NetworkAgent, TrainingConfig, curves, read_config  # noqa: E402
 from spanlab.agents.network.data import indices_at, make_pool  # noqa: E402
 from spanlab.agents.network.frames import FrameStore  # noqa: E402
 from spanlab.agents.network.training import train, train_from_file  # noqa: E402
@@ -41,6 +41,12 @@ TINY: dict[str, Any] = {
     "check": {"every": 4, "trials": 2, "test_trials": 4},
     "save_every": 4,
 }
+
+
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Curves are drawn by one run only, that of a fixture: they take longer than such a run."""
+    monkeypatch.setattr(curves, "write", lambda log, figure: None)
 
 
 def config(**changes: Any) -> TrainingConfig:

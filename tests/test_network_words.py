@@ -15,7 +15,7 @@ from vector_sets import FORMS, some_vectors
 
 torch = pytest.importorskip("torch")
 
-from spanlab.agents.network import NetworkAgent, TrainingConfig  # noqa: E402
+from spanlab.agents.network import NetworkAgent, TrainingConfig, curves  # noqa: E402
 from spanlab.agents.network.checkpoint import load  # noqa: E402
 from spanlab.agents.network.training import train  # noqa: E402
 from spanlab.agents.protocol import Briefing  # noqa: E402
@@ -34,6 +34,12 @@ TINY: dict[str, Any] = {
     "check": {"every": 3, "trials": 2, "test_trials": 4},
     "save_every": 3,
 }
+
+
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Curves are drawn by one run only, that of a fixture: they take longer than such a run."""
+    monkeypatch.setattr(curves, "write", lambda log, figure: None)
 
 
 def tiny(folder: Path, resume: bool = False, stop_after: int | None = None, **changes: Any) -> Any:
