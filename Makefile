@@ -5,7 +5,8 @@
 # make clean       remove what these made, except data
 # Every target sets up what it needs; a second run starts at once.
 
-PYTEST_WORKERS ?= 2
+# One more than the cores of a small machine: some tests wait for real time, such as those at a window.
+PYTEST_WORKERS ?= 3
 ARGS ?=
 
 .PHONY: help setup demo lint test test-all test-servers bench clean
@@ -24,9 +25,9 @@ lint: setup
 	@.venv/bin/ruff format --check .
 	@.venv/bin/pyright
 
-# Files are kept together on one worker, so that what a file sets up once is set up once.
+# Files are kept together on one worker, so that what a file sets up once is set up once; the longest come first (tests/longest.py).
 # The tests run also when style or types have a fault, and either makes the target fail; pytest's closing lines are the last.
-TESTS = @faults=0; $(MAKE) --no-print-directory lint || faults=1; .venv/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile
+TESTS = @faults=0; $(MAKE) --no-print-directory lint || faults=1; .venv/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: setup
 	$(TESTS) $(ARGS) && exit $$faults

@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 from command_line import Run, command_line, make_things
 from hypothesis import settings
+from longest import LONGEST
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -62,6 +63,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.register_profile("others", deadline=None, print_blob=True)
 settings.load_profile("same")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, the others in their order."""
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from longest import LONGEST
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Paths of one machine, and talk about how the project was made. (Written so that this file does not contain them.)
@@ -67,3 +68,7 @@ def test_scripts_can_be_run() -> None:
     for name in [".ci/run", "scripts/setup.sh"]:
         assert os.access(ROOT / name, os.X_OK), name
         subprocess.run(["bash", "-n", ROOT / name], check=True)
+
+
+def test_the_longest_test_files_are_there() -> None:
+    assert not [name for name in LONGEST if not (ROOT / "tests" / f"{name}.py").exists()]

@@ -26,7 +26,7 @@ def run(python: Path | str, **environment: str) -> dict[str, dict[str, str]]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "4242"])
+@pytest.mark.parametrize("hash_seed", [pytest.param("0", marks=pytest.mark.slow), "4242"])
 def test_trials_are_the_golden_ones_whatever_the_hash_seed(hash_seed: str) -> None:
     found = run(sys.executable, PYTHONHASHSEED=hash_seed)
     expected = golden()
