@@ -12,6 +12,7 @@ import numpy as np
 from .columns import coded, decoded
 from .curves import averages_of
 from .evidence import Evidence, Scattered, Whole, whole
+from .guessing import Tally, guessing_notes, tally
 from .look import GROUP_MEANS
 from .nback import has_blocks
 from .published import published_curve
@@ -75,6 +76,11 @@ class Effect:
         """The columns that span its cells: panels, then the horizontal axis."""
         return (*self.panels, self.x)
 
+    @property
+    def against_chance(self) -> bool:
+        """Whether its curves are shares of right answers, item by item, which guessing alone may reach."""
+        return self.value == "correct" and self.measure == "correct"
+
     def applies(self, responses: pd.DataFrame | Scored) -> list[str]:
         """The paradigms among the responses that show this effect: they have its columns, and more than one condition along its axis."""
         scored = _scored(responses)
@@ -125,7 +131,8 @@ class Effect:
         added: Mapping[str, Sums] = {}
         if sums and valued and conditions:
             added = self.sums(ready, who) if self.sums else {"": unit_sums(ready, self.by, who=who, value=self.value)}
-        return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, False, added)
+        guessed = tally(scored.items) if self.against_chance else Tally()
+        return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, guessed, sums=added)
 
     def whole(self, responses: pd.DataFrame | Scored, paradigm: str, *, who: Sequence[str] = WHO, sums: bool = True) -> Whole:
         """What the responses have of this effect in one paradigm; a table that is all here is one part."""
@@ -179,7 +186,7 @@ class Effect:
             notes.append(f"{plural(rough, 'point')} of {len(own)} with a rough interval or none; the table says which.")
         if self.human and len(own) == len(table):
             notes.append("No digitised human data are published for these conditions.")
-        return notes
+        return notes + (guessing_notes(found.guessed, paradigm) if self.against_chance else [])
 
     def command(self, data: Sequence[Any], paradigm: str, file: str) -> str:
         """The command that draws it again."""

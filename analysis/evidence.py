@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .cells import Cells, together
+from .guessing import Tally
 from .sums import Sums
 from .table import Scored
 
@@ -27,6 +28,7 @@ class Evidence:
     conditions : what there is along its axis
     valued : whether there is something to average
     lost : rows that are in no cell
+    guessed : what the record tells of guessing
     passed : whether a part was passed by because it lacks columns; where other parts have them, it must be looked at once more
     sums : by name (an average has one, without a name); empty where there is no such effect, or where sums were not asked for
     """
@@ -37,6 +39,7 @@ class Evidence:
     conditions: frozenset[Any] = frozenset()
     valued: bool = False
     lost: int = 0
+    guessed: Tally = field(default_factory=Tally)
     passed: bool = False
     sums: Mapping[str, Sums] = field(default_factory=dict)
 
@@ -85,6 +88,7 @@ def whole(parts: Sequence[Evidence]) -> Whole:
         conditions=frozenset().union(*(part.conditions for part in parts)),
         valued=any(part.valued for part in parts),
         lost=sum(part.lost for part in parts),
+        guessed=sum((part.guessed for part in parts), Tally()),
         passed=any(part.passed for part in parts),
     )
     return Whole(found, {name: together(ones) for name, ones in sums.items()})

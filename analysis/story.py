@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .differences import Difference
 from .gather import SessionFacts
+from .guessing import guessing_notes, tally
 from .look import GROUP_MEANS
 from .names import listed, same_trials, title_of
 from .resampling import FEW
@@ -36,18 +37,6 @@ _ORDER = ("participant", "network", "chat", "scripted", "published", "recorded",
 
 #: What a sentence says of networks that may give answers that nobody allowed.
 ALL_CLASSES = "over all classes"
-
-#: What a blind but clever guesser reaches, where that is more than the chance line.
-CLEVER_GUESSING = {
-    "vsr": (
-        "The chance line is a blind choice among nine positions. Only as many positions as the list is long show a pattern: choosing among those alone gives "
-        "1/L (50% at two items)."
-    ),
-    "sfr": ("The chance line is a blind choice among 100 cells. Knowing which 30 cells held a square, but not which turned red, gives L/30 instead of L/100."),
-    "smu": (
-        "The chance line is a blind choice among nine cells. Markers end in the centre more often than elsewhere: always choosing the centre gives about 22%."
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -201,8 +190,7 @@ def like_for_like(
         notes.append(Note("Published people saw other trials under other conditions; their points are group means read off printed figures, without a spread."))
     else:
         notes.append(Note("No digitised human data are published for this paradigm, so no human curve from print is drawn."))
-    if paradigm in CLEVER_GUESSING:
-        notes.append(Note(CLEVER_GUESSING[paradigm]))
+    notes += [Note(text) for text in guessing_notes(tally(items), paradigm)]
     return sorted(notes, key=lambda note: not note.warning)
 
 

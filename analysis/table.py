@@ -186,7 +186,8 @@ def _typed(responses: pd.DataFrame) -> pd.DataFrame:
         table[name] = pd.to_numeric(table[name], errors="coerce").astype(float) if name in table.columns else np.nan
     for name in _YES_NO:
         table[name] = _boolean(table[name]).fillna(0.0).astype(bool) if name in table.columns else False
-    table["chance"] = pd.to_numeric(table["chance"], errors="coerce").astype(float) if "chance" in table.columns else np.nan
+    for name in ("chance", "blind"):
+        table[name] = pd.to_numeric(table[name], errors="coerce").astype(float) if name in table.columns else np.nan
     table["correct"] = _boolean(table["correct"]) if "correct" in table.columns else np.nan
     unasked = _absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
     table["_intrusion"] = unasked & table["serial_position"].isna() & table["output_position"].notna()

@@ -1,6 +1,8 @@
-"""Ten million answers from one Parquet file to every curve and score: seconds and memory.
+"""Ten million answers from one Parquet file to every curve and score: seconds and memory; and whether a quarter and a half of them take a quarter and a half.
 
     python benchmarks/analysis.py [ROWS] [FOLDER]
+
+Curves are made piece by piece, as 'spanlab figure' makes them: by one process, and by two. Scores are made of all answers at once.
 
 The table has the columns of the record. Answerers are three networks that took many trials of visual serial recall, spatial memory updating, change detection,
 visual serial recognition, complex span, spatial coordination and task switching, in the proportions of the benchmark's test sets.
@@ -19,9 +21,11 @@ import pyarrow
 import pyarrow.parquet
 
 from spanlab.analysis.comparison import distances
+from spanlab.analysis.distributed import load_scattered
 from spanlab.analysis.effects import EFFECTS
 from spanlab.analysis.loading import load
 from spanlab.analysis.scores import scores
+from spanlab.cluster import Crew, crew
 
 ROWS = 10_000_000
 CHUNK = 500_000
@@ -118,32 +122,43 @@ def write(file: Path, rows: int) -> int:
     return total
 
 
+class Laps:
+    """Seconds and processor time since the last one, and the most memory that this process has had so far."""
+
+    def __init__(self) -> None:
+        self.mark, self.used = time.perf_counter(), time.process_time()
+
+    def tell(self, what: str) -> None:
+        now, busy = time.perf_counter(), time.process_time()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(f"{now - self.mark:7.1f} s, {busy - self.used:6.1f} s of processor time  {what} (peak so far {peak:.1f} GiB)", flush=True)
+        self.mark, self.used = time.perf_counter(), time.process_time()
+
+
+def curves(file: Path, crew: Crew | None = None) -> int:
+    """Every curve of a table; how many points they have."""
+    data = load_scattered([file], [effect.name for effect in EFFECTS], crew=crew)
+    return sum(len(effect.table(data.scored, paradigm)) for effect in EFFECTS for paradigm in effect.applies(data.scored))
+
+
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(tempfile.mkdtemp(prefix="spanlab-analysis-"))
-    file = folder / f"responses-{rows}.parquet"
-    if not file.exists():
-        print(f"writing {write(file, rows):,} rows: {file.stat().st_size / 1e6:.0f} MB")
-    began = mark = time.perf_counter()
-    worked = used = time.process_time()
-
-    def lap(what: str) -> None:
-        nonlocal mark, used
-        now, busy = time.perf_counter(), time.process_time()
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(f"{now - mark:7.1f} s, {busy - used:6.1f} s of processor time  {what} (peak so far {peak:.1f} GiB)", flush=True)
-        mark, used = now, busy
-
-    data = load([file], trial_ids=False)
-    lap(f"{len(data.scored.items):,} rows read and sorted")
-    for effect in EFFECTS:
-        for paradigm in effect.applies(data.scored):
-            table = effect.table(data.scored, paradigm)
-            lap(f"{effect.name} of {paradigm}: {len(table)} points")
-    print(f"{time.perf_counter() - began:7.1f} s, {time.process_time() - worked:6.1f} s of processor time  all curves")
-    lap(f"scores: {len(scores(data.scored))} rows")
-    lap(f"distances: {len(distances(data.scored))} rows")
-    print(f"{time.perf_counter() - began:7.1f} s, {time.process_time() - worked:6.1f} s of processor time  in all")
+    files = {}
+    for many in (rows // 4, rows // 2, rows):
+        files[many] = folder / f"responses-{many}.parquet"
+        if not files[many].exists():
+            print(f"writing {write(files[many], many):,} rows: {files[many].stat().st_size / 1e6:.0f} MB")
+    laps = Laps()
+    for many, file in files.items():
+        laps.tell(f"all curves of about {many:,} rows: {curves(file)} points")
+    with crew(2) as both:
+        laps.tell("two workers have begun")
+        laps.tell(f"all curves of about {rows:,} rows, by two workers (whose time is not counted): {curves(files[rows], both)} points")
+    data = load([files[rows]], trial_ids=False)
+    laps.tell(f"{len(data.scored.items):,} rows read at once")
+    laps.tell(f"scores: {len(scores(data.scored))} rows")
+    laps.tell(f"distances: {len(distances(data.scored))} rows")
 
 
 if __name__ == "__main__":

@@ -145,12 +145,16 @@ def _chance(sources: Sequence[str]) -> list[tuple[str, ...]]:
     return rows
 
 
-def _chance_cells(paradigm: Paradigm, row: ChanceRow) -> tuple[str, ...]:
+def condition_of(paradigm: Paradigm, row: ChanceRow) -> str:
+    """The conditions that share a row, as far as they are not all: ``set_size 1-4``."""
     some = {name: levels for name, levels in row.levels.items() if len(levels) < len(paradigm.factors[name].levels)}
-    condition = "; ".join(f"{name} {compact(levels)}" for name, levels in some.items()) or "all"
+    return "; ".join(f"{name} {compact(levels)}" for name, levels in some.items()) or "all"
+
+
+def _chance_cells(paradigm: Paradigm, row: ChanceRow) -> tuple[str, ...]:
     generator = row.generators[0] if len(row.generators) == 1 else "both"
-    about = "about " if row.varies else ""
-    return row.phase, condition, generator, about + _range(row.items, "d"), f"{row.chance:.4g}", f"{row.blind:.4g}", about + _range(row.all_right, ".2g")
+    items, all_right = (("about " if row.varies else "") + _range(*ends) for ends in ((row.items, "d"), (row.all_right, ".2g")))
+    return row.phase, condition_of(paradigm, row), generator, items, f"{row.chance:.4g}", f"{row.blind:.4g}", all_right
 
 
 def _range(ends: tuple[float, float], form: str) -> str:

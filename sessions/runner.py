@@ -427,6 +427,7 @@ class _TrialLog:
                 "raw": answered.raw,
                 "notes": dict(answered.notes),
                 "chance": step.truth.chance,
+                "blind": step.truth.blind,
                 "record": dict(step.truth.record),
                 "scores": list(judged.scores),
             }
