@@ -6,6 +6,7 @@ nothing.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -36,15 +37,26 @@ def published(paradigm: str | None = None) -> pd.DataFrame:
         :data:`PUBLISHED_COLUMNS` and the ``factor_<name>`` and ``record_<name>`` columns in use; ``accuracy`` is a proportion in 0..1, whole numbers are
         nullable integers. Empty when no digitised numbers exist for the paradigm.
     """
+    return _points(paradigm).copy()
+
+
+@cache
+def _points(paradigm: str | None) -> pd.DataFrame:
+    """The points of a paradigm, read and sorted out once."""
+    table = _read()
+    if paradigm is not None:
+        table = table[table["paradigm"] == paradigm].reset_index(drop=True)
+    table = table.astype(dict.fromkeys(_WHOLE, "Int64"))
+    extra = [name for name in table.columns if name.startswith(("factor_", "record_")) and table[name].notna().any()]
+    return table[[*PUBLISHED_COLUMNS, *extra]]
+
+
+@cache
+def _read() -> pd.DataFrame:
     import pandas as pd
 
     parts = []
     for study in studies():
         with files(__name__.rpartition(".")[0]).joinpath(f"{study}.csv").open(encoding="utf-8") as file:
             parts.append(pd.read_csv(file))
-    table = pd.concat(parts, ignore_index=True)
-    if paradigm is not None:
-        table = table[table["paradigm"] == paradigm].reset_index(drop=True)
-    table = table.astype(dict.fromkeys(_WHOLE, "Int64"))
-    extra = [name for name in table.columns if name.startswith(("factor_", "record_")) and table[name].notna().any()]
-    return table[[*PUBLISHED_COLUMNS, *extra]]
+    return pd.concat(parts, ignore_index=True)

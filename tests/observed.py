@@ -55,6 +55,17 @@ def table(
     return pd.DataFrame(rows)
 
 
+def rows_by(found: pd.DataFrame, *columns: str) -> dict[Any, dict[str, Any]]:
+    """The rows of a table by their values in some columns; plain values where there is one column, tuples where there are several."""
+    rows: dict[Any, dict[str, Any]] = {}
+    for one in found.to_dict("records"):
+        found_by = tuple(one[name] for name in columns)
+        key = found_by if len(columns) > 1 else found_by[0]
+        assert key not in rows, f"several rows are {key}"
+        rows[key] = {str(name): value for name, value in one.items()}
+    return rows
+
+
 def together(*tables: pd.DataFrame) -> pd.DataFrame:
     """Several tables as one."""
     return pd.concat([one.astype(object) for one in tables], ignore_index=True)
