@@ -233,7 +233,7 @@ def _thinned(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """At most :data:`MOST_ITEMS` answers: of everybody and every condition as many trials as fit, the same ones where trials were the same."""
     if len(items) <= MOST_ITEMS:
         return items
-    trial = items["trial_id"].astype(str).where(items["trial_id"] != "", items["unit_trial"].astype(str))
+    trial: Any = items["trial_id"].astype(str).where(items["trial_id"] != "", items["unit_trial"].astype(str))
     group = [items["agent"], items["participant"], items["condition"]]
     place = trial.groupby(group, dropna=False).rank(method="dense")
     count = place.value_counts().sort_index().cumsum()

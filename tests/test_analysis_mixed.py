@@ -233,6 +233,9 @@ def test_many_answers_are_thinned_out_and_it_is_said(monkeypatch: pytest.MonkeyP
     assert len(found.cells.items) <= 300
     assert any("Only" in note and "of 1,200 answers" in note for note in found.notes)
     assert any("exactly the same" in note for note in found.notes)  # the thinned trials are still shared
+    once = mixed(responses(lambda *_: 0.7, agent="a", repetitions=50), responses(lambda *_: 0.5, agent="b", repetitions=50, seed=1))
+    texts = once.astype(dict.fromkeys(("trial_id", "agent", "participant", "paradigm", "session"), pd.CategoricalDtype()))  # as tables in files are read
+    assert mixed_model(score_table(texts), "vsr").cells.table.to_dict("records") == found.cells.table.to_dict("records")
 
 
 # corrections and effect sizes -----------------------------------------------------------------------------------------------------------------------------
