@@ -39,7 +39,7 @@ def write(
 
 def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: TrainingState, times: Mapping[str, float], why: str, command: str) -> str:
     trained = _trained(kept)
-    seen = ", ".join(f"{count:,} of {name} (from a pool of {_pool(config, name):,})" for name, count in trained.trials.items())
+    seen = ", ".join(f"{count:,} trials of {name} (from a pool of {_pool(config, name):,})" for name, count in trained.trials.items())
     reads = (
         f"""It reads one vector per step in {", ".join(sorted(kept.network.reading))}: that of the word that is shown, brought to one length, and zeros
         where no single word is shown. The vectors: {kept.vectors.name}{_sha256(kept.vectors.sha256)}."""
@@ -55,20 +55,18 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         f"""{_article(config.model.architecture)} with {config.model.hidden} units, with one linear head per {_heads(kept)}:
         {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB in half precision. {_eye(config, kept)} {reads} {_start(config)}""",
         "## How it was made",
-        f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}: {trained.steps:,} steps, {seen}
-        trials. {_recipe(config)} {_sentence(why)}
+        f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}, for {state.step:,} steps
+        ({why}). {_recipe(config)} The weights are those of step {state.best_step:,}, which had the highest {_selected(config)}; until then it had seen {seen}.
         The whole run took, with compiling the trials and the test, {times["wall_s"] / 60:.1f} minutes by the clock and
         {times["cpu_s"] / 60:.1f} minutes of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
-        {torch.__version__}, device {config.device}). The config is `{config.name}.yaml`, the log `{config.name}.log.jsonl`; the weights are
-        those of step {state.best_step:,}, which had the highest {_selected(config)}.""",
+        {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`.""",
         "## Held-out accuracy",
         """On test trials that come from a stream of seeds of their own, read out from the half-precision weights in the file. Accuracy is the share of
         items that are right; its standard error is over trials. The best blind guess is the best fixed answer: chosen on the training trials,
         scored on these. A star marks levels that were kept from training.""",
         as_markdown(rows),
         "## What it is not",
-        """It is a small network made for trying things out: not a model of human memory, not one of the published benchmark networks, and not trained as
-        long as they were. It knows only the tasks above and their published stimuli. Conditions near the blind guess are ones that it has not
+        f"""{_no_other(config)} It knows only the tasks above and their published stimuli. Conditions near the blind guess are ones that it has not
         learned. Some answers can be guessed better than blindly by somebody who sees the frames and remembers nothing (in vsr, only positions
         that hold a pattern: 1 / list length; in sfr, only squares that were shown: list length / 30), so compare with that as well.""",
         f"SHA-256 `{kept.sha256}`",
@@ -116,6 +114,14 @@ def _start(config: TrainingConfig) -> str:
     line = model.delay_line
     return f"""Its recurrent weights start as a delay line of {line.slots} x {line.width} units beside {model.hidden - line.slots * line.width} integrating
         units; all of them are then learned."""
+
+
+def _no_other(config: TrainingConfig) -> str:
+    """With what it is not to be confused."""
+    if isinstance(config.model, WormSettings):
+        return "It has the architecture of the published benchmark networks and is none of them: it was trained as told above. It is no model of human memory."
+    return """It is a small network made for trying things out: not a model of human memory, not one of the published benchmark networks, and not trained as
+        long as they were."""
 
 
 def _sha256(digest: str | None) -> str:

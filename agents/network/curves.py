@@ -63,7 +63,7 @@ def _drawn(points: list[dict[str, Any]]) -> str:
             alt.Chart()
             .mark_line(point=alt.OverlayMarkDef(size=14))
             .encode(
-                x=alt.X("step:Q", title="step", axis=alt.Axis(tickCount=4)),
+                x=alt.X("step:Q", title="step", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4)),
                 y=alt.Y("value:Q", title=measure, scale=scale, axis=alt.Axis(tickCount=4)),
                 color=colour,
             )

@@ -36,10 +36,10 @@ class Journal:
 
     def __init__(self, path: Path, keep_until: int | None = None, tensorboard: Path | None = None) -> None:
         self.path = path
+        self._curves = None if tensorboard is None else _tensorboard(tensorboard, keep_until)
         kept = _lines_until(path, keep_until) if keep_until is not None and path.exists() else []
         write_atomically(path, "".join(line + "\n" for line in kept).encode("utf-8"))
         self._file = path.open("ab", buffering=0)
-        self._curves = None if tensorboard is None else _tensorboard(tensorboard, keep_until)
 
     def write(self, event: str, **values: Any) -> None:
         """Add a line; it is in the file when this returns."""
