@@ -48,7 +48,10 @@
   }
 
   function update(view) {
-    view.signal("hidden", [...hidden]).signal("intervals", intervals).runAsync();
+    for (const [name, value] of [["hidden", [...hidden]], ["intervals", intervals]]) {
+      try { view.signal(name, value); } catch { /* distributions have a panel for everybody, and nothing to switch off */ }
+    }
+    view.runAsync();
   }
 
   function press(button, on) {

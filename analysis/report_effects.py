@@ -127,7 +127,7 @@ def _trends(one: Measured, file: str) -> PageTable:
     scale = 100 if shares else 1
 
     def signed(value: Any) -> str:
-        return "–" if value != value else f"{scale * value:+.1f}" if shares else f"{value:+.2f}"
+        return "–" if value != value else format(scale * value, "+.1f" if shares else "+.2f").replace("-", "−")
 
     def tested(row: Mapping[Any, Any]) -> str:
         return "–" if row["t"] != row["t"] else f"t({row['df']:.1f}) = {row['t']:.2f}"

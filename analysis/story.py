@@ -105,9 +105,13 @@ def _from_people(found: Difference | None) -> str:
     if low != low:
         return f"; {abs(points):.0f} points {'above' if points > 0 else 'below'} {found.against} {where} (no interval: too few units)"
     if low <= 0 <= high:
-        return f"; not told apart from {found.against} {where} (difference {points:+.0f} points, 95% interval {low:+.0f} to {high:+.0f})"
+        return f"; not told apart from {found.against} {where} (difference {_signed(points)} points, 95% interval {_signed(low)} to {_signed(high)})"
     low, high = sorted((abs(low), abs(high)))
     return f"; {abs(points):.0f} points {'above' if points > 0 else 'below'} {found.against} {where} (95% interval {low:.0f} to {high:.0f})"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.0f}".replace("-", "−")
 
 
 def _fall(curve: pd.DataFrame) -> str:

@@ -80,8 +80,7 @@ def test_commands_make_the_numbers_again(tmp_path: Path, monkeypatch: pytest.Mon
     """With a folder whose name must be quoted, rules, and pilot sessions."""
     run = command_line(tmp_path, monkeypatch, capsys)
     data = tmp_path / "my data (1)"
-    take(data, "vsr", 8)
-    take(data, "smu", 8, pilot=True)
+    take(data, "vsr", 8, pilot=True)
     (tmp_path / "the rules.yaml").write_text(RULES, encoding="utf-8")
     options = ("--exclude", "the rules.yaml", "--pilot")
     assert run("compare", "my data (1)", "-o", "out", *options)[0] == 0
