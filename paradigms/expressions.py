@@ -172,7 +172,8 @@ class Template:
             parts = {key: self._build(inner, (*path, key), report, known) for key, inner in value.items()}
             if all(part is None for part in parts.values()):
                 return None
-            return lambda env: {key: (value[key] if part is None else part(env)) for key, part in parts.items()}
+            varying = [(key, part) for key, part in parts.items() if part is not None]
+            return lambda env: {**value, **{key: part(env) for key, part in varying}}
         if isinstance(value, list):
             items = [self._build(inner, (*path, n), report, known) for n, inner in enumerate(value)]
             if all(item is None for item in items):

@@ -98,4 +98,4 @@ def _brief(value: Any) -> str:
 
 def ints(values: np.ndarray) -> list[int]:
     """A numpy array of whole numbers as plain ints, fit for JSON and for hashing."""
-    return [int(value) for value in values]
+    return values.tolist()

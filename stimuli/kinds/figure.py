@@ -18,16 +18,16 @@ Segment = tuple[Point, Point]
 
 
 def _is_point(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and len(value) == 2 and all(type(part) is int for part in value)
+    return isinstance(value, (list, tuple)) and len(value) == 2 and type(value[0]) is int and type(value[1]) is int
 
 
 def _segments(value: Any) -> Any:
     """Segments as sorted pairs of sorted points, from a path (points in order) or from pairs of points."""
     if not isinstance(value, (list, tuple)) or len(value) < 1:
         return value
-    if all(_is_point(point) for point in value):
+    if all(map(_is_point, value)):
         value = list(pairwise(value))
-    if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 and all(_is_point(point) for point in pair) for pair in value):
+    elif not all(isinstance(pair, (list, tuple)) and len(pair) == 2 and all(map(_is_point, pair)) for pair in value):
         raise ValueError("lines are a path of points, each [row, column], or a list of pairs of points")
     return tuple(sorted({tuple(sorted((tuple(one), tuple(other)))) for one, other in value}))
 
@@ -66,6 +66,8 @@ class Figure(Tiled):
     def _on_lattice(cls, value: tuple[Segment, ...]) -> tuple[Segment, ...]:
         if not value:
             raise ValueError("a figure needs at least two points")
+        if _NUMBERS.keys() >= set(value):
+            return value
         for one, other in value:
             for point in (one, other):
                 if not all(0 <= part <= 4 for part in point):
