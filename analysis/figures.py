@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +119,42 @@ def declared(chart: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
         spec = chart.to_dict(validate=False)
     spec.pop("config", None)
     return spec | {"data": {"values": rows}}
+
+
+def panel_part(chart: Any) -> dict[str, Any]:
+    """A chart as a plain panel of a :func:`grid`, which may be there many times over: Altair would copy and check each again."""
+    import altair as alt
+
+    spec = declared(chart.properties(data=alt.InlineData(values=[])), [])
+    return {name: value for name, value in spec.items() if name not in ("$schema", "data", "datasets")}
+
+
+def panel_of(part: Mapping[str, Any], condition: str, heading: Any) -> dict[str, Any]:
+    """A panel with the rows that meet a condition, and what stands above it."""
+    return {**part, "transform": [{"filter": condition}], "title": heading.to_dict(validate=False)}
+
+
+def grid(panels: Sequence[Mapping[str, Any]], rows: list[dict[str, Any]], *, columns: int, spacing: tuple[int, int], title: Any) -> dict[str, Any]:
+    """Panels in rows as one specification.
+
+    Parameters
+    ----------
+    rows : the data of all panels
+    spacing : between rows and between columns, in px
+    """
+    import altair as alt
+
+    params = {one["name"]: one for panel in panels for one in panel.get("params", ())}
+    return {
+        "$schema": alt.SCHEMA_URL,
+        "title": title.to_dict(validate=False),
+        "params": list(params.values()),
+        "concat": [{name: value for name, value in panel.items() if name != "params"} for panel in panels],
+        "columns": columns,
+        "spacing": {"row": spacing[0], "column": spacing[1]},
+        "bounds": "flush",
+        "data": {"values": rows},
+    }
 
 
 def for_page(spec: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, percent_said
-from .figures import declared, title_lines
+from .figures import grid, panel_of, panel_part, title_lines
 from .look import Look
 
 if TYPE_CHECKING:
@@ -76,30 +76,32 @@ def nback_rows(
     dict
         the declaration, as of :func:`nback_chart`
     """
-    import altair as alt
     import pandas as pd
 
     whole = pd.concat([part for _, part in parts], ignore_index=True)
     whole = whole[whole["mean"].notna()]
     there = [measure for measure in measures if (whole["measure"] == measure).any()]
     panels, rows = [], []
-    for place, (heading, cells) in enumerate(parts):
-        last = place == len(parts) - 1
-        for measure in there:
+    for measure in there:
+        vertical = measure_axis(whole[whole["measure"] == measure], measure)
+        made = {}
+        for x_title in ("N", "") if len(parts) > 1 else ("N",):
+            if marks == "bars":
+                layers = _bar_layers(agents, whole, vertical, x_title, TITLES[measure], line, bars)
+            else:
+                layers = curve_layers(agents, whole, "n", x_title, vertical=vertical, called=TITLES[measure], line=line, bars=bars)
+            made[x_title] = panel_part(layers)
+        for place, (heading, cells) in enumerate(parts):
             part = cells[(cells["measure"] == measure) & cells["mean"].notna()]
             words = percent_said if not measure.startswith("dprime") else _number_said
-            vertical = measure_axis(whole[whole["measure"] == measure], measure)
             drawn = curve_points(part, "n", agents, said=words, in_order=line != "who")
-            if marks == "bars":
-                layers = _bar_layers(agents, whole, vertical, "N" if last else "", TITLES[measure], line, bars)
-                drawn = [row for row in drawn if row["role"] == "curve"]
-            else:
-                layers = curve_layers(agents, whole, "n", "N" if last else "", vertical=vertical, called=TITLES[measure], line=line, bars=bars)
-            panels.append(layers.transform_filter(f"datum.measure == '{measure}' && datum.part == {place}").properties(title=_heading(heading, measure, there)))
-            rows += [row | {"measure": measure, "part": place} for row in drawn]
+            rows += [row | {"measure": measure, "part": place} for row in drawn if marks == "lines" or row["role"] == "curve"]
+            condition = f"datum.measure == '{measure}' && datum.part == {place}"
+            last = "N" if place == len(parts) - 1 else ""
+            panels.append((place, panel_of(made[last], condition, _heading(heading, measure, there))))
     wide = len(there) if columns is None else min(columns, len(there))
-    shown = alt.concat(*panels, columns=wide, data=alt.InlineData(values=[]), spacing={"row": 84 if len(parts) == 1 else 76, "column": 46}, bounds="flush")
-    return declared(shown.properties(title=title_lines(title, subtitle)), rows)
+    ordered = [panel for _, panel in sorted(panels, key=lambda panel: panel[0])]
+    return grid(ordered, rows, columns=wide, spacing=(84 if len(parts) == 1 else 76, 46), title=title_lines(title, subtitle))
 
 
 def _heading(heading: str, measure: str, measures: Sequence[str]) -> Any:

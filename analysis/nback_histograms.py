@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .curve_marks import PANEL
-from .figures import declared, title_lines
+from .figures import grid, panel_of, panel_part, title_lines
 from .look import Look
 from .table import plural
 
@@ -75,35 +76,40 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
                 rows += [row | {"part": place} for row in found]
                 heading = (f"{look.label}, {variant}" if several else look.label) if n == levels[0] else " "
                 panels.append((heading, f"{n}-back", look, place))
-    axis = alt.Scale(domain=[low, high], nice=False)
-    height = alt.Scale(domain=[0, top * 1.08], nice=False)
     last = len(panels) - len(levels)
+
+    @cache
+    def made(colour: str, x_title: str, y_title: str) -> dict[str, Any]:
+        return panel_part(_layers(colour, (low, high), (0, top * 1.08), x_title, y_title))
+
     drawn = [
-        _panel(heading, level, look, place, axis, height, "d′ of a block" if place >= last else "", "blocks" if not place % len(levels) else "")
+        panel_of(
+            made(look.light, "d′ of a block" if place >= last else "", "blocks" if not place % len(levels) else ""),
+            f"datum.part == {place}",
+            alt.TitleParams(text=heading, subtitle=level, fontSize=12, fontWeight=600, subtitleFontSize=11.5, anchor="start", frame="group", offset=8),
+        )
         for heading, level, look, place in panels
     ]
-    shown = alt.concat(*drawn, columns=len(levels), data=alt.InlineData(values=[]), spacing={"row": 78, "column": 40}, bounds="flush")
-    return declared(shown.properties(title=title_lines(title, subtitle)), rows)
+    return grid(drawn, rows, columns=len(levels), spacing=(78, 40), title=title_lines(title, subtitle))
 
 
-def _panel(heading: str, level: str, look: Look, place: int, across: Any, up: Any, x_title: str, y_title: str) -> Any:
+def _layers(colour: str, across: tuple[float, float], up: tuple[float, float], x_title: str, y_title: str) -> Any:
+    """Bars and densities of one panel, over these ranges."""
     import altair as alt
 
+    over = alt.Scale(domain=list(across), nice=False)
     axis = alt.Axis(grid=False, tickMinStep=1, format="d")
-    x = alt.X("x:Q", title=x_title or None, scale=across, axis=axis)
-    binned = alt.X("x:Q", title=x_title or None, scale=across, axis=axis, bin="binned")
-    y = alt.Y("count:Q", title=y_title or None, scale=up, axis=alt.Axis(tickMinStep=1, format="d", tickCount=4))
-    base = alt.Chart().transform_filter(f"datum.part == {place}")
+    x = alt.X("x:Q", title=x_title or None, scale=over, axis=axis)
+    binned = alt.X("x:Q", title=x_title or None, scale=over, axis=axis, bin="binned")
+    y = alt.Y("count:Q", title=y_title or None, scale=alt.Scale(domain=list(up), nice=False), axis=alt.Axis(tickMinStep=1, format="d", tickCount=4))
     tooltip = [alt.Tooltip("range:N", title="d′"), alt.Tooltip("count:Q", title="blocks")]
-    filled = base.transform_filter("datum.role == 'signed'").mark_bar(color=look.light, opacity=0.35)
-    filled = filled.encode(x=binned, x2="x2:Q", y=y, tooltip=tooltip)
-    outlined = base.transform_filter("datum.role == 'unsigned'").mark_bar(filled=False, stroke=look.light, strokeWidth=1, strokeDash=[3, 2])
-    outlined = outlined.encode(x=binned, x2="x2:Q", y=y, tooltip=tooltip)
-    line = base.transform_filter("datum.role == 'signed density'").mark_line(color=look.light, strokeWidth=2, clip=True).encode(x=x, y=y)
-    dashed = base.transform_filter("datum.role == 'unsigned density'").mark_line(color=look.light, strokeWidth=1.6, strokeDash=[5, 3], clip=True)
-    zero = alt.Chart().mark_rule(style="chance", strokeDash=[1.5, 2.5], strokeWidth=1.2).encode(x=alt.datum(0, scale=across))
-    heads = alt.TitleParams(text=heading, subtitle=level, fontSize=12, fontWeight=600, subtitleFontSize=11.5, anchor="start", frame="group", offset=8)
-    return alt.layer(filled, outlined, zero, line, dashed.encode(x=x, y=y)).properties(width=PANEL[0], height=PANEL[1] * 0.7, title=heads)
+    filled = alt.Chart().transform_filter("datum.role == 'signed'").mark_bar(color=colour, opacity=0.35)
+    outlined = alt.Chart().transform_filter("datum.role == 'unsigned'").mark_bar(filled=False, stroke=colour, strokeWidth=1, strokeDash=[3, 2])
+    line = alt.Chart().transform_filter("datum.role == 'signed density'").mark_line(color=colour, strokeWidth=2, clip=True)
+    dashed = alt.Chart().transform_filter("datum.role == 'unsigned density'").mark_line(color=colour, strokeWidth=1.6, strokeDash=[5, 3], clip=True)
+    zero = alt.Chart().mark_rule(style="chance", strokeDash=[1.5, 2.5], strokeWidth=1.2).encode(x=alt.datum(0, scale=over))
+    bars = (one.encode(x=binned, x2="x2:Q", y=y, tooltip=tooltip) for one in (filled, outlined))
+    return alt.layer(*bars, zero, line.encode(x=x, y=y), dashed.encode(x=x, y=y)).properties(width=PANEL[0], height=PANEL[1] * 0.7)
 
 
 def _bars(values: np.ndarray, low: float, high: float) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from .columns import coded, decoded
 from .curve_marks import PANEL
 from .drawing import Drawing, Wish, lines, named_paradigms
 from .effect_charts import looks_of
-from .figures import declared, title_lines
+from .figures import grid, panel_of, panel_part, title_lines
 from .look import Look
 from .reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
 from .table import WHO, Scored, plural
@@ -117,20 +118,22 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
         values += [one | {"part": place} for one in found]
         beyond = int((mine > edges[-1]).sum())
         panels.append((_heading(row, by), f"{plural(len(mine), 'time')}" + (f", {beyond} beyond" if beyond else ""), colours[row["agent"]], place))
-    across, up = alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False), alt.Scale(domain=[0, top * 1.05], nice=False)
     columns = coded(rows[by[0]])[1] if by else []
     wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(panels))
-    shown = alt.concat(
-        *(
-            _panel(heading, below, colour, place, across, up, "reaction time (ms)" if place >= len(panels) - wide else "", "times" if not place % wide else "")
-            for heading, below, colour, place in panels
-        ),
-        columns=wide,
-        data=alt.InlineData(values=[]),
-        spacing={"row": 78, "column": 40},
-        bounds="flush",
-    )
-    return declared(shown.properties(title=title_lines(title, subtitle)), values)
+
+    @cache
+    def made(colour: str, x_title: str, y_title: str) -> dict[str, Any]:
+        return panel_part(_layers(colour, (float(edges[0]), float(edges[-1])), (0, top * 1.05), x_title, y_title))
+
+    drawn = [
+        panel_of(
+            made(colour, "reaction time (ms)" if place >= len(panels) - wide else "", "times" if not place % wide else ""),
+            f"datum.part == {place}",
+            alt.TitleParams(text=heading, subtitle=below, fontSize=12, fontWeight=600, subtitleFontSize=11.5, anchor="start", frame="group", offset=8),
+        )
+        for heading, below, colour, place in panels
+    ]
+    return grid(drawn, values, columns=wide, spacing=(78, 40), title=title_lines(title, subtitle))
 
 
 def _edges(low: float, high: float) -> np.ndarray:
@@ -168,20 +171,16 @@ def _density(row: dict[Any, Any], many: int, edges: np.ndarray) -> list[dict[str
     return [{"role": "density", "x": float(x), "count": float(y)} for x, y in zip(at, heights, strict=True)]
 
 
-def _panel(heading: str, below: str, colour: str, place: int, across: Any, up: Any, x_title: str, y_title: str) -> Any:
+def _layers(colour: str, across: tuple[float, float], up: tuple[float, float], x_title: str, y_title: str) -> Any:
+    """Bars and density of one panel, over these ranges."""
     import altair as alt
 
-    base = alt.Chart().transform_filter(f"datum.part == {place}")
+    over = alt.Scale(domain=list(across), nice=False)
     axis = alt.Axis(grid=False, format="d", tickCount=4)
-    y = alt.Y("count:Q", title=y_title or None, scale=up, axis=alt.Axis(tickMinStep=1, format="d", tickCount=4))
-    bars = base.transform_filter("datum.role == 'bar'").mark_bar(color=colour, opacity=0.35)
-    bars = bars.encode(
-        x=alt.X("x:Q", title=x_title or None, scale=across, axis=axis, bin="binned"),
-        x2="x2:Q",
-        y=y,
-        tooltip=[alt.Tooltip("range:N", title="time"), alt.Tooltip("count:Q", title="times")],
-    )
-    line = base.transform_filter("datum.role == 'density'").mark_line(color=colour, strokeWidth=2, clip=True)
-    line = line.encode(x=alt.X("x:Q", title=x_title or None, scale=across, axis=axis), y=y)
-    heads = alt.TitleParams(text=heading, subtitle=below, fontSize=12, fontWeight=600, subtitleFontSize=11.5, anchor="start", frame="group", offset=8)
-    return alt.layer(bars, line).properties(width=PANEL[0], height=PANEL[1] * 0.7, title=heads)
+    x = alt.X("x:Q", title=x_title or None, scale=over, axis=axis)
+    binned = alt.X("x:Q", title=x_title or None, scale=over, axis=axis, bin="binned")
+    y = alt.Y("count:Q", title=y_title or None, scale=alt.Scale(domain=list(up), nice=False), axis=alt.Axis(tickMinStep=1, format="d", tickCount=4))
+    tooltip = [alt.Tooltip("range:N", title="time"), alt.Tooltip("count:Q", title="times")]
+    bars = alt.Chart().transform_filter("datum.role == 'bar'").mark_bar(color=colour, opacity=0.35).encode(x=binned, x2="x2:Q", y=y, tooltip=tooltip)
+    line = alt.Chart().transform_filter("datum.role == 'density'").mark_line(color=colour, strokeWidth=2, clip=True).encode(x=x, y=y)
+    return alt.layer(bars, line).properties(width=PANEL[0], height=PANEL[1] * 0.7)
