@@ -1,8 +1,8 @@
 """Which small parts of frames are the same: what a convolution makes of equal surroundings is equal, so that each different one needs to be looked at once.
 
 Frames of experiments repeat themselves: a grid has the same corners everywhere, most of an array of bars is empty, and a display changes little from step to
-step. In a joint batch of all tasks of the benchmark, the different surroundings are about a tenth, a third and two thirds of the places that the second, third
-and fourth layer of the published eye go over.
+step. In a joint batch of all tasks of the benchmark, the different surroundings are about a tenth, two fifths and three quarters of the places that the
+second, third and fourth layer of the published eye go over.
 """
 
 from __future__ import annotations
