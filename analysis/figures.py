@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpanLabError
-from .curve_marks import curve_layers, curve_points, panel_said
 from .look import Look
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 #: Font stack of figures; nothing is fetched.
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
@@ -59,48 +58,6 @@ def page_theme(agents: Sequence[Look]) -> dict[str, Any]:
     """The Vega-Lite configuration of a page: every colour is a CSS variable (``--ink``, ``--soft``, ``--faint``, ``--grid``, ``--agent-0`` ...)."""
     variables = _theme("var(--ink)", "var(--soft)", "var(--faint)", "var(--grid)", None)
     return variables | {"range": {"category": [f"var(--agent-{number})" for number in range(len(agents))]}}
-
-
-def serial_position_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", columns: int = 4) -> dict[str, Any]:
-    """Accuracy by serial position, one panel per list length.
-
-    Parameters
-    ----------
-    curve : a curve table over ``list_length`` and ``serial_position`` (published points may be among its rows)
-    agents : how each agent looks, in drawing order; those that are not in the curve are left out of figure and legend, but keep their colours
-    columns : panels in a row
-
-    Returns
-    -------
-    dict
-        the declaration: a Vega-Lite specification without configuration, fit for JSON
-    """
-    import altair as alt
-
-    panels = [panel_said(length) for length in sorted(curve["list_length"].unique())]
-    facet = alt.Facet("panel:N", header=alt.Header(title=None, labelAnchor="start"), sort=panels)
-    layers = curve_layers(agents, curve, "serial_position", "serial position")
-    facets = layers.facet(facet=facet, columns=max(1, min(columns, len(panels))), data=alt.InlineData(values=[])).resolve_scale(x="independent")
-    rows = curve_points(curve, "serial_position", agents, panel="list_length")
-    return declared(facets.properties(title=title_lines(title, subtitle), spacing={"row": 68, "column": 16}, bounds="flush"), rows)
-
-
-def set_size_chart(curve: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", x_title: str = "set size") -> dict[str, Any]:
-    """Accuracy by set size, one panel.
-
-    Parameters
-    ----------
-    curve : a curve table over ``set_size``
-
-    Returns
-    -------
-    dict
-        the declaration, as of :func:`serial_position_chart`
-    """
-    import altair as alt
-
-    layers = curve_layers(agents, curve, "set_size", x_title, width=440, height=250)
-    return declared(layers.properties(title=title_lines(title, subtitle), data=alt.InlineData(values=[])), curve_points(curve, "set_size", agents))
 
 
 def title_lines(title: str, subtitle: str) -> Any:

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
 
-from spanlab.analysis.curves import accuracy_by_serial_position, accuracy_by_set_size
-from spanlab.analysis.figures import for_page, page_theme, save, serial_position_chart, set_size_chart
+from spanlab.analysis.effect_charts import effect_chart, looks_of
+from spanlab.analysis.effects import effect
+from spanlab.analysis.figures import for_page, page_theme, save
 from spanlab.analysis.look import looks
-from spanlab.analysis.published import published_curve
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -29,8 +29,7 @@ def table() -> pd.DataFrame:
     )
 
 
-def styles(curve: pd.DataFrame) -> list:
-    return looks(curve[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None))
+POSITION, SIZE = effect("serial_position"), effect("set_size")
 
 
 def words(svg: Path) -> list[str]:
@@ -38,9 +37,9 @@ def words(svg: Path) -> list[str]:
 
 
 def test_serial_positions_are_drawn_with_panels_people_and_chance(table: pd.DataFrame, tmp_path: Path) -> None:
-    curve = pd.concat([accuracy_by_serial_position(table), published_curve("vsr", ("list_length", "serial_position"))], ignore_index=True)
-    agents = styles(curve)
-    spec = serial_position_chart(curve, agents, title="A title", subtitle="What is dotted")
+    curve = POSITION.table(table, "vsr")
+    agents = looks_of(curve)
+    spec = effect_chart(POSITION, curve, agents, title="A title", subtitle="What is dotted")
     svg, pdf = save(spec, tmp_path / "figures" / "position", agents)
     found = words(svg)
     assert {"3 items", "4 items", "5 items", "serial position", "A title", "What is dotted"} <= set(found)
@@ -59,29 +58,29 @@ def test_serial_positions_are_drawn_with_panels_people_and_chance(table: pd.Data
 
 
 def test_set_sizes_are_drawn(table: pd.DataFrame, tmp_path: Path) -> None:
-    curve = accuracy_by_set_size(table)
-    agents = styles(curve)
-    svg, _ = save(set_size_chart(curve, agents, title="Sizes", x_title="list length (items)"), tmp_path / "size", agents)
-    assert {"Sizes", "list length (items)", "100%", "3", "5"} <= set(words(svg))
+    curve = SIZE.table(table, "vsr")
+    agents = looks_of(curve)
+    svg, _ = save(effect_chart(SIZE, curve, agents, title="Sizes"), tmp_path / "size", agents)
+    assert {"Sizes", "set size", "100%", "3", "5"} <= set(words(svg))
 
 
 def test_points_without_an_interval_and_without_chance_are_drawn(tmp_path: Path) -> None:
-    curve = accuracy_by_serial_position(responses(lambda length, position: 0.5, lengths=[1, 2], repetitions=1).drop(columns="chance"))
-    agents = styles(curve)
-    svg, _ = save(serial_position_chart(curve, agents, title="One trial"), tmp_path / "one", agents)
+    curve = POSITION.table(responses(lambda length, position: 0.5, lengths=[1, 2], repetitions=1).drop(columns="chance"), "vsr")
+    agents = looks_of(curve)
+    svg, _ = save(effect_chart(POSITION, curve, agents, title="One trial"), tmp_path / "one", agents)
     assert {"1 item", "2 items"} <= set(words(svg))
 
 
 def test_thousands_of_points_are_no_problem(tmp_path: Path) -> None:
-    few = accuracy_by_serial_position(responses(lambda length, position: 0.5, lengths=[18], repetitions=2))
+    few = POSITION.table(responses(lambda length, position: 0.5, lengths=[18], repetitions=2), "vsr")
     many = pd.concat([few.assign(agent=f"chat:model-{number}", agent_kind="chat") for number in range(300)], ignore_index=True)
-    assert len(serial_position_chart(many, styles(many), title="Many")["data"]["values"]) > 5000
+    assert len(effect_chart(POSITION, many, looks_of(many), title="Many")["data"]["values"]) > 5000
 
 
 def test_the_page_gets_the_same_data_without_title_and_legend_and_with_its_own_colours(table: pd.DataFrame) -> None:
-    curve = accuracy_by_set_size(table)
-    agents = styles(curve)
-    spec = set_size_chart(curve, agents, title="Sizes")
+    curve = SIZE.table(table, "vsr", human="")
+    agents = looks_of(curve)
+    spec = effect_chart(SIZE, curve, agents, title="Sizes")
     page = for_page(spec)
     assert page["data"] == spec["data"]
     assert "title" not in page
