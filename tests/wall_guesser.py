@@ -188,11 +188,32 @@ def _best_table(train: Sequence[Example], tune: Sequence[Example]) -> _Table:
     names = sorted({name for example in train for name in example.features})
     varying = [name for name in names if len({example.features.get(name, "") for example in train}) > 1]
     blind = _blind(train, tune)
-    choices = [(name, scope) for name in varying for scope in (_everywhere, _by_question, _by_condition)]
-    scores = [int(_Table(train, blind, *choice).right(tune).sum()) for choice in choices]
-    if not choices:
+    scopes = (_everywhere, _by_question, _by_condition)
+    if not varying:
         return _Table([], blind)
-    return _Table([*train, *tune], blind, *choices[int(np.argmax(scores))])
+    both = [*train, *tune]
+    answers, fallback = _numbered(example.answer for example in both), [blind(example) == example.answer for example in tune]
+    within = {scope: _numbered(scope(example) for example in both) for scope in scopes}
+    told = {name: _numbered(example.features.get(name, "") for example in both) for name in varying}
+    choices = [(name, scope) for name in varying for scope in scopes]
+    scores = [_tuned(within[scope] * len(both) + told[name], answers, np.array(fallback)) for name, scope in choices]
+    return _Table(both, blind, *choices[int(np.argmax(scores))])
+
+
+def _numbered(values: Iterable[str]) -> np.ndarray:
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values])
+
+
+def _tuned(known: np.ndarray, answers: np.ndarray, fallback: np.ndarray) -> int:
+    """How many of the last examples a :class:`_Table` of those before gets right; ``fallback`` says which of them the blind guess does."""
+    learned = len(known) - len(fallback)
+    pairs, first, count = np.unique(known[:learned] * (answers.max() + 1) + answers[:learned], return_index=True, return_counts=True)
+    best = np.lexsort((first, -count))  # as in _commonest: of equally frequent ones, what came first
+    keys, place = np.unique(pairs[best] // (answers.max() + 1), return_index=True)
+    commonest = (pairs[best] % (answers.max() + 1))[place]
+    found = np.minimum(np.searchsorted(keys, known[learned:]), len(keys) - 1)
+    return int(np.where(keys[found] == known[learned:], commonest[found] == answers[learned:], fallback).sum())
 
 
 class _Regression:
