@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -74,7 +75,12 @@ def sources() -> dict[str, Path]:
 
 
 MODULES = sources()
-TREES = {name: ast.parse(path.read_text(encoding="utf-8"), str(path)) for name, path in MODULES.items()}
+
+
+# Not before a test wants them: every worker would read all modules only to find the tests.
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(path.read_text(encoding="utf-8"), str(path)) for name, path in MODULES.items()}
 
 
 def nodes(tree: ast.AST, at_import_time: bool = True) -> Iterator[tuple[ast.AST, bool]]:
@@ -90,7 +96,7 @@ def imports(module: str) -> Iterator[Import]:
     path = MODULES[module]
     here = module.split(".") if module else []
     base = here if path.name == "__init__.py" else here[:-1]
-    for node, now in nodes(TREES[module]):
+    for node, now in nodes(trees()[module]):
         if isinstance(node, ast.ImportFrom) and node.level:
             origin = base[: len(base) - node.level + 1] + (node.module.split(".") if node.module else [])
             for alias in node.names:
@@ -98,12 +104,14 @@ def imports(module: str) -> Iterator[Import]:
                 yield Import(module, name if name in MODULES else ".".join(origin), node.lineno, now)
 
 
-IMPORTS = [found for module in MODULES for found in imports(module)]
+@functools.cache
+def all_imports() -> list[Import]:
+    return [found for module in MODULES for found in imports(module)]
 
 
 def test_the_package_is_not_empty() -> None:
     assert len(MODULES) > 15
-    assert len(IMPORTS) > 15
+    assert len(all_imports()) > 15
 
 
 def test_every_package_on_disk_is_listed_in_pyproject() -> None:
@@ -116,7 +124,7 @@ def test_every_package_on_disk_is_listed_in_pyproject() -> None:
 
 def test_imports_inside_the_package_are_relative() -> None:
     absolute = []
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
@@ -135,7 +143,7 @@ def test_every_part_is_known() -> None:
 
 def test_arrows_point_one_way() -> None:
     wrong = []
-    for found in IMPORTS:
+    for found in all_imports():
         here, there = part(found.importer), part(found.target)
         if here in COMMAND_LINE or here == there:
             continue
@@ -146,19 +154,19 @@ def test_arrows_point_one_way() -> None:
 
 
 def test_only_the_command_line_imports_the_command_line() -> None:
-    assert not [str(found) for found in IMPORTS if part(found.target) in COMMAND_LINE and part(found.importer) not in COMMAND_LINE]
+    assert not [str(found) for found in all_imports() if part(found.target) in COMMAND_LINE and part(found.importer) not in COMMAND_LINE]
 
 
 @pytest.mark.parametrize("module", sorted(STRICTER))
 def test_modules_that_import_less(module: str) -> None:
     assert module in MODULES
-    assert not [str(found) for found in IMPORTS if found.importer == module and not {part(found.target), found.target} & STRICTER[module]]
+    assert not [str(found) for found in all_imports() if found.importer == module and not {part(found.target), found.target} & STRICTER[module]]
 
 
 def test_no_circles() -> None:
     """No two modules need each other while they are imported."""
     arrows: dict[str, set[str]] = {module: set() for module in MODULES}
-    for found in IMPORTS:
+    for found in all_imports():
         if found.at_import_time and found.importer != found.target and found.target in MODULES:
             arrows[found.importer].add(found.target)
     # take away modules that need nothing more, until nothing can be taken away: what is left goes in circles
@@ -171,7 +179,7 @@ def test_no_circles() -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    assert not [module for module, tree in TREES.items() if tree.body and ast.get_docstring(tree) is None]
+    assert not [module for module, tree in trees().items() if tree.body and ast.get_docstring(tree) is None]
 
 
 def test_modules_stay_small() -> None:

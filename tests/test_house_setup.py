@@ -40,6 +40,7 @@ def test_no_fitting_python(copy: Path) -> None:
     assert not (copy / ".venv").exists()
 
 
+@pytest.mark.slow
 def test_no_network(copy: Path) -> None:
     """pip's own words, then ours; and nothing that a second run would take for a finished set-up."""
     done = make(copy, "setup", PIP_NO_INDEX="1", PIP_FIND_LINKS="", PIP_CONFIG_FILE=os.devnull)
