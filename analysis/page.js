@@ -10,7 +10,7 @@
   // One declaration serves every width: panels keep a legible width, and as many as fit stand in a row.
   function fitted(spec, width) {
     const fit = structuredClone(spec);
-    const axis = 58, gap = 16, narrow = width < 600;
+    const narrow = width < 600, axis = narrow ? 64 : 58, gap = 16;
     if (fit.spec) {
       const panels = [...new Set(fit.data.values.map((row) => row.panel))];
       const words = Math.max(...panels.map((name) => String(name).length)) * 6.4;

@@ -16,6 +16,7 @@ from spanlab.agents.simulated import CapacityAgent, Chance, IdealAgent
 from spanlab.analysis import report_folder
 from spanlab.analysis.gather import gather
 from spanlab.analysis.report import Options, compare
+from spanlab.commands.exclusion_file import read_rules
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
@@ -274,3 +275,41 @@ def test_an_adaptive_session_is_no_part_of_the_curves(tmp_path: Path) -> None:
     gathered = gather([tmp_path])
     assert [facts.name for facts in gathered.sessions] == ["vsr-chance-s1"]
     assert ["adaptive" in problem for problem in gathered.problems] == [True]
+
+
+def at_window(folder: Path, participant: str, late: int) -> None:
+    """Make a session one of a person at a window: displays of 6 refreshes, of which the first few last for one too many, unnoticed."""
+    edit(folder, agent_kind="participant", agent="participant", participant=participant, oracle=False, session=folder.name)
+    edit(folder, apparatus={"hz": 60.0, "frames_by": "screen", "keyboard": "ptb"})
+    events, onset, frame = [], 0.0, 1000 / 60
+    for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines():
+        event = json.loads(line)
+        if event["event"] == "step" and "ask" not in event:
+            frames, late = (7, late - 1) if late else (6, 0)
+            display = {"planned_ms": 6 * frame, "onset_ms": onset, "shown_ms": frames * frame, "planned_frames": 6, "shown_frames": frames, "dropped_frames": 0}
+            event["shown"], onset = [display], onset + frames * frame
+        events.append(json.dumps(event))
+    (folder / "events.jsonl").write_text("\n".join(events) + "\n", encoding="utf-8")
+
+
+@pytest.mark.usefixtures("page_only")
+def test_timing_verdicts_and_what_rules_left_out_stand_on_the_page(data: Path, tmp_path: Path) -> None:
+    for name, late in (("good", 0), ("bad", 3)):
+        shutil.copytree(data / "vsr-capacity-s3", tmp_path / "data" / name)
+        at_window(tmp_path / "data" / name, f"P-{name}", late)
+    copy(data, tmp_path / "data", "vsr-chance-s3")
+    text = read(compare([tmp_path / "data"], tmp_path / "all", PLAIN)).text
+    assert "2 sessions at a window: 1 pass, 1 to look at." in text
+    assert re.search(r"pass good, P-good[\d,]+ of [\d,]+ timed displays on plan", text)
+    assert re.search(r"look bad, P-bad.*3 displays off plan without a recorded late frame", text)
+    assert re.search(r"spanlab timing \S+bad \S+good", text)
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("exclude:\n  - {leave_out: sessions, where: timing, above: 0, reason: timing did not hold}\n", encoding="utf-8")
+    options = Options(models=False, rules=read_rules(rules), rules_file=rules)
+    report = compare([tmp_path / "data"], tmp_path / "left", options)
+    text = read(report).text
+    assert "(timing did not hold): 1 of 3 sessions left out" in text
+    assert "Participant P-good" in text
+    assert "People (n = 2)" not in text
+    assert f"--exclude {rules}" in text
+    assert pd.read_csv(report.parent / "tables" / "exclusions.csv")["session"].tolist() == ["bad"]
