@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -63,9 +64,9 @@ class Material:
         frames[:, : rows.frames.shape[1]][inside] = self.store.frames()[rows.frames[inside]] / np.float32(255)
         return torch.from_numpy(np.ascontiguousarray(frames.transpose(0, 1, 4, 2, 3)))
 
-    def batch(self, step: int) -> Batch:
+    def batch(self, step: int, gradients: bool = True) -> Batch:
         frames = self.store.frames()
-        return assemble([(number, rows, frames) for number, rows in enumerate(self.rows[step % BATCHES])], patches=True)
+        return assemble([(number, rows, frames) for number, rows in enumerate(self.rows[step % BATCHES])], patches=True, gradients=gradients)
 
 
 def plain_outputs(network: Network, pixels: Tensor, task: str) -> Tensor:
@@ -113,7 +114,7 @@ def compare(architecture: str, units: int, material: Material, turns: int) -> No
                 plain_outputs(network, pixels, rows.tasks[0])
 
     def look() -> None:
-        with torch.inference_mode(), Ahead(material.batch) as batches:
+        with torch.inference_mode(), Ahead(partial(material.batch, gradients=False)) as batches:
             for step in range(BATCHES):
                 loaded = load(batches.get(step, BATCHES), CPU)
                 hidden, seen = pass_through(network, loaded)

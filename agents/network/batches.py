@@ -77,7 +77,9 @@ class Batch:
     parts: list[Part]
 
 
-def assemble(chosen: Sequence[tuple[int, Rows, np.ndarray]], share: tuple[int, int] = (0, 1), patches: bool = False, grouped: bool = True) -> Batch:
+def assemble(
+    chosen: Sequence[tuple[int, Rows, np.ndarray]], share: tuple[int, int] = (0, 1), patches: bool = False, grouped: bool = True, gradients: bool = True
+) -> Batch:
     """Put trials together.
 
     Parameters
@@ -86,6 +88,7 @@ def assemble(chosen: Sequence[tuple[int, Rows, np.ndarray]], share: tuple[int, i
     share : which of how many processes this is: it gets every so many-th trial of each paradigm
     patches : whether to take the frames apart
     grouped : whether trials of about one length go through the memory together; all together if not
+    gradients : whether something is learned from them
     """
     first, of = share
     tasks: list[str] = []
@@ -121,7 +124,7 @@ def assemble(chosen: Sequence[tuple[int, Rows, np.ndarray]], share: tuple[int, i
             trial, step = np.nonzero(where)
             wanted.append(Wanted(task, place[start + trial, step], own.targets[trial, step]))
         parts.append(Part(number, len(rows.tasks), count, tuple(wanted)))
-    apart = take_apart(seen) if patches and len(seen) else None
+    apart = take_apart(seen, gradients) if patches and len(seen) else None
     return Batch(seen, apart, words.different(), table[order], [tasks[row] for row in order.tolist()], groups, parts)
 
 

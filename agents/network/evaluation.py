@@ -110,7 +110,8 @@ def outputs_of(network: Network, pool: Pool) -> np.ndarray:
         for start in range(0, pool.trials, _BATCH):
             rows = pool.take(np.arange(start, min(pool.trials, start + _BATCH)))
             inside = np.arange(rows.frames.shape[1]) < rows.lengths[:, None]
-            batch = load(assemble([(0, rows._replace(trained=inside), pool.store.frames())], patches=by_patches(network, device)), device)
+            chosen = [(0, rows._replace(trained=inside), pool.store.frames())]
+            batch = load(assemble(chosen, patches=by_patches(network, device), gradients=False), device)
             hidden, seen = pass_through(network, batch)
             for task, places, _ in batch.wanted[0]:
                 trial, step = np.nonzero(np.array([name == task for name in rows.tasks])[:, None] & inside)

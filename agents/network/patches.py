@@ -23,7 +23,7 @@ class Neighbours:
     ----------
     parts : int64 (n, 9) or (n, 4): rows of the layer below; -1 beyond the border of the frame
     users, starts : the same the other way round, for gradients: ``users[starts[i]:starts[i + 1]]`` are the surroundings in which row ``i // 9`` of the layer
-        below is at place ``i % 9``. None for neighbourhoods of four
+        below is at place ``i % 9``. None for neighbourhoods of four, and where nothing is learned
     """
 
     parts: np.ndarray
@@ -57,8 +57,8 @@ class Patches:
         return len(self.pixels), len(self.second.parts), len(self.third.parts), len(self.fourth.parts)
 
 
-def take_apart(frames: np.ndarray) -> Patches:
-    """The different parts of frames, uint8 (n, 32, 32, 3)."""
+def take_apart(frames: np.ndarray, gradients: bool = True) -> Patches:
+    """The different parts of frames, uint8 (n, 32, 32, 3); with what gradients need, or without where nothing is learned."""
     colours = frames.astype(np.int32)
     shown, colour = _different((colours[..., 0] << 16 | colours[..., 1] << 8 | colours[..., 2]).reshape(-1, 1))
     table = np.concatenate([shown[:, 0], [0]])  # beyond the border: zeros, which are black
@@ -70,13 +70,14 @@ def take_apart(frames: np.ndarray) -> Patches:
     third, places = _different(_around(places.reshape(len(frames), FRAME // 2, FRAME // 2)))
     second_pool, places = _different(_fours(places.reshape(len(frames), FRAME // 2, FRAME // 2)))
     fourth, places = _different(_around(places.reshape(len(frames), FRAME // 4, FRAME // 4)))
+    back = _both_ways if gradients else _forwards
     return Patches(
         pixels,
-        _both_ways(second, len(pixels)),
+        back(second, len(pixels)),
         Neighbours(first_pool),
-        _both_ways(third, len(first_pool)),
+        back(third, len(first_pool)),
         Neighbours(second_pool),
-        _both_ways(fourth, len(second_pool)),
+        back(fourth, len(second_pool)),
         places.reshape(len(frames), -1),
     )
 
@@ -116,6 +117,11 @@ def _different(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if all(np.array_equal(found[:, column][numbers], rows[:, column]) for column in range(rows.shape[1])):
             return found, numbers
     raise AssertionError("unreachable")
+
+
+def _forwards(parts: np.ndarray, below: int) -> Neighbours:
+    """Neighbourhoods of nine, from the layer above alone."""
+    return Neighbours(parts)
 
 
 def _both_ways(parts: np.ndarray, below: int) -> Neighbours:

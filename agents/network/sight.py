@@ -35,7 +35,7 @@ def see_frames(network: Network, frames: Tensor) -> Seen:
 def looked_at(network: Network, frames: np.ndarray) -> Seen:
     """What a network on a processor makes of different frames, uint8 (n, 32, 32, 3), or of vectors of words, float32 (n, 300), the faster way."""
     if frames.dtype == np.uint8 and by_patches(network, torch.device("cpu")):
-        return see_patches(network, take_apart(frames))
+        return see_patches(network, take_apart(frames, gradients=torch.is_grad_enabled()))
     return see_frames(network, torch.from_numpy(frames))
 
 
@@ -49,15 +49,26 @@ def see_patches(network: Network, patches: Patches) -> Seen:
     pixels = torch.from_numpy(patches.pixels).to(kind).flatten(1) / 255
     found = torch.relu(pixels @ first.weight.permute(2, 3, 1, 0).reshape(27, -1) + first.bias)
     found = _convolve(found, second, patches.second)
-    found = _Largest.apply(found, torch.from_numpy(patches.first_pool.parts))
-    found = _convolve(cast(Tensor, found), third, patches.third)
-    found = _Largest.apply(found, torch.from_numpy(patches.second_pool.parts))
-    found = _convolve(cast(Tensor, found), fourth, patches.fourth)
+    found = _largest(found, patches.first_pool)
+    found = _convolve(found, third, patches.third)
+    found = _largest(found, patches.second_pool)
+    found = _convolve(found, fourth, patches.fourth)
     return Seen(eye.projection(nn.functional.embedding_bag(torch.from_numpy(patches.frames), found, mode="mean")))
 
 
 def _convolve(inputs: Tensor, layer: nn.Conv2d, neighbours: Neighbours) -> Tensor:
     return cast(Tensor, _Convolution.apply(inputs, layer.weight, layer.bias, neighbours))
+
+
+def _largest(inputs: Tensor, squares: Neighbours) -> Tensor:
+    """The largest of each four."""
+    parts = torch.from_numpy(squares.parts)
+    if torch.is_grad_enabled():
+        return cast(Tensor, _Largest.apply(inputs, parts))
+    found = inputs[parts[:, 0]]
+    for place in range(1, 4):
+        torch.maximum(found, inputs[parts[:, place]], out=found)
+    return found
 
 
 class _Room(threading.local):
