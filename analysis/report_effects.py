@@ -15,7 +15,7 @@ from .look import GROUP_MEANS, Look
 from .report_commands import Commands
 from .report_folder import Figure, Folder
 from .story import between, percent, ranked
-from .tables import PageTable, Said, counted, limits, number, p_value, page_table, percent_points, words_of
+from .tables import PageTable, Said, counted, limits, number, p_value, page_table, percent_points, with_sign, words_of
 from .trends import trends
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _numbers(one: Measured, file: str) -> PageTable:
         return (between(row["low"], row["high"]) or "–") if shares else limits(row["low"], row["high"])
 
     columns: list[Said] = [
-        words_of("agent"),
+        words_of("agent", "who"),
         *_panel(effect),
         (effect.x_title, lambda row: _along(row[effect.x])),
         (effect.measure, lambda row: _value(row["mean"], shares)),
@@ -127,15 +127,15 @@ def _trends(one: Measured, file: str) -> PageTable:
     scale = 100 if shares else 1
 
     def signed(value: Any) -> str:
-        return "–" if value != value else format(scale * value, "+.1f" if shares else "+.2f").replace("-", "−")
+        return "–" if value != value else with_sign(scale * value, 1 if shares else 2)
 
     def tested(row: Mapping[Any, Any]) -> str:
-        return "–" if row["t"] != row["t"] else f"t({row['df']:.1f}) = {row['t']:.2f}"
+        return "–" if row["t"] != row["t"] else f"t({row['df']:.1f}) = {with_sign(row['t'])}"
 
     columns: list[Said] = [
-        words_of("agent"),
+        words_of("agent", "who"),
         *_panel(effect),
-        ("of", lambda row: str(row["contrast"])),
+        *([("difference", lambda row: str(row["contrast"]))] if effect.order else []),
         ("value", lambda row: signed(row["value"])),
         ("95% interval", lambda row: limits(row["low"], row["high"], signed)),
         ("guessing", lambda row: signed(row["guessing"])),
@@ -145,8 +145,8 @@ def _trends(one: Measured, file: str) -> PageTable:
         ("n", lambda row: counted(row["n_units"], row["unit"])),
         words_of("note"),
     ]
-    unit = "percentage points" if shares else effect.measure
+    unit = "percentage points" if shares else "units of the vertical axis"
     what = f"Differences of conditions, in {unit}." if effect.order else f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}."
     said = f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number."
     title = "Differences, with tests" if effect.order else "Slopes, with tests"
-    return page_table(_ordered(one, one.trends), columns, title, said, words=("panel", "of"), file=file)
+    return page_table(_ordered(one, one.trends), columns, title, said, words=("panel", "difference"), file=file)

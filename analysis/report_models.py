@@ -13,7 +13,7 @@ from .mixed_contrasts import KINDS, contrasts, terms
 from .report_commands import Commands
 from .report_folder import Folder
 from .table import plural
-from .tables import PageTable, Said, limits, number, p_value, page_table, whole, words_of
+from .tables import PageTable, Said, limits, number, p_value, page_table, whole, with_sign, words_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +93,7 @@ def _terms(tested: pd.DataFrame, file: str) -> PageTable:
 
 def _contrasts(part: pd.DataFrame, kind: str, file: str) -> PageTable:
     def observed(row: Mapping[Any, Any]) -> str:
-        return "" if row["points"] != row["points"] else f"{row['points']:+.1f} points"
+        return "" if row["points"] != row["points"] else f"{with_sign(row['points'], 1)} points"
 
     columns: list[Said] = [
         words_of("contrast"),
@@ -101,7 +101,7 @@ def _contrasts(part: pd.DataFrame, kind: str, file: str) -> PageTable:
         ("95% interval", lambda row: limits(row["odds_ratio_low"], row["odds_ratio_high"], _odds)),
         ("p (Holm)", lambda row: p_value(row["p_holm"])),
         ("observed", observed),
-        ("Cohen's h", lambda row: "" if row["cohens_h"] != row["cohens_h"] else f"{row['cohens_h']:+.2f}"),
+        ("Cohen's h", lambda row: "" if row["cohens_h"] != row["cohens_h"] else with_sign(row["cohens_h"])),
         words_of("note"),
     ]
     caption = f"{KINDS[kind][:1].upper()}{KINDS[kind][1:]}. p values are corrected by Holm's method within this table; intervals are not."

@@ -53,7 +53,7 @@ def _scores(data: Data, against: str, folder: Folder, commands: Commands) -> Com
     )
     columns: list[Said] = [
         ("score", lambda row: f"{row['task']} {row['score']}"),
-        words_of("agent"),
+        words_of("agent", "who"),
         ("value", lambda row: number(row["value"], 3)),
         ("95% interval", lambda row: limits(row["low"], row["high"], lambda one: f"{one:.3f}")),
         ("answerer", lambda row: number(row["m"], 3)),
@@ -61,11 +61,11 @@ def _scores(data: Data, against: str, folder: Folder, commands: Commands) -> Com
         ("guessing", lambda row: number(row["chance"], 3)),
         ("p", lambda row: p_value(row["p"])),
         ("n", lambda row: counted(row["n_units"], row["unit"])),
-        ("over", lambda row: str(row["conditions"])),
+        words_of("conditions"),
         words_of("note"),
     ]
     caption = "Slopes (A) or means (B) of answerer, people and guessing that each score is made of; p: two-tailed, against guessing, not corrected."
-    details = page_table(table, columns, "Intervals, and what each score is made of", caption, words=("agent", "over"), file=file)
+    details = page_table(table, columns, "Intervals, and what each score is made of", caption, words=("who", "conditions"), file=file)
     who = f"“{against}”, measured here" if against else "published people"
     return Compared(
         f"Scores against {who}",
@@ -83,7 +83,7 @@ def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared 
     ceiling = ceilings(data.scored)
     command = commands.scores()
     curves: list[Said] = [
-        words_of("agent"),
+        words_of("agent", "who"),
         words_of("paradigm"),
         ("curve", lambda row: effect_named(row["effect"]).title),
         words_of("against"),
@@ -93,8 +93,8 @@ def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared 
         words_of("note"),
     ]
     errors: list[Said] = [
-        words_of("agent"),
-        words_of("other"),
+        words_of("agent", "who"),
+        words_of("other", "and"),
         words_of("paradigm"),
         ("kappa", lambda row: number(row["kappa"])),
         ("95% interval", lambda row: limits(row["low"], row["high"])),
@@ -106,14 +106,14 @@ def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared 
         words_of("note"),
     ]
     among: list[Said] = [
-        words_of("agent"),
+        words_of("agent", "who"),
         words_of("paradigm"),
         ("curve", lambda row: effect_named(row["effect"]).title),
         ("people", lambda row: whole(row["people"])),
         ("r", lambda row: number(row["r"])),
         ("RMSE", lambda row: number(row["rmse"], 3)),
     ]
-    names = ("paradigm", "curve", "against", "other")
+    names = ("paradigm", "curve", "against", "and")
     return [
         _part(
             "Curves beside people's",

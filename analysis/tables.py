@@ -80,7 +80,7 @@ def missing(value: Any) -> bool:
 
 def number(value: Any, digits: int = 2) -> str:
     """``1.25``; a dash where there is no number."""
-    return "–" if missing(value) else f"{float(value):.{digits}f}"
+    return "–" if missing(value) else with_sign(float(value), digits).removeprefix("+")
 
 
 def limits(low: Any, high: Any, say: Callable[[float], str] = number) -> str:
@@ -103,9 +103,15 @@ def counted(value: Any, unit: str) -> str:
     return "" if missing(value) or not unit else f"{int(value):,} {unit}{'' if int(value) == 1 else 's'}"
 
 
-def words_of(column: str) -> Said:
-    """A column as it is."""
-    return column, lambda row: "" if missing(row[column]) else str(row[column])
+def with_sign(value: float, digits: int = 2) -> str:
+    """``+1.25``, ``−0.50`` and plain 0."""
+    said = f"{value:+.{digits}f}"
+    return said[1:] if not float(said) else said.replace("-", "−")
+
+
+def words_of(column: str, name: str = "") -> Said:
+    """A column as it is, under its own name or another."""
+    return name or column, lambda row: "" if missing(row[column]) else str(row[column])
 
 
 def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str, Any]) -> list[dict[str, Any]]:
