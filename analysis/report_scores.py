@@ -30,6 +30,7 @@ def compared(data: Data, folder: Folder, commands: Commands) -> list[Compared]:
     """Every comparison that the data allow."""
     people = sorted({agent for agent, kind in _who(data) if kind == "participant"})
     parts = [_scores(data, "", folder, commands), *(_scores(data, name, folder, commands) for name in people)]
+    parts += [_curves(data, "", folder, commands), *(_curves(data, name, folder, commands) for name in people)]
     return [part for part in (*parts, *_agreement(data, folder, commands)) if part is not None]
 
 
@@ -76,13 +77,10 @@ def _scores(data: Data, against: str, folder: Folder, commands: Commands) -> Com
     )
 
 
-def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared | None]:
-    """Curves, errors, and people among themselves; ``spanlab scores`` prints them all."""
-    far = distances(data.scored, data.human)
-    kappa = error_consistency(data.scored)
-    ceiling = ceilings(data.scored)
-    command = commands.scores()
-    curves: list[Said] = [
+def _curves(data: Data, against: str, folder: Folder, commands: Commands) -> Compared | None:
+    """Distances of curves; ``spanlab scores`` prints them."""
+    far = distances(data.scored, data.human, against)
+    columns: list[Said] = [
         words_of("agent", "who"),
         words_of("paradigm"),
         ("curve", lambda row: effect_named(row["effect"]).title),
@@ -92,6 +90,20 @@ def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared 
         ("RMSE", lambda row: number(row["rmse"], 3)),
         words_of("note"),
     ]
+    file = folder.table("curve_distances_from_people" if against else "curve_distances", far)
+    return _part(
+        f"Curves beside {f'“{against}”' if against else 'published people'}",
+        "Pearson's correlation and root mean square difference of each curve and people's, over the points that both have.",
+        page_table(far, columns, "Correlation and distance", words=("paradigm", "curve", "against"), file=file),
+        commands.scores(against=against),
+    )
+
+
+def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared | None]:
+    """Errors, and people among themselves; ``spanlab scores`` prints them."""
+    kappa = error_consistency(data.scored)
+    ceiling = ceilings(data.scored)
+    command = commands.scores()
     errors: list[Said] = [
         words_of("agent", "who"),
         words_of("other", "and"),
@@ -113,14 +125,8 @@ def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared 
         ("r", lambda row: number(row["r"])),
         ("RMSE", lambda row: number(row["rmse"], 3)),
     ]
-    names = ("paradigm", "curve", "against", "and")
+    names = ("paradigm", "curve", "and")
     return [
-        _part(
-            "Curves beside people's",
-            "Pearson's correlation and root mean square difference of each curve and published people's, over the points that both have.",
-            page_table(far, curves, "Correlation and distance", words=names, file=folder.table("curve_distances", far)),
-            command,
-        ),
         _part(
             "Errors on the same trials",
             "Cohen's kappa of right and wrong on the same items: 0 is what two independent answerers have, 1 the same errors. It is undefined for somebody "
