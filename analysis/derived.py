@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .columns import decoded, groups
+from .columns import decoded, groups, numbers
 from .curves import list_ends
 from .table import Scored
 
@@ -41,7 +41,7 @@ def probes(scored: Scored) -> Scored:
 def domains(scored: Scored) -> Scored:
     """Probes of trials with decisions; ``domains`` says whether these were of the domain of the items."""
     items = probes(scored).items
-    items = items[items["factor_load"] > 0]
+    items = items[numbers(items["factor_load"]) > 0]
     return _with(scored, items.assign(domains=np.where(items["factor_storage"] == items["factor_distractor_domain"], "the same", "the other")))
 
 
@@ -103,8 +103,8 @@ def _recalls(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 def _cells(trials: pd.DataFrame) -> np.ndarray:
     """How many cells could be chosen: chance of an item is the number chosen, which is the list length, out of all."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.round(trials["list_length"].to_numpy(float) / trials["chance"].to_numpy(float))
+    chance = trials["chance"].to_numpy(float)
+    return np.round(trials["list_length"].to_numpy(float) / np.where(chance > 0, chance, np.nan))
 
 
 def whole_recall(scored: Scored) -> Scored:

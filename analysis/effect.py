@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .columns import coded, decoded
+from .columns import coded, decoded, numbers
 from .curves import averages_of
 from .evidence import Evidence, Scattered, Whole, whole
 from .guessing import Tally, guessing_notes, tally
@@ -202,7 +202,12 @@ class Effect:
         items = scored.items
         plain = {name: decoded(items[name]) for name in (*self.by, *self.needs) if name.startswith(("factor_", "record_")) and name in items.columns}
         scored = Scored(items.assign(**plain), scored.intrusions, ()) if plain else scored
-        return self.prepare(scored) if self.prepare else scored
+        ready = self.prepare(scored) if self.prepare else scored
+        if self.order or self.x not in ready.items.columns:
+            return ready
+        place = numbers(ready.items[self.x])  # words, and what is endless, have no place along an axis of numbers
+        lost = ~np.isfinite(place) & ready.items[self.x].notna().to_numpy()
+        return Scored(ready.items.assign(**{self.x: np.where(lost, np.nan, place)}), ready.intrusions, ready.notes) if lost.any() else ready
 
 
 def _said(words: str, value: Any) -> str:

@@ -13,6 +13,7 @@ alike, so nothing depends on how factors are coded. Cells have a weak prior, nor
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -217,6 +218,8 @@ def _values(column: pd.Series) -> pd.Series:
             return str(bool(value)).lower()
         if isinstance(value, int | float | np.number):
             number = float(value)
+            if not math.isfinite(number):
+                return None
             return int(number) if number.is_integer() else number
         return str(value)
 

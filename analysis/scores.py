@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import SpanLabError
 from .cells import Cells, unit_means
 from .columns import decoded
+from .columns import numbers as plain_numbers
 from .contrasts import Contrast, contrast_of
 from .nback import has_blocks
 from .published import published_curve
@@ -100,7 +101,10 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
     for name in (*score.by, *score.needs):
         if name not in items.columns or not items[name].notna().any():
             return []
-    plain = {name: decoded(items[name]) for name in score.by if name.startswith(("factor_", "record_"))}
+    plain: dict[str, Any] = {name: decoded(items[name]) for name in score.by if name.startswith(("factor_", "record_"))}
+    if score.x in plain:
+        place = plain_numbers(plain[score.x])
+        plain[score.x] = np.where(np.isfinite(place), place, np.nan)  # words have no place along a line
     items = items.assign(**plain)
     if "serial_position" in score.needs:
         items = items[items["serial_position"].notna()]

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TEXT = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "paradigm_hash", "generator", "trial_id", "outcome")
-_WHOLE = ("trial", "block", "step", "ask", "set_size", "list_length", "serial_position", "output_position", "retention_steps")
+#: Numbers and what they may be at least and at most; whether they are whole.
+_NUMBERS: Mapping[str, tuple[float, float, bool]] = {
+    **dict.fromkeys(("trial", "block", "step", "ask"), (-np.inf, np.inf, False)),
+    **dict.fromkeys(("set_size", "list_length", "retention_steps"), (0, np.inf, True)),
+    **dict.fromkeys(("serial_position", "output_position"), (1, np.inf, True)),
+    **dict.fromkeys(("chance", "blind"), (0, 1, False)),
+}
 _YES_NO = ("oracle", "practice", "pilot", "warm_up")
 #: What tells one trial, as it was taken by somebody, from all others.
 TRIAL = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "block", "practice", "trial", "trial_id")
@@ -114,9 +120,15 @@ class LeftOut:
             return (f"The table has no column {', '.join(missing)}: nothing can be scored.",)
         absent = [name for name in _EXPECTED if name not in self.columns]
         said = [f"The table has no column {', '.join(absent)}: curves that need it stay empty."] if absent else []
+        odd = {reason.removeprefix(_ODD): count for reason, count in sorted(self.counts.items()) if reason.startswith(_ODD) and count}
+        said += [
+            f"{plural(count, 'value')} of {name} that cannot be (such as half a position, or a chance above 1) taken as missing." for name, count in odd.items()
+        ]
         return (*said, *(f"{plural(self.counts[reason], one)} {rest}" for reason, (one, rest) in REASONS.items() if self.counts.get(reason)))
 
 
+#: With the name of a column: reason of what is no row that is left out, but a value that is taken as missing.
+_ODD = "odd "
 #: Why rows are left out (or mended): what they are called, and the rest of the sentence; in the order in which it happens.
 REASONS: Mapping[str, tuple[str, str]] = {
     "practice": ("practice row", "left out."),
@@ -140,7 +152,7 @@ def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, includ
     """
     left_out: dict[str, int] = {}
     rows, columns = len(responses), frozenset(map(str, responses.columns))
-    table = _typed(responses)
+    table = _typed(responses, left_out)
     del responses
     for name, wanted in (("practice", include_practice), ("pilot", include_pilot)):
         found = table[name]
@@ -170,8 +182,13 @@ def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, includ
     return Scored(_sorted_out(items), _sorted_out(intrusions), ()), LeftOut(rows, columns, left_out)
 
 
-def _typed(responses: pd.DataFrame) -> pd.DataFrame:
-    """The table with all columns that scoring needs, each with its type; empty where one is missing that cannot be done without."""
+def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
+    """The table with all columns that scoring needs, each with its type; empty where one is missing that cannot be done without.
+
+    Parameters
+    ----------
+    left_out : gets the number of values that cannot be, by column
+    """
     import pandas as pd
 
     table = responses.copy(deep=False)
@@ -182,16 +199,34 @@ def _typed(responses: pd.DataFrame) -> pd.DataFrame:
     nothing = pd.Categorical.from_codes(np.zeros(len(table), np.int8), categories=pd.Index([""], dtype="str")) if once else ""
     for name in _TEXT:
         table[name] = as_text(table[name]) if name in table.columns else nothing
-    for name in _WHOLE:
-        table[name] = pd.to_numeric(table[name], errors="coerce").astype(float) if name in table.columns else np.nan
+    for name, (low, high, whole) in _NUMBERS.items():
+        table[name] = _numbers(table[name], name, left_out, low, high, whole) if name in table.columns else np.nan
+    if "rt_ms" in table.columns:
+        table["rt_ms"] = _numbers(table["rt_ms"], "rt_ms", left_out, 0)
     for name in _YES_NO:
         table[name] = _boolean(table[name]).fillna(0.0).astype(bool) if name in table.columns else False
-    for name in ("chance", "blind"):
-        table[name] = pd.to_numeric(table[name], errors="coerce").astype(float) if name in table.columns else np.nan
     table["correct"] = _boolean(table["correct"]) if "correct" in table.columns else np.nan
     unasked = _absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
     table["_intrusion"] = unasked & table["serial_position"].isna() & table["output_position"].notna()
     return table.reset_index(drop=True)
+
+
+def _numbers(column: pd.Series, name: str, left_out: dict[str, int], low: float = -np.inf, high: float = np.inf, whole: bool = False) -> pd.Series:
+    """A column as finite numbers between two bounds; what is none is missing, and counted."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(column, errors="coerce").astype(float)
+    values = numbers.to_numpy()
+    with np.errstate(invalid="ignore"):
+        fits = np.isfinite(values) & (values >= low) & (values <= high)
+        if whole:
+            fits &= np.floor(values) == values
+    if fits.all():
+        return numbers
+    odd = int((~fits & column.notna().to_numpy()).sum())
+    if odd:
+        left_out[f"{_ODD}{name}"] = odd
+    return numbers.where(fits)
 
 
 def as_text(column: pd.Series) -> pd.Series:

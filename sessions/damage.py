@@ -134,6 +134,6 @@ def event_damage(event: Any) -> str | None:
         shown = event.get("shown", [])
         parts += [(one, _SHOWN_KEYS) for one in (shown if isinstance(shown, list) else [None])]
         if "ask" in event:
-            misfit = _misfit(event, _ASK_KEYS)
+            misfit = _misfit(event, _ASK_KEYS, {"blind": (int, float, type(None))})
             parts += [(one, _SCORE_KEYS) for one in event["scores"]] if misfit is None else []
     return misfit or next(filter(None, (_misfit(one, keys) for one, keys in parts)), None)
