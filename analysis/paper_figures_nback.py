@@ -5,8 +5,10 @@ A *variant* is a paradigm, or one size of its grid where it has several; a *fami
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpanLabError
@@ -63,22 +65,29 @@ def variant_blocks(figure: str, data: Data, wish: Wish, rules: Rules) -> pd.Data
     if other:
         raise SpanLabError(f"no figure {figure}: {other[0]} is no N-back paradigm")
     if not there:
-        raise SpanLabError(f"no figure {figure}: these data have no N-back paradigm; they have {', '.join(data.titles) or 'none'}")
+        have = f"no N-back paradigm, only {', '.join(data.titles)}" if data.titles else "no scored answers"
+        raise SpanLabError(f"no figure {figure}: these data have {have}")
     tables = []
     for paradigm in named or sorted(there):
         part = data.scored.parts[paradigm]
         gridded = _GRID in part.items.columns and bool(part.items[_GRID].notna().any())
         blocks = nback_blocks(part, rules, by=(_GRID,) if gridded else ())
-        grids = blocks[_GRID].to_numpy() if gridded else [None] * len(blocks)
+        grids = [_grid(value) for value in blocks[_GRID]] if gridded else [None] * len(blocks)
         several = len(set(grids)) > 1
         title = data.titles[paradigm]
-        blocks["variant"] = [f"{title}, {grid} × {grid}" if several else title for grid in grids]
-        blocks["study_variant"] = [variant_of(paradigm, None if grid is None else int(grid)) for grid in grids]
+        blocks["variant"] = [f"{title}, {grid} × {grid}" if several and grid else title for grid in grids]
+        blocks["study_variant"] = [variant_of(paradigm, grid) for grid in grids]
         tables.append(blocks)
     whole = pd.concat(tables, ignore_index=True)
     order = {variant: place for place, variant in enumerate(dict.fromkeys(name for members in FAMILIES.values() for name, _ in members))}
     rank = whole["study_variant"].map(order).fillna(len(order))
     return whole.assign(_rank=rank).sort_values(["_rank", "variant"], kind="stable", ignore_index=True).drop(columns="_rank")
+
+
+def _grid(value: Any) -> int | None:
+    """The size of a grid; None where there is none."""
+    number = float(value) if isinstance(value, Real) else math.nan
+    return int(number) if number.is_integer() else None
 
 
 def _cells(blocks: pd.DataFrame, rules: Rules, measures: Sequence[str]) -> pd.DataFrame:
@@ -152,8 +161,7 @@ def _published(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     table = _cells(blocks, PUBLISHED, AVERAGED)
     printed = []
     for (paradigm, variant), part in blocks.groupby(["paradigm", "variant"], sort=False):
-        grid = part[_GRID].iloc[0] if _GRID in part.columns else None
-        one = printed_cells(str(paradigm), None if grid is None or grid != grid else int(grid))
+        one = printed_cells(str(paradigm), _grid(part[_GRID].iloc[0]) if _GRID in part.columns else None)
         if len(one):
             printed.append(one[one["n"].isin(part["n"].unique())].assign(variant=str(variant)))
     whole = pd.concat([table, *printed], ignore_index=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -139,7 +140,8 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
 def _edges(low: float, high: float) -> np.ndarray:
     """Edges of bars at round times."""
     width = max((high - low) / _BARS, 1.0)
-    step = next(step for power in range(7) for step in (10.0**power, 2 * 10.0**power, 5 * 10.0**power) if step >= width)
+    power = 10.0 ** math.floor(math.log10(width))
+    step = next(step * power for step in (1, 2, 5, 10) if step * power >= width)
     return np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step
 
 

@@ -157,6 +157,28 @@ def test_variants_are_compared_within_a_family_and_answerers_within_a_variant() 
     assert families({"A": "", "B": ""}) == [("all", ["A", "B"])]
 
 
+def poor(what: str) -> pd.DataFrame:
+    full = blocks([8, 7, 6], [0, 1, 2])
+    return {
+        "one item": full.iloc[:1],
+        "no matches": full[full["correct_answer"] != '"m"'],
+        "omitted": full.assign(outcome="omitted", correct=None),
+        "no trials": full.drop(columns=["trial", "trial_id"]),
+        "odd grids": full.assign(factor_grid=["3"] * 24 + ["null"] * 24 + ['"x"'] * 24),
+    }[what]
+
+
+@pytest.mark.parametrize("what", ["one item", "no matches", "omitted", "no trials", "odd grids"])
+def test_poor_blocks_are_drawn_or_a_sentence_says_why_not(what: str) -> None:
+    for name in ("nback_models", "nback_bars", "nback_dprime"):
+        found = drawing(name, poor(what))
+        assert len(found.shown)
+        if "low" in found.table.columns:
+            assert (found.table.loc[found.table["low"].isna(), "note"] != "").all()
+    with pytest.raises(SpanLabError, match="these data have no scored answers"):
+        drawing("nback_models", poor(what).assign(practice=True))
+
+
 def test_printed_values_are_beside_answers_of_the_same_kind() -> None:
     found = drawing("nback_published", blocks([8, 7], [0, 1], n=1), blocks([8, 7], [0, 1], n=2))
     (printed,) = points(found, agent="gpt-3.5-turbo (printed)", measure="hit_rate", at=1)
