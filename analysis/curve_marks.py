@@ -138,7 +138,7 @@ def curve_layers(
     places = [_plain(one) for one in sorted(curve[over].dropna().unique())]
     labels_of: dict[str, Any] = {"labelExpr": f"{json.dumps(list(names))}[datum.value - 1]"} if names else {}
     whole = all(isinstance(one, int) for one in places)
-    labels_of = labels_of or ({"format": "d"} if whole else {"format": "~g", "tickCount": 5})
+    labels_of = labels_of or ({"format": "d"} if whole else {"format": ".6~g", "tickCount": 5})
     labels_of = labels_of | ({"values": places} if whole else {})
 
     def each(values: Sequence[Any]) -> alt.Scale:
@@ -175,7 +175,7 @@ def curve_layers(
     )
     spread = (
         base.transform_filter("intervals")
-        .mark_rule(strokeWidth=1.3, opacity=0.55)
+        .mark_rule(strokeWidth=1.3, opacity=0.55, clip=True)
         .encode(x=x, y=alt.Y("low:Q", **height_axis), y2="high:Q", color=colour, strokeOpacity=alt.condition("datum.faint", alt.value(0.4), alt.value(1)))
     )
     lines = base.mark_line(strokeCap="butt", opacity=0.95).encode(x=x, y=y, color=colour, strokeDash=dashes, strokeWidth=widths, order=order)

@@ -145,7 +145,7 @@ def _axis(effect: Effect, table: pd.DataFrame) -> dict[str, Any]:
     step = next(step * factor for factor in (1, 2, 2.5, 5, 10) if span / (step * factor) <= 6)
     first, end = math.floor(low / step), math.ceil(high / step)
     ticks = [round(step * place, 10) for place in range(first, end + 1)]
-    return {"title": effect.measure, "domain": [ticks[0] - 0.04 * step, ticks[-1] + 0.1 * step], "format": "~g" if step < 1 else "d", "values": ticks}
+    return {"title": effect.measure, "domain": [ticks[0] - 0.04 * step, ticks[-1] + 0.1 * step], "format": ".6~g" if step < 1 else "d", "values": ticks}
 
 
 def _digits(vertical: dict[str, Any]) -> int:
