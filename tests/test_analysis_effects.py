@@ -143,7 +143,13 @@ def test_planted_effects_come_back(name: str) -> None:
 DRAWN = ("set_size", "free_recall", "task_switching", "capacity")
 
 
-@pytest.mark.parametrize("name", [*sorted(PLANTED), "free_recall", "first_recalled"])
+#: Figures that are declared here in every run; the others are like one of them.
+DECLARED = (*DRAWN, "primacy_recency", "serial_position_retention", "switching_time", "first_recalled")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in DECLARED else pytest.param(name, marks=pytest.mark.slow) for name in (*sorted(PLANTED), "free_recall", "first_recalled")]
+)
 def test_every_effect_has_a_figure(name: str) -> None:
     data, paradigm = (free_recalls(), "sfr") if name not in PLANTED else (PLANTED[name][0], PLANTED[name][2])
     one = effect(name)
@@ -161,6 +167,7 @@ def test_every_effect_has_a_figure(name: str) -> None:
     assert one.command(["data"], paradigm, "x.svg").startswith(f"spanlab figure {name} data --paradigm {paradigm}")
 
 
+@pytest.mark.slow
 def test_a_page_needs_no_network() -> None:
     one = effect("set_size")
     found = one.table(PLANTED["set_size"][0], "vsr")
@@ -369,13 +376,17 @@ def poor() -> dict[str, pd.DataFrame]:
     }
 
 
-@pytest.mark.parametrize("what", sorted(poor()))
+#: Poor data of every kind that are looked at in every run.
+POOREST = ("empty", "nothing at all", "one trial", "no trials", "some missing", "all right", "odd factors")
+
+
+@pytest.mark.parametrize("what", [what if what in POOREST else pytest.param(what, marks=pytest.mark.slow) for what in sorted(poor())])
 def test_poor_data_get_a_note_and_never_an_error(what: str) -> None:
     scored = score_table(poor()[what])
     for one in EFFECTS:
-        found = one.table(scored, "vsr", human="")
+        found = one.table(scored, "vsr", human="", resamples=200)
         assert len(found) or one.notes(scored, "vsr", found)
-        slopes = trends(one, scored, "vsr")
+        slopes = trends(one, scored, "vsr", resamples=200)
         assert (slopes["low"].notna() | (slopes["note"] != "")).all()
         if len(found):
             assert found["mean"].between(-1, 1).all() or one.name == "capacity"

@@ -148,8 +148,6 @@ def test_variants_are_compared_within_a_family_and_answerers_within_a_variant() 
     found = drawing("nback_measures", *parts)
     assert {row["agent"] for row in points(found)} == {"Nback_Verbal", "Nback_Verbal_Noise"}
     assert {row["part"] for row in points(found)} == {0, 1}
-    other = drawing("nback_models", *parts)
-    assert {row["agent"] for row in points(other)} == {"a", "b"}
     single = drawing("nback_measures", *parts, paradigms=("nback_verbal",))
     assert {row["agent"] for row in points(single)} == {"a", "b"}
     assert set(single.table["variant"]) == {"Nback_Verbal"}
@@ -168,7 +166,7 @@ def poor(what: str) -> pd.DataFrame:
     }[what]
 
 
-@pytest.mark.parametrize("what", ["one item", "no matches", "omitted", "no trials", "odd grids"])
+@pytest.mark.parametrize("what", ["omitted", "odd grids", *(pytest.param(what, marks=pytest.mark.slow) for what in ("one item", "no matches", "no trials"))])
 def test_poor_blocks_are_drawn_or_a_sentence_says_why_not(what: str) -> None:
     for name in ("nback_models", "nback_bars", "nback_dprime"):
         found = drawing(name, poor(what))
