@@ -205,8 +205,9 @@ class Effect:
         ready = self.prepare(scored) if self.prepare else scored
         if self.order or self.x not in ready.items.columns:
             return ready
-        place = numbers(ready.items[self.x])  # words, and what is endless, have no place along an axis of numbers
-        lost = ~np.isfinite(place) & ready.items[self.x].notna().to_numpy()
+        axis = ready.items[self.x]
+        place = axis.to_numpy(float) if axis.dtype.kind in "if" else numbers(axis)
+        lost = ~np.isfinite(place) & axis.notna().to_numpy()  # words, and what is endless, have no place along an axis of numbers
         return Scored(ready.items.assign(**{self.x: np.where(lost, np.nan, place)}), ready.intrusions, ready.notes) if lost.any() else ready
 
 
