@@ -18,8 +18,8 @@ from .look import GROUP_MEANS
 from .published import published_curve
 from .table import WHO
 
-#: Nobody asks how far these are from people.
-_YARDSTICKS = ("ideal", "capacity", "chance")
+#: How far these are from people says nothing: they were handed the answers, guess, or follow a script.
+_YARDSTICKS = ("ideal", "capacity", "simulated", "chance", "scripted")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,66 @@
+"""How far everybody is from people in the story of a report: by hand, over shared conditions only, and with intervals that hold planted differences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from analysis_tables import mixed, responses
+
+from spanlab.analysis.differences import from_people
+from spanlab.analysis.loading import Data, load
+
+
+def data(folder: Path, *tables: pd.DataFrame) -> Data:
+    mixed(*tables).to_csv(folder / "answers.csv", index=False)
+    return load([folder / "answers.csv"])
+
+
+def people(share: float, many: int = 4, lengths: tuple[int, ...] = (3, 4), seed: int = 0, repetitions: int = 4) -> list[pd.DataFrame]:
+    names = [f"P{number}" for number in range(many)]
+    return [
+        responses(lambda *_: share, agent="participant", kind="participant", participant=name, lengths=lengths, repetitions=repetitions, seed=seed + number)
+        for number, name in enumerate(names)
+    ]
+
+
+def test_only_conditions_that_both_have_are_compared_each_with_the_same_weight(tmp_path: Path) -> None:
+    crowd = people(0.7)
+    network = responses(lambda length, position: 0.4 if length < 6 else 1.0, lengths=(3, 6, 7), repetitions=6, seed=9)
+    found = from_people(data(tmp_path, *crowd, network), "vsr")["network:test"]
+    theirs = pd.concat(crowd)
+    mine = network[network["list_length"] == 3].groupby("serial_position")["correct"].mean()
+    expected = (mine - theirs[theirs["list_length"] == 3].groupby("serial_position")["correct"].mean()).mean()
+    assert found.value == pytest.approx(expected)
+    assert (found.against, found.conditions) == ("people (n = 4)", 3)
+    assert found.low < found.value < found.high
+
+
+def test_people_themselves_are_held_against_published_ones_and_yardsticks_against_nobody(tmp_path: Path) -> None:
+    crowd = people(0.9)
+    found = from_people(data(tmp_path, *crowd, responses(lambda *_: 0.1, agent="chance", kind="chance")), "vsr")
+    assert set(found) == {"People (n = 4)"}
+    assert found["People (n = 4)"].against == "Avons 1998 (people)"
+    assert from_people(data(tmp_path, *people(0.9, lengths=(8, 9))), "vsr") == {}
+
+
+def test_one_trial_has_a_difference_and_no_interval(tmp_path: Path) -> None:
+    one = responses(lambda *_: 1.0, lengths=(3,), repetitions=1)
+    found = from_people(data(tmp_path, *people(0.5, many=1, lengths=(3,), repetitions=1), one), "vsr")["network:test"]
+    assert np.isfinite(found.value)
+    assert np.isnan(found.low)
+    assert np.isnan(found.high)
+
+
+@pytest.mark.slow
+def test_intervals_hold_planted_differences(tmp_path: Path) -> None:
+    """Of 100 samples of eight people and a network that is .2 below them, 95% intervals hold the difference in 90 or more."""
+    held = 0
+    for sample in range(100):
+        crowd = people(0.7, many=8, seed=20 * sample, repetitions=8)
+        network = responses(lambda *_: 0.5, lengths=(3, 4), repetitions=20, seed=5000 + sample)
+        found = from_people(data(tmp_path, *crowd, network), "vsr")["network:test"]
+        held += found.low <= -0.2 <= found.high
+    assert 90 <= held <= 100
