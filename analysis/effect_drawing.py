@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .loading import Data
 
-_COLUMNS = ("mean", "low", "high", "chance", "unit", "n_units", "note")
+_COLUMNS = ("mean", "sem", "low", "high", "chance", "unit", "n_units", "note")
 _TREND = ("contrast", "value", "low", "high", "t", "df", "p", "omnibus_p", "n_units", "note")
 
 
