@@ -14,7 +14,7 @@ from nback_answers import write_published
 
 from spanlab.agents.simulated import CapacityAgent, Chance
 from spanlab.analysis.nback_published import published_results
-from spanlab.analysis.report import compare
+from spanlab.analysis.report import Options, compare
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.published_results import import_results
@@ -30,7 +30,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         plan = plan_session(paradigm, 2, levels={"grid": [3, 7]} if name == "nback_spatial" else None, trials=12)
         for agent in (CapacityAgent(), Chance()):
             Runner(begin(folder / "data", paradigm, agent, plan, Request(2)), agent).run()
-    return compare([folder / "data"], folder / "report")
+    return compare([folder / "data"], folder / "report", Options(models=False))
 
 
 def table(report: Path, name: str) -> pd.DataFrame:

@@ -39,7 +39,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def report(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compare([data], tmp_path_factory.mktemp("out") / "report")
+    return compare([data], tmp_path_factory.mktemp("out") / "report", PLAIN)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_the_page_tells_the_story(report: Path) -> None:
 
 @pytest.mark.usefixtures("page_only")
 def test_a_report_is_the_same_when_made_again(data: Path, report: Path, tmp_path: Path) -> None:
-    again = compare([data], tmp_path / "again")
+    again = compare([data], tmp_path / "again", PLAIN)
     first, second = (one.read_text(encoding="utf-8").replace(str(one.parent), "") for one in (report, again))
     assert first == second
 
