@@ -13,8 +13,8 @@ from .look import Look
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Intervals of fewer units may reach beyond the panel.
-_FEW = 5
+#: How far axes follow intervals: those of a t distribution with one degree of freedom are dozens of times as long as what they are of.
+_FARTHEST = {"dprime": (-6.0, 6.0), "rate": (-0.2, 1.2)}
 #: What panels are called.
 TITLES: dict[str, str] = {
     "hit_rate": "Hits",
@@ -81,6 +81,7 @@ def nback_rows(
     whole = pd.concat([part for _, part in parts], ignore_index=True)
     whole = whole[whole["mean"].notna()]
     there = [measure for measure in measures if (whole["measure"] == measure).any()]
+    span = (float(whole["n"].min()) - 0.5, float(whole["n"].max()) + 0.5) if len(whole) else None  # panels with a chance line and without are alike
     panels, rows = [], []
     for measure in there:
         vertical = measure_axis(whole[whole["measure"] == measure], measure)
@@ -89,7 +90,7 @@ def nback_rows(
             if marks == "bars":
                 layers = _bar_layers(agents, whole, vertical, x_title, TITLES[measure], line, bars)
             else:
-                layers = curve_layers(agents, whole, "n", x_title, vertical=vertical, called=TITLES[measure], line=line, bars=bars)
+                layers = curve_layers(agents, whole, "n", x_title, vertical=vertical, called=TITLES[measure], line=line, bars=bars, span=span)
             made[x_title] = panel_part(layers)
         for place, (heading, cells) in enumerate(parts):
             part = cells[(cells["measure"] == measure) & cells["mean"].notna()]
@@ -147,10 +148,10 @@ def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[s
 
 
 def measure_axis(part: pd.DataFrame, measure: str) -> Mapping[str, Any]:
-    """The vertical axis of a measure: around all points, the intervals of five units or more, and 0; rates reach from 0 to 1 at least."""
-    enough = part[part["n_units"].astype(float).fillna(_FEW) >= _FEW]
-    low = min(0.0, float(part["mean"].min()), *enough["low"].dropna().astype(float))
-    high = max(1.0, float(part["mean"].max()), *enough["high"].dropna().astype(float))
+    """The vertical axis of a measure: around all points, intervals and 0; rates reach from 0 to 1 at least. Endless intervals of few units end with the panel."""
+    farthest = _FARTHEST["dprime" if measure.startswith("dprime") else "rate"]
+    low = min(0.0, float(part["mean"].min()), *part["low"].dropna().astype(float).clip(lower=farthest[0]))
+    high = max(1.0, float(part["mean"].max()), *part["high"].dropna().astype(float).clip(upper=farthest[1]))
     if not measure.startswith("dprime"):
         return PROPORTIONS | {"title": None, "domain": [min(-0.04, low - 0.02), max(1.05, high + 0.02)]}
     bottom, top = low - 0.2, high + 0.06 * (high - low)
