@@ -148,7 +148,7 @@ def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[s
 
 
 def measure_axis(part: pd.DataFrame, measure: str) -> Mapping[str, Any]:
-    """The vertical axis of a measure: around all points, intervals and 0; rates reach from 0 to 1 at least. Endless intervals of few units end with the panel."""
+    """The vertical axis of a measure: around all points, intervals and 0; rates reach from 0 to 1 at least. Endless intervals end with the panel."""
     farthest = _FARTHEST["dprime" if measure.startswith("dprime") else "rate"]
     low = min(0.0, float(part["mean"].min()), *part["low"].dropna().astype(float).clip(lower=farthest[0]))
     high = max(1.0, float(part["mean"].max()), *part["high"].dropna().astype(float).clip(upper=farthest[1]))
