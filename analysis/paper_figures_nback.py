@@ -178,10 +178,7 @@ def _bars(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     rules = replace(PUBLISHED, ddof=1)
     blocks = variant_blocks(figure.name, data, wish, rules)
     table = _with_t_intervals(_cells(blocks, rules, AVERAGED))
-    said = (
-        f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which know no limits at 0 and "
-        "100%; very long ones end where the panel does."
-    )
+    said = f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which know no limits at 0 and 100%; very long ones end where the panel does."
     measures = (*_MEASURES, "dprime_abs", "dprime")
     return _over_n(figure, table, blocks, *_of_answerers(table, blocks, wish), measures, said, "interval", rules, marks="bars", spread="95% t interval")
 
