@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from command_line import Run, complaint
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from worm_trials import SETS, trials_of, write_folder
 
@@ -278,6 +278,8 @@ VALUES = st.recursive(
 )
 
 
+@example({"a": [0.5]}, 1, None)
+@example({"a": [1e-07, -2.5e30]}, 9, None)
 @given(st.dictionaries(st.text(max_size=4), st.lists(VALUES, max_size=4), max_size=4), st.integers(1, 40), st.sampled_from([None, 1]))
 def test_lists_are_read_as_json_reads_them(content: dict[str, list[Any]], chunk: int, indent: int | None) -> None:
     with tempfile.TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as patch:

@@ -14,6 +14,7 @@ _CHUNK = 1 << 20
 #: no single object is longer
 _LONGEST = 1 << 24
 _SPACE = " \t\r\n"
+_OF_NUMBERS = "0123456789+-.eE"
 
 
 def read_lists(path: Path) -> Generator[tuple[str, int, Any], None, None]:
@@ -95,8 +96,8 @@ class _Stream:
         while True:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
-                # What ends with the text in memory may go on in the file.
-                if end < len(self._text) or self._ended:
+                # What ends with the text in memory may go on in the file; of a number, "1" with "." or "e-" after it, too.
+                if self._ended or self._text[end : end + 3].strip(_OF_NUMBERS):
                     self._at = end
                     return value
             except RecursionError:
