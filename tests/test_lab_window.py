@@ -79,7 +79,8 @@ def credited_where_they_happened(steps: list[dict[str, Any]]) -> None:
     for (when, number), pressed in zip(found, sorted(injected), strict=True):
         # A busy machine delivers a press late, and it then counts when it arrives.
         assert -0.005 < when - pressed < 0.5
-        assert onsets[number] <= when < onsets[number + 1]
+        # The X server tells time in whole milliseconds, and its clock is compared with ours: a press at a border may lie a little beyond it.
+        assert onsets[number] - 0.005 <= when < onsets[number + 1] + 0.005
 
 
 def test_presses_at_the_border_of_two_steps_belong_to_the_right_one(facts: dict[str, Any]) -> None:
