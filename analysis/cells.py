@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
@@ -50,6 +50,18 @@ class Cells:
     def each(self, cell: int) -> np.ndarray:
         """The mean of every unit of a cell, one by one."""
         return np.repeat(self.values[cell], self.many[cell])
+
+    def points(self, by: Sequence[str]) -> dict[tuple[str, ...], dict[tuple[Any, ...], int]]:
+        """For each answerer, the number of the cell at each place along some columns."""
+        found: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
+        for number, row in enumerate(self.keys.to_dict("records")):
+            found.setdefault(tuple(row[name] for name in WHO), {})[place_of(row, by)] = number
+        return found
+
+
+def place_of(row: Mapping[Any, Any], by: Sequence[str]) -> tuple[Any, ...]:
+    """Where a row of a table stands along some columns; numbers are rounded, so that those of two tables can be the same."""
+    return tuple(value if isinstance(value := row[name], str) else round(float(value), 9) for name in by)
 
 
 def unit_means(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WHO, value: str = "correct") -> Cells:

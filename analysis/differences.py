@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from .cells import Cells, unit_means
+from .cells import Cells, place_of, unit_means
 from .contrasts import Contrast, contrast_of
 from .effect import Effect, ready
 from .effects import EFFECTS
 from .loading import Data
 from .look import GROUP_MEANS
 from .published import published_curve
-from .table import WHO
 
 #: How far these are from people says nothing: they were handed the answers, guess, or follow a script.
 _YARDSTICKS = ("ideal", "capacity", "simulated", "chance", "scripted")
@@ -49,7 +47,7 @@ def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
     part = data.scored.parts[paradigm]
     shown = [one for one in EFFECTS if one.value == "correct" and one.make is None and not one.missing(data.scored, paradigm)]
     cells = unit_means(ready(shown[0], data.scored, paradigm), shown[0].by) if shown else unit_means(part, ())
-    points = _points(cells, shown[0].by if shown else ())
+    points = cells.points(shown[0].by if shown else ())
     people = next((who for who in points if who[1] == "participant"), None)
     found = {}
     for who, own in points.items():
@@ -68,10 +66,10 @@ def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: 
         if not len(printed):
             continue
         study = str(printed["agent"].iloc[0])
-        curve = {tuple(_plain(row[name]) for name in effect.by): float(row["mean"]) for row in printed[printed["agent"] == study].to_dict("records")}
+        curve = {place_of(row, effect.by): float(row["mean"]) for row in printed[printed["agent"] == study].to_dict("records")}
         cells = unit_means(ready(effect, data.scored, paradigm), effect.by)
         found = {}
-        for who, own in _points(cells, effect.by).items():
+        for who, own in cells.points(effect.by).items():
             shared = [place for place in own if place in curve]
             if shared and who[1] not in (*_YARDSTICKS, GROUP_MEANS) and people in (None, who[2]):
                 mine = _mean(cells, [own[place] for place in shared], 0)
@@ -108,16 +106,3 @@ def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | flo
 
 def _known(value: float) -> float:
     return 0.0 if value != value else value
-
-
-def _points(cells: Cells, by: Sequence[str]) -> Mapping[tuple[str, ...], dict[tuple[Any, ...], int]]:
-    """For each answerer, the number of the cell at each place."""
-    found: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
-    for number, row in enumerate(cells.keys.to_dict("records")):
-        place = tuple(_plain(row[name]) for name in by)
-        found.setdefault(tuple(row[name] for name in WHO), {})[place] = number
-    return found
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, str) else round(float(value), 9)

@@ -21,7 +21,7 @@ from .columns import groups
 from .effects import effect
 from .evidence import Evidence, Scattered, Whole, whole
 from .gather import DAMAGE, Head, SessionFacts, facts_of, heads, left_out, nothing_read, unfinished
-from .loading import Data, concatenated, described, is_table
+from .loading import Data, concatenated, described, tables_and_folders
 from .names import RAW, Raw, called, labelled
 from .pieces import ROWS, Piece, jobs_of, pieces_of_file, pieces_of_session, read_piece
 from .sums import Sums
@@ -100,8 +100,7 @@ def load_scattered(
     """
     import pandas as pd
 
-    files = [Path(path) for path in paths if is_table(path)]
-    folders = [path for path in paths if not is_table(path)]
+    files, folders = tables_and_folders(paths)
     found, problems = heads(folders) if folders else ([], [])
     if folders and not found:
         raise nothing_read(problems)

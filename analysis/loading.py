@@ -74,8 +74,7 @@ def load(
     SpanLabError
         when a path does not exist, a table cannot be read, or nothing can be.
     """
-    files = [Path(path) for path in paths if is_table(path)]
-    folders = [path for path in paths if not is_table(path)]
+    files, folders = tables_and_folders(paths)
     gathered = gather(folders) if folders else None
     sessions = gathered.sessions if gathered else ()
     raw = [gathered.responses] if gathered else []
@@ -218,9 +217,10 @@ def wanted(names: Sequence[str], trial_ids: bool) -> list[str]:
     return [name for name in names if (name in COLUMNS and name not in left) or name.startswith(("factor_", "record_"))]
 
 
-def is_table(path: str | Path) -> bool:
-    """Whether a path names a response table, and no folder of sessions."""
-    return Path(path).suffix.lower() in _TABLES
+def tables_and_folders(paths: Sequence[str | Path]) -> tuple[list[Path], list[str | Path]]:
+    """Response tables in files, by their ending, and all other paths: sessions, and folders full of them."""
+    tables = [Path(path) for path in paths if Path(path).suffix.lower() in _TABLES]
+    return tables, [path for path in paths if Path(path) not in tables]
 
 
 def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:

@@ -65,10 +65,6 @@ SCORES: tuple[Score, ...] = (
 )
 
 
-def plain_place(value: Any) -> Any:
-    return value if isinstance(value, str) else round(float(value), 9)
-
-
 def split_place(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
     return place[:-1], place[-1]
 

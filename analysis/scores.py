@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import SpanLabError
-from .cells import Cells, unit_means
+from .cells import place_of, unit_means
 from .columns import decoded
 from .columns import numbers as plain_numbers
 from .contrasts import Contrast, contrast_of
 from .nback import has_blocks
 from .published import published_curve
 from .resampling import LEVEL, RESAMPLES
-from .score_kinds import SCORES, Score, lowest_place, plain_place, said, split_place, weights
+from .score_kinds import SCORES, Score, lowest_place, said, split_place, weights
 from .table import WHO, Scored, plural, score_table
 
 if TYPE_CHECKING:
@@ -109,14 +109,14 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
     if "serial_position" in score.needs:
         items = items[items["serial_position"].notna()]
     cells = unit_means(Scored(items, items.iloc[:0], ()), score.by)
-    points = _points(cells, score.by)
+    points = cells.points(score.by)
     people: dict[tuple[Any, ...], int] = {}
     if against:
         people = next((points[key] for key in points if key[2] == against), {})
         fixed = {place: cells.mean(number) for place, number in people.items()}
     else:
         table = published_curve(score.task, score.by)
-        fixed = {tuple(plain_place(row[name]) for name in score.by): float(row["mean"]) for row in table.to_dict("records")}
+        fixed = {place_of(row, score.by): float(row["mean"]) for row in table.to_dict("records")}
     rows = []
     for who, own in points.items():
         if who[2] == against:
@@ -152,15 +152,6 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
             | _scored_row(found, reference, guess, told or unit != "trial", _reach(score, list(of_people)) if not against else math.inf)
         )
     return rows
-
-
-def _points(cells: Cells, by: Sequence[str]) -> dict[tuple[str, ...], dict[tuple[Any, ...], int]]:
-    """For each answerer, the number of the cell at each place."""
-    found: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
-    for number, row in enumerate(cells.keys.to_dict("records")):
-        place = tuple(plain_place(row[name]) for name in by)
-        found.setdefault(tuple(row[name] for name in WHO), {})[place] = number
-    return found
 
 
 def _reach(score: Score, places: Sequence[tuple[Any, ...]]) -> float:
