@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import fidelity
+import fidelity_faults
 import pytest
+
+from spanlab.agents.chat.presets import presets
+from spanlab.agents.chat.settings import ChatSettings
 
 ROOT = Path(__file__).resolve().parent.parent
 #: standard errors by which a number may be off; there are about 80 of them
 APART = 4.5
 
-
-def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("fidelity", ROOT / "scripts" / "fidelity.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["fidelity"] = module  # dataclasses look for their module
-    spec.loader.exec_module(module)
-    return module
-
-
-fidelity = _script()
-MEASURES = fidelity.measures()
+MEASURES = fidelity_faults.measures()
 
 
 def page() -> dict[str, list[str]]:
-    """The rows of the table in the page, by what they are about."""
-    text = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
-    part = text.partition("<!-- measured by scripts/fidelity.py -->")[2].partition("<!-- end of what was measured -->")[0]
+    """The rows of the table of faults in the page, by what they are about."""
+    part = fidelity.written((ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "faults")
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in part.strip().splitlines()[2:]]
     return {row[0]: row[1:] for row in rows}
 
@@ -48,21 +37,21 @@ def test_the_page_has_every_measure_once() -> None:
     for measure in MEASURES:
         original, _, _, trials = page()[measure.what]
         assert trials == f"{measure.trials:,}"
-        assert original == ("" if measure.original is None else fidelity.percent(measure.original))
+        assert original == ("" if measure.original is None else fidelity_faults.percent(measure.original))
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.what)
 def test_the_numbers_are_those_of_other_trials(measure: Any) -> None:
     """A share of all or nothing must be just that; others agree within the error of fewer trials that the page did not see."""
     few = 20 if "12 bars" in measure.what else 150
-    for generator, cell in zip(fidelity.GENERATORS, page()[measure.what][1:3], strict=True):
+    for generator, cell in zip(fidelity_faults.GENERATORS, page()[measure.what][1:3], strict=True):
         told = number(cell)
         seen = measure.looked_at(generator, few, first=measure.trials + 1)
-        share = fidelity.share_of(seen)
+        share = fidelity_faults.share_of(seen)
         if told in (0, 1):
             assert share == told
             continue
-        error = max(fidelity.error_of(seen), math.sqrt(told * (1 - told) / sum(map(len, seen))))
+        error = max(fidelity_faults.error_of(seen), math.sqrt(told * (1 - told) / sum(map(len, seen))))
         assert abs(share - told) < APART * error * math.sqrt(1 + few / measure.trials) + 0.0005
 
 
@@ -91,7 +80,7 @@ def test_faults_are_gone_as_corrected() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.what)
 def test_the_numbers_are_measured_again(measure: Any) -> None:
-    assert list(fidelity.row(measure))[1:] == page()[measure.what], "run: python scripts/fidelity.py"
+    assert list(fidelity_faults.row(measure))[1:] == page()[measure.what], "run: python scripts/fidelity.py"
 
 
 def test_files_that_the_page_names_exist() -> None:
@@ -99,3 +88,18 @@ def test_files_that_the_page_names_exist() -> None:
     for name in re.findall(r"\]\(([\w./]+)\)|`(scripts/\w+\.py)`", text):
         path = "".join(name)
         assert (ROOT / path).exists() or (ROOT / "docs" / path).exists()
+
+
+def test_what_the_page_says_of_presets_is_so() -> None:
+    """Of each preset: whether the model gets more than the stimuli, and whether it sees its whole replies again."""
+    text = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith(("| `default`", "| `published-"))]
+    said = {name: cells[1:] for cells in rows for name in re.findall(r"`([\w-]+)`", cells[0])}
+    assert set(said) == set(presets())
+    for name, (instruction, item, replies) in said.items():
+        settings = ChatSettings(**{key: value for key, value in presets()[name].settings.items() if key != "instructions"})
+        assert ("nothing but" in item) == (settings.wording == "bare")
+        assert ("kept whole" in replies) == (settings.history == "full")
+        assert ("first character" in replies) == (settings.extraction == "first_character")
+        assert ("word for word" in instruction) == (name == "published-other-models")
+        assert ("message of the user" in instruction) == (settings.instructions_as == "user")
