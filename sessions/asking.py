@@ -6,56 +6,34 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..agents.participant.dialog import Question
+from ..core.locale import sentence
 from .participants import Kind, next_number, people
 from .sitting import Wanted
 from .study import Study
 
-_WORDS: dict[str, dict[str, str]] = {
-    "en": {
-        "participant": "Participant (identifier)",
-        "session": "Session",
-        "number": "Number",
-        "free": "next free: {number}",
-        "language": "Language",
-        "existing": "Data are there already",
-        "stop": "stop",
-        "resume": "go on with it",
-        "new": "begin it anew, beside it",
-        "range": "{low:g} to {high:g}",
-    },
-    "de": {
-        "participant": "Versuchsperson (Kennung)",
-        "session": "Sitzung",
-        "number": "Nummer",
-        "free": "nächste freie: {number}",
-        "language": "Sprache",
-        "existing": "Es gibt schon Daten",
-        "stop": "aufhören",
-        "resume": "damit weitermachen",
-        "new": "daneben neu beginnen",
-        "range": "{low:g} bis {high:g}",
-    },
-}
 _LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "français", "es": "español", "it": "italiano", "nl": "Nederlands", "pt": "português", "pl": "polski"}
 
 
 def questions(study: Study, data: Path, kind: Kind, wanted: Wanted) -> list[Question]:
     """The questions of the dialog, in the study's first language; what is known already stands in them."""
     language = study.languages[0]
-    words = _WORDS.get(language, _WORDS["en"])
+
+    def say(key: str, **values: object) -> str:
+        return sentence(f"dialog.{key}", language, **values)
+
     free = next_number(people(data / study.name), kind)
     asked = [
-        Question("participant", words["participant"], value=wanted.participant, required=True),
-        Question("number", words["number"], value=wanted.number, hint=words["free"].format(number=free)),
-        Question("existing", words["existing"], {name: words[name] for name in ("stop", "resume", "new")}, wanted.existing or "stop", late=True),
+        Question("participant", say("participant"), value=wanted.participant, required=True),
+        Question("number", say("number"), value=wanted.number, hint=say("free", number=free)),
+        Question("existing", say("existing"), {name: say(name) for name in ("stop", "resume", "new")}, wanted.existing or "stop", late=True),
     ]
     if len(study.sessions) > 1:
-        asked.insert(1, Question("session", words["session"], {str(n + 1): str(n + 1) for n in range(len(study.sessions))}, wanted.session, required=True))
+        asked.insert(1, Question("session", say("session"), {str(n + 1): str(n + 1) for n in range(len(study.sessions))}, wanted.session, required=True))
     if len(study.languages) > 1:
         called = {code: _LANGUAGES.get(code, code) for code in study.languages}
-        asked.insert(-1, Question("language", words["language"], called, wanted.language or language, required=True))
+        asked.insert(-1, Question("language", say("language"), called, wanted.language or language, required=True))
     for field in study.fields:
-        hint = words["range"].format(low=field.range[0], high=field.range[1]) if field.range else ""
+        hint = say("range", low=field.range[0], high=field.range[1]) if field.range else ""
         value = wanted.fields.get(field.name, "")
         asked.append(Question(field.name, field.label[language], field.labels(language), value, field.required, hint))
     return asked

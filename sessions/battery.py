@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..agents.protocol import Agent
+from ..core.locale import sentence
 from ..paradigms import AnswerKeys, ResponseKind
 from .disk import append_line, only_writer, read_lines
 from .keys import check_keys
@@ -13,29 +14,6 @@ from .runner import Progress, Runner
 from .session import Request, Session, begin, complete, reopen, try_out, utc_now
 from .sitting import JOURNAL, Sitting, states
 from .study import StudyParadigm
-
-_WORDS: dict[str, dict[str, str]] = {
-    "en": {
-        "consent": "Consent",
-        "agree": "If you agree: space bar. If you do not: Escape, then L.",
-        "break": "Break",
-        "parts": "{done} of {all} parts are done.",
-        "go_on": "Press the space bar or click to go on.",
-        "thanks": "Thank you",
-        "over": "That was all for today.",
-        "end": "Press the space bar or click to end.",
-    },
-    "de": {
-        "consent": "Einwilligung",
-        "agree": "Wenn Sie einverstanden sind: Leertaste. Wenn nicht: Escape, dann L.",
-        "break": "Pause",
-        "parts": "{done} von {all} Teilen sind geschafft.",
-        "go_on": "Weiter mit der Leertaste oder einem Klick.",
-        "thanks": "Vielen Dank",
-        "over": "Das war alles für heute.",
-        "end": "Ende mit der Leertaste oder einem Klick.",
-    },
-}
 
 
 class _Stays:
@@ -75,7 +53,6 @@ class Battery:
     ) -> None:
         self.sitting, self.agent, self.pilot, self.now = sitting, agent, pilot, now
         self._extra, self._progress = extra, progress
-        self._words = _WORDS.get(sitting.language, _WORDS["en"])
 
     def run(self) -> None:
         """Run the session of the study (or what is left of it) to its end.
@@ -137,7 +114,7 @@ class Battery:
             self._page("thanks", sitting.study.debrief[sitting.language], "end")
             self._note("debrief")
         else:
-            self._page("thanks", self._words["over"], "end")
+            self._page("thanks", self._say("over"), "end")
 
     def _seed(self, one: StudyParadigm) -> int:
         return self.sitting.study.seed_for(self.sitting.person.number, self.sitting.session, one.name, self.sitting.run)
@@ -175,14 +152,17 @@ class Battery:
         breaks = self.sitting.study.breaks
         if breaks is None:
             return
-        parts = self._words["parts"].format(done=done, all=len(self.sitting.order))
+        parts = self._say("parts", done=done, all=len(self.sitting.order))
         more = {"least": breaks.seconds} if breaks.seconds else {}
         self._page("break", f"{breaks.text[self.sitting.language]}\n\n{parts}", "go_on", progress=done / len(self.sitting.order), **more)
 
     def _page(self, title: str, text: str, footer: str, **more: float) -> None:
         page = getattr(self.agent, "page", None)
         if page is not None:
-            page(self._words[title], text, self._words[footer], **more)
+            page(self._say(title), text, self._say(footer), **more)
+
+    def _say(self, key: str, **values: object) -> str:
+        return sentence(f"study.{key}", self.sitting.language, **values)
 
     def _note(self, event: str) -> None:
         append_line(self.sitting.folder / JOURNAL, {"event": event, "at": self.now()})

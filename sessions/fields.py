@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, model_validator
 
 from ..components import nearest
+from ..core.locale import by_language, sentence
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,15}")
 #: a comma is as good as a point
@@ -54,7 +55,7 @@ class FieldPart(BaseModel):
     def labels(self, language: str) -> dict[str, str]:
         """The values that may be chosen, each with what the dialog calls it."""
         if self.type == "yes_no":
-            return {"yes": {"de": "ja"}.get(language, "yes"), "no": {"de": "nein"}.get(language, "no")}
+            return {value: sentence(f"fields.{value}", language) for value in ("yes", "no")}
         if isinstance(self.choices, list):
             return {value: value for value in self.choices}
         return {value: called[language] for value, called in (self.choices or {}).items()}
@@ -94,43 +95,16 @@ class FieldPart(BaseModel):
         return value
 
 
+def _common_choice(name: str, *values: str) -> FieldPart:
+    return FieldPart(name=name, label=by_language(f"fields.{name}"), type="choice", choices={value: by_language(f"fields.{name}_{value}") for value in values})
+
+
 #: fields that many studies ask, by a short name
 COMMON: dict[str, FieldPart] = {
-    field.name: field
-    for field in (
-        FieldPart(name="age", label={"en": "Age in years", "de": "Alter in Jahren"}, type="whole", range=[1, 120]),
-        FieldPart(
-            name="sex",
-            label={"en": "Sex", "de": "Geschlecht"},
-            type="choice",
-            choices={
-                "f": {"en": "female", "de": "weiblich"},
-                "m": {"en": "male", "de": "männlich"},
-                "x": {"en": "another", "de": "divers"},
-                "unsaid": {"en": "not said", "de": "keine Angabe"},
-            },
-        ),
-        FieldPart(
-            name="handedness",
-            label={"en": "Handedness", "de": "Händigkeit"},
-            type="choice",
-            choices={
-                "right": {"en": "right-handed", "de": "rechtshändig"},
-                "left": {"en": "left-handed", "de": "linkshändig"},
-                "both": {"en": "both hands alike", "de": "beidhändig"},
-            },
-        ),
-        FieldPart(
-            name="vision",
-            label={"en": "Vision", "de": "Sehvermögen"},
-            type="choice",
-            choices={
-                "normal": {"en": "normal", "de": "normal"},
-                "corrected": {"en": "corrected to normal (glasses, lenses)", "de": "korrigiert (Brille, Linsen)"},
-                "impaired": {"en": "impaired", "de": "eingeschränkt"},
-            },
-        ),
-    )
+    "age": FieldPart(name="age", label=by_language("fields.age"), type="whole", range=[1, 120]),
+    "sex": _common_choice("sex", "f", "m", "x", "unsaid"),
+    "handedness": _common_choice("handedness", "right", "left", "both"),
+    "vision": _common_choice("vision", "normal", "corrected", "impaired"),
 }
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..agents.protocol import Agent
+from ..core.locale import sentence
 from ..errors import SpanLabError
 from ..paradigms import PlannedTrial, plan_practice
 from ..paradigms.compile import resolve_levels
@@ -15,7 +16,6 @@ from ..paradigms.design import DEFAULT_INTERVAL_MS
 from ..paradigms.example import example_displays
 from ..paradigms.schema import SessionDesign
 from ..paradigms.translation import translated
-from .people_texts import text
 from .record import trial_key
 from .session import Session
 
@@ -50,7 +50,7 @@ class Hospitality:
             agent.speak(self._language)  # type: ignore[attr-defined]
 
     def _text(self, key: str, **values: object) -> str:
-        return text(key, self._language, **values)
+        return sentence(f"session.{key}", self._language, **values)
 
     def _page(self, title: str, body: str, **more: Any) -> None:
         page = getattr(self._agent, "page", None)

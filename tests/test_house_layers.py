@@ -22,11 +22,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "locks": {"errors"},
     "whole": {"errors"},
     "components": {"errors"},
+    "core": set(),
     "human_data": {"errors", "components"},
     "stimuli": {"errors", "components"},
-    "paradigms": {"lazy", "whole", "errors", "components", "stimuli"},
-    "agents": {"cluster", "locks", "whole", "errors", "components", "stimuli", "paradigms"},
-    "sessions": {"cluster", "lazy", "locks", "whole", "", "errors", "components", "stimuli", "paradigms", "agents"},
+    "paradigms": {"core", "lazy", "whole", "errors", "components", "stimuli"},
+    "agents": {"core", "cluster", "locks", "whole", "errors", "components", "stimuli", "paradigms"},
+    "sessions": {"core", "cluster", "lazy", "locks", "whole", "", "errors", "components", "stimuli", "paradigms", "agents"},
     "analysis": {"", "cluster", "whole", "errors", "components", "human_data", "sessions.record"},
 }
 #: Folders of the repository that are no part of the package.

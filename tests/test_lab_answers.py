@@ -11,10 +11,9 @@ from spanlab.agents.participant.answering import AnswerSheet, Press, hit
 from spanlab.agents.participant.frames import FrameGrid
 from spanlab.agents.participant.lettering import Block, balanced, set_text
 from spanlab.agents.participant.sheets import Page, blocks, paginate
-from spanlab.agents.participant.words import _WORDS, LANGUAGES
 from spanlab.paradigms import Ask
 from spanlab.paradigms.responses import Cells, Choice
-from spanlab.stimuli.fonts import has, width
+from spanlab.stimuli.fonts import width
 
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
 PAIR = Cells.model_validate({"grid": 4, "take": 2})
@@ -141,12 +140,6 @@ def test_long_pages_are_broken_and_lose_nothing() -> None:
     for sheet_ in sheets:
         assert set_text(tuple(sheet_), 600, "left").height <= 500
         assert not sheet_[-1].text.startswith("Heading")  # a heading stays with what follows
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_every_sentence(language: str) -> None:
-    assert set(_WORDS[language]) == set(_WORDS["en"])
-    assert all(has(character) for sentence in _WORDS[language].values() for character in sentence)
 
 
 def test_importing_the_participant_loads_no_psychopy() -> None:

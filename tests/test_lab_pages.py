@@ -18,13 +18,12 @@ from spanlab.agents.participant.participant import Participant
 from spanlab.agents.participant.pictured import strip
 from spanlab.agents.participant.sheets import Page, lay_out, page_letter
 from spanlab.agents.participant.theme import STANDARD, THEMES, Theme
-from spanlab.agents.participant.words import _WORDS
 from spanlab.agents.protocol import Response
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import Percept, compile_trial, list_paradigms, load_paradigm, plan_practice, plan_session
 from spanlab.paradigms.compile import resolve_levels
 from spanlab.paradigms.example import MOST, example_displays, example_levels
-from spanlab.sessions import Runner, people_texts, read_responses
+from spanlab.sessions import Runner, read_responses
 from spanlab.sessions.people import NotPassedError
 from spanlab.sessions.record import read_events
 from spanlab.stimuli.palette import PALETTES, recoloured
@@ -262,14 +261,6 @@ def test_german_sessions_speak_german(name: str) -> None:
         answers = {label for display in page.example if display.asks is not None for label in getattr(display.asks, "labels", ())}
         for text in (page.title, page.text, page.after):
             assert not ENGLISH.findall(german(text, answers)), text
-
-
-def test_the_window_and_the_host_speak_german() -> None:
-    for texts in (_WORDS, people_texts._TEXTS):
-        assert texts["de"].keys() == texts["en"].keys()
-        for key, text in texts["de"].items():
-            assert not ENGLISH.findall(text), text
-            assert set(re.findall(r"\{\w+\}", text)) == set(re.findall(r"\{\w+\}", texts["en"][key]))
 
 
 class Spoken(AtTheWindow):

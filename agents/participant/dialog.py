@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...core.locale import sentence
 from ...errors import SpanLabError
 from .display import need_display
 
@@ -23,10 +24,6 @@ _QT_NEEDS = {
     "libxcb-image.so.0": "libxcb-image0",
     "libxcb-render-util.so.0": "libxcb-render-util0",
     "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
-}
-_WORDS: dict[str, dict[str, str]] = {
-    "en": {"begin": "Begin", "cancel": "Cancel", "needed": "Fields marked * are needed.", "choose": "choose"},
-    "de": {"begin": "Beginnen", "cancel": "Abbrechen", "needed": "Mit * markierte Felder sind nötig.", "choose": "auswählen"},
 }
 _STYLE = """
 QDialog { background: white; }
@@ -83,7 +80,7 @@ def ask(title: str, questions: Sequence[Question], check: Check, language: str =
         when there is no display, or PyQt6 or a library that it needs is not installed.
     """
     widgets = _qt()
-    dialog = _Dialog(widgets, title, questions, check, _WORDS.get(language, _WORDS["en"]))
+    dialog = _Dialog(widgets, title, questions, check, language)
     return dialog.run()
 
 
@@ -132,8 +129,8 @@ def _loads(library: str) -> bool:
 class _Dialog:
     """The dialog on the screen."""
 
-    def __init__(self, widgets: Any, title: str, questions: Sequence[Question], check: Check, words: Mapping[str, str]) -> None:
-        self._questions, self._check, self._words = questions, check, words
+    def __init__(self, widgets: Any, title: str, questions: Sequence[Question], check: Check, language: str) -> None:
+        self._questions, self._check, self._language = questions, check, language
         self._answers: dict[str, str] | None = None
         self._lines: dict[str, Any] = {}
         self._wrong: dict[str, Any] = {}
@@ -162,12 +159,12 @@ class _Dialog:
         scroll.setFrameShape(widgets.QFrame.Shape.NoFrame)
         scroll.setStyleSheet("QScrollArea, QScrollArea > QWidget > QWidget { background: white; }")
         outside.addWidget(scroll)
-        note = widgets.QLabel(words["needed"])
+        note = widgets.QLabel(sentence("dialog.needed", language))
         note.setObjectName("note")
         outside.addWidget(note)
         buttons = widgets.QHBoxLayout()
         buttons.addStretch()
-        for text, act, default in ((words["cancel"], self._dialog.reject, False), (words["begin"], self._accept, True)):
+        for text, act, default in ((sentence("dialog.cancel", language), self._dialog.reject, False), (sentence("dialog.begin", language), self._accept, True)):
             button = widgets.QPushButton(text)
             button.setAutoDefault(default)
             button.setDefault(default)
@@ -182,7 +179,7 @@ class _Dialog:
         line = widgets.QComboBox() if question.choices else widgets.QLineEdit(question.value)
         if question.choices:
             if question.value not in question.choices:
-                line.addItem(f"– {self._words['choose']} –", "")
+                line.addItem(f"– {sentence('dialog.choose', self._language)} –", "")
             for value, called in question.choices.items():
                 line.addItem(called, value)
             line.setCurrentIndex(max(0, line.findData(question.value)))

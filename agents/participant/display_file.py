@@ -12,12 +12,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...components import Ints
+from ...core.locale import sentence
 from ...errors import ParadigmError, SpanLabError
 from ...paradigms import yaml_text
 from ...paradigms.identity import digest
 from ...paradigms.problems import validated
 from ...whole import write_whole
-from .words import word
 
 #: Where ``spanlab display`` writes when nothing else is said: in the folder from which sessions are run, beside their data.
 DEFAULT_FILE = Path("display.yaml")
@@ -112,7 +112,7 @@ class DisplayFile(_Part):
         told: list[str] = []
 
         def tell(key: str, now: object = "", then: object = "") -> None:
-            told.append(word(key, language, now=now, then=then))
+            told.append(sentence(f"window.{key}", language, now=now, then=then))
 
         if found["screen"] != self.screen.number:
             tell("other_screen", found["screen"], self.screen.number)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...core.locale import sentence
 from ...paradigms.responses.keys import is_button
 from .answering import Press
 from .errors import Abandoned
 from .lettering import Block, pill, set_text
 from .room import Room
 from .sheets import COLUMN, Page, Sheet, lay_out, page_letter
-from .words import word
 
 #: Seconds for which a page stays at least, so that the press that ended the step before does not end it too.
 LEAST = 0.3
@@ -116,14 +116,14 @@ def pause(room: Room, language: str) -> None:
     letter, theme = page_letter(room.letter_px, room.window.size), room.theme
     text = set_text(
         (
-            Block(word("pause", language), round(letter * 1.7), weight="semibold", after=letter),
-            Block(word("pause_more", language), round(letter * 1.15)),
+            Block(sentence("window.pause", language), round(letter * 1.7), weight="semibold", after=letter),
+            Block(sentence("window.pause_more", language), round(letter * 1.15)),
         ),
         min(room.window.size[0] - 3 * letter, COLUMN * letter),
         theme=theme,
     )
-    go_on = pill(word("continue", language), round(letter * 1.1), theme.accent, theme.on_accent, theme.accent, theme.background)
-    leave = pill(word("leave", language), round(letter * 1.1), theme.background, theme.muted, theme.muted, theme.background)
+    go_on = pill(sentence("window.continue", language), round(letter * 1.1), theme.accent, theme.on_accent, theme.accent, theme.background)
+    leave = pill(sentence("window.leave", language), round(letter * 1.1), theme.background, theme.muted, theme.muted, theme.background)
     gap = round(0.8 * letter)
     left = -(go_on.width + gap + leave.width) // 2
     row = -round(text.height / 2 + 0.4 * letter)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
+from ...core.locale import sentence
 from ...errors import SpanLabError
 from ...paradigms import AnswerKeys, Display, Percept, Verdict
 from ...paradigms.example import ExampleDisplay
@@ -29,7 +30,6 @@ from .theme import THEMES, ThemeName
 from .triggers.address import read_address
 from .triggers.line import Line
 from .triggers.marker import Marker
-from .words import word
 
 
 def _psychopy_now() -> float:
@@ -173,12 +173,12 @@ class Participant:
             self._patch.check({percept.phase for percept in percepts})
         room = self.open()
         durations = [(percept.phase, ms) for percept in percepts for index in range(len(percept.displays)) if (ms := time_of(percept, index)) is not None]
-        for sentence in [*self._differences, *complaints(durations, room.window.grid)]:  # the terminal and the record speak English
-            self._tell(sentence)
+        for complaint in [*self._differences, *complaints(durations, room.window.grid)]:  # the terminal and the record speak English
+            self._tell(complaint)
         other = [] if self._display is None else self._display.differences(room.apparatus(), self._language)
         told = [*other, *complaints(durations, room.window.grid, self._language)]
         if told:
-            self.page(word("assistant", self._language), "\n\n".join([*told, word("mend", self._language)]))
+            self.page(sentence("window.assistant", self._language), "\n\n".join([*told, sentence("window.mend", self._language)]))
 
     def trouble(self) -> str:
         """What has happened to the display or to a keyboard, in a sentence; empty while all is well."""

@@ -8,13 +8,13 @@ from functools import lru_cache
 
 from PIL import Image, ImageDraw
 
+from ...core.locale import sentence
 from ...paradigms import ResponseKind
 from ...paradigms.example import ExampleDisplay
 from ...stimuli.fonts import font, width
 from ...stimuli.pixels import picture
 from ...stimuli.scene import CANVAS, Scene
 from .theme import STANDARD, Theme
-from .words import word
 
 #: Space between two displays, and width of a large display, in letters' heights.
 _GAP, _LARGEST = 2.4, 9.0
@@ -45,7 +45,7 @@ def strip(
     None when there is nothing to show, or no room for it
     """
     gap, caption = round(_GAP * letter), round(1.5 * letter)
-    words = word("your_turn", language)
+    words = sentence("window.your_turn", language)
     least = math.ceil(max(width(words, round(letter * 0.85), "semibold") + 4, 4 * letter))
 
     def side_for(columns: int) -> int:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...core.locale import sentence
 from ...paradigms import Display, Percept, Trial, Truth
 from ...paradigms.translation import Words, translated_display
 from .answering import AnswerSheet
 from .lettering import Block, set_text
 from .room import Room
-from .words import word
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Preview:
     def caption(self) -> str:
         """What is said above a display: which one it is, its phase, how long it lasts."""
         view = self.views[self.number]
-        ms = word("until_answer" if view.asked else "self_paced", self._language) if view.display.ms is None else f"{view.display.ms:g} ms"
+        ms = sentence("window.until_answer" if view.asked else "window.self_paced", self._language) if view.display.ms is None else f"{view.display.ms:g} ms"
         return f"{self.number + 1} / {len(self.views)} · {view.phase} · {ms}"
 
     def answer(self) -> str:
@@ -85,7 +85,7 @@ class Preview:
         view = self.views[self.number]
         if view.percept.ask is None or view.truth.answer is None:
             return ""
-        return word("correct", self._language, answer=view.percept.ask.kind.write(view.truth.answer))
+        return sentence("window.correct", self._language, answer=view.percept.ask.kind.write(view.truth.answer))
 
     def _show(self, view: View) -> int:
         """Show one display; 1 for the next one, -1 for the one before, 0 to leave."""
@@ -117,7 +117,7 @@ class Preview:
         width, height = room.window.size
         edge = height // 2 - round(1.6 * letter)
         sheet = None if view.percept.ask is None else AnswerSheet(view.percept.ask, 0.0)
-        keys = word("preview_answer" if self.answer() else "preview", self._language)
+        keys = sentence("window.preview_answer" if self.answer() else "window.preview", self._language)
         above = [Block(self.caption(), letter, weight="semibold")]
         if self.answer_shown:
             above.append(Block(self.answer(), letter, room.theme.accent_strong, weight="semibold"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...core.locale import sentence
 from .frames import FrameGrid
-from .words import word
 
 #: A duration that rounding changes by more than this share of itself is told about. Rounding to the nearest refresh errs by half a refresh at most, so a
 #: fixed number of milliseconds would tell of all displays or of none; what may matter to an experiment is the share.
@@ -51,9 +51,9 @@ class Rounding:
 
     def told(self, language: str = "en") -> str:
         """What becomes of the duration, for the assistant."""
-        frames = word("refresh" if self.frames == 1 else "refreshes", language, n=self.frames)
+        frames = sentence("window.refresh" if self.frames == 1 else "window.refreshes", language, n=self.frames)
         numbers = {"planned": f"{self.planned_ms:g}", "shown": f"{self.shown_ms:.1f}", "error": f"{self.error_ms:+.1f}", "share": f"{self.share:+.0%}"}
-        return word("rounding", language, phase=self.phase, frames=frames, **numbers)
+        return sentence("window.rounding", language, phase=self.phase, frames=frames, **numbers)
 
 
 def roundings(durations: Iterable[tuple[str, float]], grid: FrameGrid) -> list[Rounding]:
@@ -64,4 +64,4 @@ def roundings(durations: Iterable[tuple[str, float]], grid: FrameGrid) -> list[R
 
 def complaints(durations: Iterable[tuple[str, float]], grid: FrameGrid, language: str = "en") -> list[str]:
     """The durations that a display cannot show well, a sentence each."""
-    return [word("at_rate", language, what=one.told(language), hz=f"{grid.hz:.2f}") for one in roundings(durations, grid) if one.complaint]
+    return [sentence("window.at_rate", language, what=one.told(language), hz=f"{grid.hz:.2f}") for one in roundings(durations, grid) if one.complaint]

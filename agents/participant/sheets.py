@@ -8,13 +8,13 @@ from itertools import groupby
 
 from PIL import Image
 
+from ...core.locale import sentence
 from ...paradigms.example import ExampleDisplay
 from ...stimuli.fonts import wrap
 from ...stimuli.scene import Scene
 from .lettering import Block, line_height, set_text
 from .pictured import progress_bar, strip
 from .theme import STANDARD, Theme
-from .words import word
 
 #: Width of a column of text, in letters' heights.
 COLUMN = 34
@@ -143,7 +143,11 @@ def lay_out(
     """
     letter = page_letter(letter, window)
     column = min(window[0] - 3 * letter, COLUMN * letter)
-    feet = [_text(foot, window[0] - 2 * letter, letter, theme) for foot in (word("next", language), page.footer or word("go_on", language))] if footers else []
+    feet = (
+        [_text(foot, window[0] - 2 * letter, letter, theme) for foot in (sentence("window.next", language), page.footer or sentence("window.go_on", language))]
+        if footers
+        else []
+    )
     foot = max((image.height for image in feet), default=0)
     top, bottom = window[1] // 2 - letter, -window[1] // 2 + foot + (2 * letter if feet else letter)
     items = _items(page, language, (window[0] - 3 * letter, top - bottom), column, letter, theme, look)
@@ -166,7 +170,7 @@ def _items(page: Page, language: str, room: tuple[int, int], column: int, letter
     if page.progress is not None:
         items.append(Figure(progress_bar(page.progress, round(column * 0.6), letter, theme), letter))
     after = _paragraphs(page.after, letter)
-    heading = Block(word("example", language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
+    heading = Block(sentence("window.example", language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
     beside = sum(_height(item, column) for item in (heading, *after)) + letter
     # All on one sheet if displays are still large enough then; else the example and what is below it have a sheet of their own.
     drawn = None

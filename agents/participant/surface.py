@@ -8,12 +8,12 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
+from ...core.locale import sentence
 from ...paradigms import Region, ResponseKind, Surface
 from ...stimuli.scene import BACKGROUND, CANVAS, Colour
 from .answering import AnswerSheet, hit
 from .lettering import Block, Pictures, pill, set_text
 from .theme import STANDARD, Theme
-from .words import word
 
 #: How long a single press is acknowledged, in seconds.
 ACKNOWLEDGE = 0.15
@@ -101,10 +101,10 @@ class SurfaceView:
         return self._text(("legend", text), text, colour=self._theme.muted)
 
     def _hint(self) -> Any:
-        return self._text("hint", word("go_on", self.language), colour=self._theme.muted)
+        return self._text("hint", sentence("window.go_on", self.language), colour=self._theme.muted)
 
     def _which(self, number: int) -> Any:
-        return self._text(("which", number), word("which", self.language, n=number), weight="semibold")
+        return self._text(("which", number), sentence("window.which", self.language, n=number), weight="semibold")
 
     def _given(self, value: int | str) -> Any:
         text, theme = str(value + 1) if isinstance(value, int) else value, self._theme
@@ -112,7 +112,7 @@ class SurfaceView:
 
     def _counter(self, marked: int, take: int | None) -> Any:
         key = "marked_any" if take is None else "marked"
-        return self._text(("counter", marked, take), word(key, self.language, n=marked, take=take), weight="semibold")
+        return self._text(("counter", marked, take), sentence(f"window.{key}", self.language, n=marked, take=take), weight="semibold")
 
     def _button(self, state: str) -> Any:
         theme = self._theme
@@ -121,7 +121,7 @@ class SurfaceView:
             "enabled": (theme.accent, theme.on_accent, theme.accent),
             "under": (theme.accent_strong, theme.on_accent, theme.accent_strong),
         }[state]
-        text = word("done", self.language)
+        text = sentence("window.done", self.language)
         return self._pictures.put(("done", state, self.language), lambda: pill(text, self.letter_px, fill, ink, edge, theme.background))
 
     def _grid(self, regions: tuple[Region, ...]) -> Any:

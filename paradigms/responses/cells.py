@@ -9,14 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from ...core.locale import sentence
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
 from .pairs import read_pairs
 from .regions import WHOLE_CANVAS, Area, grid_regions
-
-_LEGEND = {
-    "en": "Click on the cells in any order; click again to take a mark away. Then click on Done or press Return.",
-    "de": "Klicken Sie die Zellen in beliebiger Reihenfolge an; noch ein Klick nimmt die Marke weg. Dann auf Fertig klicken oder die Eingabetaste drücken.",
-}
 
 
 @RESPONSES.register
@@ -50,7 +46,7 @@ class Cells(ResponseKind):
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
             return self.question().replace(f"with {'1 cell' if self.take == 1 else f'{self.take} different cells'}", "with as many cells as you are asked for")
-        return _LEGEND.get(language, _LEGEND["en"])
+        return sentence("legend.cells", language)
 
     def surface(self) -> Surface:
         return Surface(regions=grid_regions(range(self.grid**2), self.grid, self.grid, self.within), several=True, take=self.take)

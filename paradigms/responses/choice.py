@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...components import Places, Words
+from ...core.locale import sentence
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
 from .keys import AnswerKeys, key_label
 from .labels import read_label
@@ -21,32 +22,6 @@ _LAYOUT = re.compile(r"(\d{1,2})x(\d{1,2})|\d{1,2}(?:\+\d{1,2})+")
 _ALSO = {"minus": "num_subtract", "plus": "num_add"}
 #: main-row digit keys name options in reading order; keypad keys name them by where they lie
 _KEYPAD_3X3 = ("num_7", "num_8", "num_9", "num_4", "num_5", "num_6", "num_1", "num_2", "num_3")
-
-
-_LEGEND: dict[str, dict[str, str]] = {
-    "en": {
-        "click": "Click on the position.",
-        "digit": "Press a key from 1 to {last}.",
-        "or_digit": "Or press a key from 1 to {last}.",
-        "key": "Press one of these keys: {keys}.",
-        "or_key": "Or press one of these keys: {keys}.",
-        "click_word": "Click on the word.",
-        "or_place": "Or press the number of its place: 1 to {last}, row by row from the top left.",
-        "or_keypad": "Or press the number of its place: 1 to {last}, row by row from the top left (on a number pad: the key that lies where the word is).",
-    },
-    "de": {
-        "click": "Klicken Sie auf den Platz.",
-        "digit": "Drücken Sie eine Taste von 1 bis {last}.",
-        "or_digit": "Oder drücken Sie eine Taste von 1 bis {last}.",
-        "key": "Drücken Sie eine dieser Tasten: {keys}.",
-        "or_key": "Oder drücken Sie eine dieser Tasten: {keys}.",
-        "click_word": "Klicken Sie auf das Wort.",
-        "or_place": "Oder drücken Sie die Nummer seines Platzes: 1 bis {last}, Reihe für Reihe von links oben.",
-        "or_keypad": "Oder drücken Sie die Nummer seines Platzes: 1 bis {last}, Reihe für Reihe von links oben "
-        "(auf einem Ziffernblock: die Taste, die so liegt wie das Wort).",
-    },
-}
-
 
 Options = int | tuple[str | None, ...]
 
@@ -145,18 +120,18 @@ class Choice(ResponseKind):
             if not isinstance(self.options, int):
                 return "Answer with one of the words that are shown." if self._seen else self.question()
             return self.question() + (" Positions are numbered row by row, starting at the top left." if self.layout else "")
-        texts = _LEGEND.get(language, _LEGEND["en"])
         if self._seen:
             last = len(self._places)
-            number = [texts["or_keypad" if self.layout == "3x3" else "or_place"].format(last=last)] if last <= 9 else []
-            return " ".join([texts["click_word"], *number])
-        parts = [texts["click"]] if self.layout is not None else []
+            number = [sentence("legend.or_keypad" if self.layout == "3x3" else "legend.or_place", language, last=last)] if last <= 9 else []
+            return " ".join([sentence("legend.click_word", language), *number])
+        parts = [sentence("legend.click", language)] if self.layout is not None else []
         keys = self._main_keys()
         if keys:
             digits = keys == self.labels and len(keys) > 2 and "".join(keys) == "123456789"[: len(keys)]
             named = [(key_label(key, language), label) for key, label in zip(keys, self.labels, strict=False)]
             pressed = ", ".join(key if key == label else f"{key} = {label}" for key, label in named)
-            parts.append(texts["or_digit" if parts else "digit"].format(last=len(keys)) if digits else texts["or_key" if parts else "key"].format(keys=pressed))
+            instead, how = "or_" if parts else "", "digit" if digits else "key"
+            parts.append(sentence(f"legend.{instead}{how}", language, last=len(keys), keys=pressed))
         return " ".join(parts)
 
     def answer_names(self) -> tuple[str, ...]:

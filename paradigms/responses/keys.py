@@ -9,6 +9,8 @@ from string import ascii_lowercase, digits
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from ...core.locale import sentence
+
 if TYPE_CHECKING:
     from .base import ResponseKind
 
@@ -35,12 +37,9 @@ _KEYPAD = {f"num_{name}" for name in (*digits, "add", "subtract", "multiply", "d
 _FUNCTION = {f"f{number}" for number in range(1, 13)}
 #: Every key that may be given to an answer. Escape is left to the pause.
 KEY_NAMES = frozenset({*ascii_lowercase, *digits, *_SIGNS, *_OTHERS, *_KEYPAD, *_FUNCTION})
+#: keys whose names depend on the language
+_NAMED = frozenset({"space", "return"})
 _BUTTON = re.compile(r"button_([1-9]\d?)")
-
-_WORDS: dict[str, dict[str, str]] = {
-    "en": {"space": "space bar", "return": "Return", "button": "button {n}"},
-    "de": {"space": "Leertaste", "return": "Eingabetaste", "button": "Knopf {n}"},
-}
 
 
 def is_key(name: str) -> bool:
@@ -55,10 +54,9 @@ def is_button(name: str) -> bool:
 
 def key_label(name: str, language: str = "en") -> str:
     """A key as people are told of it: ``minus`` is ``-``."""
-    words = _WORDS.get(language, _WORDS["en"])
     if (match := _BUTTON.fullmatch(name)) is not None:
-        return words["button"].format(n=match[1])
-    return words.get(name) or _SIGNS.get(name, name)
+        return sentence("keys.button", language, n=match[1])
+    return sentence(f"keys.{name}", language) if name in _NAMED else _SIGNS.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)
