@@ -178,9 +178,10 @@ def curve_layers(
         .mark_rule(strokeWidth=1.3, opacity=0.55, clip=True)
         .encode(x=x, y=alt.Y("low:Q", **height_axis), y2="high:Q", color=colour, strokeOpacity=alt.condition("datum.faint", alt.value(0.4), alt.value(1)))
     )
-    lines = base.mark_line(strokeCap="butt", opacity=0.95).encode(x=x, y=y, color=colour, strokeDash=dashes, strokeWidth=widths, order=order)
+    inside: dict[str, Any] = {"clip": True} if vertical.get("clip") else {}
+    lines = base.mark_line(strokeCap="butt", opacity=0.95, **inside).encode(x=x, y=y, color=colour, strokeDash=dashes, strokeWidth=widths, order=order)
     fill = alt.condition("datum.hollow", alt.value(0), alt.value(1))
-    points = base.mark_point(filled=True, opacity=1, strokeWidth=1.4).encode(
+    points = base.mark_point(filled=True, opacity=1, strokeWidth=1.4, **inside).encode(
         x=x, y=y, color=colour, stroke=alt.Stroke("agent:N", scale=domain, legend=None), fillOpacity=fill, shape=shapes, size=sizes, tooltip=tooltip
     )
     return alt.layer(guess, spread, lines, points).properties(width=width, height=height).add_params(hidden, intervals)

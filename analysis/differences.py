@@ -13,11 +13,11 @@ from .contrasts import Contrast, contrast_of
 from .effect import Effect, ready
 from .effects import EFFECTS
 from .loading import Data
-from .look import GROUP_MEANS
+from .look import GROUP_MEANS, YARDSTICKS
 from .published import published_curve
 
 #: How far these are from people says nothing: they were handed the answers, guess, or follow a script.
-_YARDSTICKS = ("ideal", "capacity", "simulated", "chance", "scripted")
+_NOBODY = (*YARDSTICKS, "scripted")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
     people = next((who for who in points if who[1] == "participant"), None)
     found = {}
     for who, own in points.items():
-        if who[1] in _YARDSTICKS or people is None or who == people:
+        if who[1] in _NOBODY or people is None or who == people:
             continue
         shared = sorted(set(own) & set(points[people]), key=str)
         if shared:
@@ -71,7 +71,7 @@ def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: 
         found = {}
         for who, own in cells.points(effect.by).items():
             shared = [place for place in own if place in curve]
-            if shared and who[1] not in (*_YARDSTICKS, GROUP_MEANS) and people in (None, who[2]):
+            if shared and who[1] not in (*_NOBODY, GROUP_MEANS) and people in (None, who[2]):
                 mine = _mean(cells, [own[place] for place in shared], 0)
                 found[who[2]] = _difference(who[2], study, mine, float(np.mean([curve[place] for place in shared])), len(shared))
         return found

@@ -11,7 +11,7 @@ from .curve_marks import PROPORTIONS, curve_layers, curve_points
 from .drawing import BARS_SAID, Bars, with_bars
 from .effect import Effect
 from .figures import declared, title_lines
-from .look import GROUP_MEANS, Look, condition_looks, looks
+from .look import GROUP_MEANS, Look, competitors, condition_looks, looks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +88,7 @@ def _curves(
     names = [name for name in effect.order if name in set(drawn[effect.x])] if effect.order else []
     places = drawn[effect.x].map({name: place for place, name in enumerate(names, start=1)}) if names else drawn[effect.x]
     drawn = drawn.assign(_x=places.astype(float), chance=drawn["chance"].astype(float))
-    proportion = effect.measure in ("correct", "trials", "trials with the whole list")
+    proportion = _proportion(effect)
     vertical: dict[str, Any] = PROPORTIONS | {"title": effect.measure} if proportion else _axis(effect, drawn)
 
     def said(value: float | None) -> str:
@@ -131,13 +131,18 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
     people = f" {means}" if len(own) < len(table) else ""
     oracle = " Simulated observers were handed the truth." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
-    return f"{effect.method} {drawn}{dotted}{people}{oracle}"
+    cut = "" if _proportion(effect) or not _beyond(table) else " The axis is that of people and models; simulated observers and guessing may lie beyond."
+    return f"{effect.method} {drawn}{dotted}{people}{oracle}{cut}"
+
+
+def _proportion(effect: Effect) -> bool:
+    """Whether its vertical axis is that of proportions, the same in all figures."""
+    return effect.measure in ("correct", "trials", "trials with the whole list")
 
 
 def _axis(effect: Effect, table: pd.DataFrame) -> dict[str, Any]:
-    """A vertical axis with round numbers around all values and intervals, and with 0 where it is near."""
-    values = [float(one) for name in ("mean", "low", "high", "chance") for one in table[name].dropna()]
-    low, high = min(values, default=0.0), max(values, default=1.0)
+    """A vertical axis with round numbers around values and intervals, and with 0 where it is near. Yardsticks may lie beyond where there is anybody else."""
+    low, high = _extent(competitors(table[table["mean"].notna()]))
     if low > 0 and low < (high - low) * 2:
         low = 0.0
     span = (high - low) or 1.0
@@ -145,7 +150,21 @@ def _axis(effect: Effect, table: pd.DataFrame) -> dict[str, Any]:
     step = next(step * factor for factor in (1, 2, 2.5, 5, 10) if span / (step * factor) <= 6)
     first, end = math.floor(low / step), math.ceil(high / step)
     ticks = [round(step * place, 10) for place in range(first, end + 1)]
-    return {"title": effect.measure, "domain": [ticks[0] - 0.04 * step, ticks[-1] + 0.1 * step], "format": ".6~g" if step < 1 else "d", "values": ticks}
+    domain = [ticks[0] - 0.04 * step, ticks[-1] + 0.1 * step]
+    return {"title": effect.measure, "domain": domain, "format": ".6~g" if step < 1 else "d", "values": ticks, "clip": _beyond(table)}
+
+
+def _extent(table: pd.DataFrame) -> tuple[float, float]:
+    """The range of all values, intervals and chance levels."""
+    values = [float(one) for name in ("mean", "low", "high", "chance") for one in table[name].dropna()]
+    return min(values, default=0.0), max(values, default=1.0)
+
+
+def _beyond(table: pd.DataFrame) -> bool:
+    """Whether yardsticks reach further than everybody else."""
+    table = table[table["mean"].notna()]
+    (low, high), (lowest, highest) = _extent(competitors(table)), _extent(table)
+    return lowest < low or highest > high
 
 
 def _digits(vertical: dict[str, Any]) -> int:

@@ -84,6 +84,7 @@ class Laplace:
         from scipy import sparse
 
         self.y, self.n = np.asarray(y, float), np.asarray(n, float)
+        self.fixed, self.levels, self.prior_sd = np.asarray(fixed, float), levels, prior_sd
         self.many = [int(level.max(initial=-1)) + 1 for level in levels]
         blocks: list[Any] = [sparse.csr_matrix(np.asarray(fixed, float))]
         for level, many in zip(levels, self.many, strict=True):
@@ -167,6 +168,19 @@ class Laplace:
         u, _ = self.mode(sd, fixed)
         self.start = u
         return fixed, self._covariance(self._factors(self._at(u)[1], precision))
+
+    def profile(self, sd: Sequence[float] | np.ndarray) -> float:
+        """Laplace's approximation of the log likelihood (with the prior of the fixed effects), integrated over the random effects, at its highest."""
+        fixed, _ = self.at_marginal_mode(sd)
+        u, inner = self.mode(sd, fixed if self.many else None)
+        value = self._joint(u, self._precision(sd)) - sum(many * math.log(one) for many, one in zip(self.many, sd, strict=True))
+        return value - (inner.log_det() / 2 if self.many else 0.0)
+
+    def without(self, contrasts: np.ndarray) -> Laplace:
+        """The same model with these contrasts of its fixed effects at 0, a row each; the prior is that of the effects that are left."""
+        _, values, rows = np.linalg.svd(contrasts)
+        left = rows[int((values > 1e-10 * values.max()).sum()) :].T
+        return Laplace(self.y, self.n, self.fixed @ left, self.levels, self.prior_sd)
 
     def curvature_at(self, sd: Sequence[float] | np.ndarray) -> np.ndarray:
         """The covariance of the fixed effects for other standard deviations."""

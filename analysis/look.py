@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Kind of published human data in curve tables; sessions of the kind ``published`` hold what a model answered in published results, trial by trial.
 GROUP_MEANS = "group means"
+#: Kinds of answerers that were handed the answers.
+ORACLES = ("ideal", "capacity", "simulated")
+#: Kinds that are there to compare with, and compete with nobody: they enter no test, no family of tests, and stretch no axis.
+YARDSTICKS = (*ORACLES, "chance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +78,12 @@ _ORDERED = (
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
 _FAINT = ("chance", "ideal", "capacity", "simulated")
 _OTHER = (("#555555",), ("#bbbbbb",), _SOLID, 1.6, "square", 40)
+
+
+def competitors(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of everybody but yardsticks; all rows where there is nobody else."""
+    kept = table[~table["agent_kind"].isin(YARDSTICKS)]
+    return kept if len(kept) else table
 
 
 def looks(agents: Iterable[tuple[str, str]]) -> list[Look]:

@@ -7,7 +7,8 @@ Every answered item is right or wrong. Its log odds are those of its cell (agent
 Terms after the cell are random effects; each is there only where the data can tell it (:data:`COMPONENTS` says when), and what is left out is said. An agent
 that is one machine or one person has no participant effect: what is found holds for this one, not for others like it. Cells stand for effects and interactions
 alike, so nothing depends on how factors are coded. Cells have a weak prior, normal around even odds (0) with standard deviation 3, so that those at 0 % or
-100 % have an end; see :mod:`.laplace` for the fit, :mod:`.mixed_contrasts` for what is asked of it.
+100 % have an end; see :mod:`.laplace` for the fit, :mod:`.mixed_contrasts` for what is asked of it. Simulated observers and guessing are yardsticks and no
+competitors: they are in no model.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from ..components import nearest
 from ..errors import SpanLabError
 from .laplace import Fit, FitError, Laplace, fit
+from .look import YARDSTICKS
 from .names import listed, same_trials
 from .resampling import FEW
 from .table import Scored, plural
@@ -56,7 +58,7 @@ class Cells:
     Parameters
     ----------
     paradigm, by : the paradigm, and the column of conditions (empty for none)
-    table : a row for each cell: ``agent``, ``condition``, ``n``, ``correct`` (share), ``chance``, ``persons``, ``oracle``
+    table : a row for each cell: ``agent``, ``condition``, ``n``, ``correct`` (share), ``chance``, ``persons``
     items : a row for each answer: ``cell`` (row of ``table``), ``correct``, and for each random effect in the model its level (-1 for none)
     components : the random effects in the model
     numeric : whether conditions are numbers
@@ -95,12 +97,14 @@ class Mixed:
     fit : None where the model could not be fitted
     problem : why, and what to do; empty otherwise
     notes : everything that was decided, in plain sentences
+    laplace : the model that was fitted
     """
 
     cells: Cells
     fit: Fit | None
     problem: str
     notes: tuple[str, ...] = field(default=())
+    laplace: Laplace | None = None
 
     def random(self) -> pd.DataFrame:
         """The random effects: ``effect``, ``levels`` and ``sd`` (in log odds), with rough limits (one standard error of its logarithm each way)."""
@@ -130,7 +134,9 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
     """
     cells = sort_cells(scored, paradigm, by)
     if not len(cells.table):
-        return Mixed(cells, None, f"There are no scored answers to {paradigm}: nothing can be compared.", cells.notes)
+        there = bool((scored.items["paradigm"] == paradigm).any())
+        why = f"Only yardsticks answered {paradigm}" if there else f"There are no scored answers to {paradigm}"
+        return Mixed(cells, None, f"{why}: nothing can be compared.", cells.notes)
     columns = ["cell", *cells.components]
     rows = cells.items.groupby(columns, sort=True)["correct"].agg(["sum", "size"]).reset_index()
     fixed = np.eye(len(cells.table))[rows["cell"].to_numpy()]
@@ -139,7 +145,7 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
         found = fit(model)
     except FitError as error:
         return Mixed(cells, None, f"No model: {error}.", cells.notes)
-    return Mixed(cells, found, "", (*cells.notes, *_said_of_fit(cells, found)))
+    return Mixed(cells, found, "", (*cells.notes, *_said_of_fit(cells, found)), model)
 
 
 def _said_of_fit(cells: Cells, found: Fit) -> list[str]:
@@ -151,8 +157,9 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None) -> Cells:
     """The answers of one paradigm in cells of agent and condition, with the random effects that can be told."""
     import pandas as pd
 
-    items = scored.items[scored.items["paradigm"] == paradigm].reset_index(drop=True)
+    items = scored.items[scored.items["paradigm"] == paradigm]
     notes: list[str] = []
+    items = _competitors(items, notes).reset_index(drop=True)
     column = _conditions(items, by, notes)
     items = items.assign(condition=_values(items[column]) if column else "")
     known = items["condition"].notna()
@@ -171,14 +178,23 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None) -> Cells:
     several = items.assign(_person=persons.where(persons != "")).groupby("agent")["_person"].transform("nunique") > 1
     items = items.assign(person=persons.where(several, ""))
     groups = items.groupby(["agent", "condition"], sort=True)
-    table = groups.agg(
-        n=("correct", "size"), correct=("correct", "mean"), chance=("chance", "mean"), persons=("person", "nunique"), oracle=("oracle", "max")
-    ).reset_index()
+    table = groups.agg(n=("correct", "size"), correct=("correct", "mean"), chance=("chance", "mean"), persons=("person", "nunique")).reset_index()
     levels = _levels(items, notes) if len(items) else {}
     _tell(items, table, column, notes)
     kept = pd.DataFrame({"cell": groups.ngroup().to_numpy(int), "correct": items["correct"].to_numpy(float), **levels})
     numeric = bool(column) and all(isinstance(one, int | float | np.number) and not isinstance(one, bool) for one in table["condition"])
     return Cells(paradigm, column, table, kept, tuple(levels), numeric, tuple(notes))
+
+
+def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Answers of everybody but yardsticks, of which a note tells the shares."""
+    aside = items["agent_kind"].isin(YARDSTICKS) | items["oracle"]
+    if not aside.any():
+        return items
+    shares = items[aside].groupby(items.loc[aside, "agent"].astype(str), sort=True)["correct"].mean()
+    told = listed([f"{name} ({share:.0%} right)" for name, share in shares.items()])
+    notes.append(f"{told} {'is a yardstick' if len(shares) == 1 else 'are yardsticks'}, to look at: in no model, test or family of tests.")
+    return items[~aside]
 
 
 def _conditions(items: pd.DataFrame, by: str | None, notes: list[str]) -> str:
@@ -319,8 +335,3 @@ def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str
     alone = [str(name) for name in table["agent"].unique() if name not in people.index]
     if alone:
         notes.append(f"{listed(alone)}: no participants to vary, so that what is found holds for {'this one' if len(alone) == 1 else 'these ones'} alone.")
-    if table["oracle"].any():
-        told = listed(sorted(table.loc[table["oracle"], "agent"].unique()))
-        notes.append(
-            f"{told} {'was' if table.loc[table['oracle'], 'agent'].nunique() == 1 else 'were'} handed the truth (simulated): no measurement of a mind."
-        )

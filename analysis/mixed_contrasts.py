@@ -16,6 +16,7 @@ import numpy as np
 
 from .corrections import holm
 from .effect_sizes import h_of
+from .laplace import FitError
 from .mixed import Cells, Mixed
 from .resampling import LEVEL
 
@@ -31,11 +32,10 @@ KINDS: Mapping[str, str] = {
     "conditions": "two conditions of one agent",
     "trend": "change of log odds for each unit of the condition, in one agent (linear)",
     "trends": "difference of this change between two agents",
-    "chance": "an agent against guessing, averaged over conditions",
 }
 #: Kinds whose rows are tests against 0, each a family for Holm's correction.
-TESTED = ("agents", "agents in condition", "conditions", "trend", "trends", "chance")
-TERM_COLUMNS = ("term", "f", "df", "df_error", "p", "note")
+TESTED = ("agents", "agents in condition", "conditions", "trend", "trends")
+TERM_COLUMNS = ("term", "lr", "f", "df", "df_error", "p", "note")
 CONTRAST_COLUMNS = (
     "kind",
     "contrast",
@@ -70,21 +70,24 @@ class _Contrast:
     second: str
     condition: object
     weights: np.ndarray
-    shift: float = 0.0
 
 
 def terms(model: Mixed) -> pd.DataFrame:
-    """Whether agents differ, conditions differ, and agents differ differently between conditions: Wald's F of the averages over common conditions.
+    """Whether agents differ, conditions differ, and agents differ differently between conditions, as averages over common conditions: likelihood-ratio tests.
+
+    Each compares the model with one in which the term's contrasts are 0, both with the standard deviations of the whole model. Wald's test, which takes the
+    likelihood for a parabola, finds nothing where a cell is at 0 % or 100 %, however far others are from there.
 
     Returns
     -------
     pandas.DataFrame
-        ``term``, ``f``, ``df``, ``df_error`` (the smallest of the contrasts in the term, which is on the safe side), ``p`` and ``note``; empty without a fit.
+        ``term``, ``lr`` (twice the difference of the log likelihoods), ``f`` (``lr / df``), ``df``, ``df_error`` (the smallest of the contrasts in the
+        term, which is on the safe side), ``p`` (of ``f``) and ``note``; empty without a fit.
     """
     import pandas as pd
     from scipy.special import fdtrc
 
-    if model.fit is None:
+    if model.fit is None or model.laplace is None:
         return pd.DataFrame(columns=[*TERM_COLUMNS])
     grid, agents, common = _grid(model.cells)
     averages = [[grid[agent, one] for one in common] for agent in agents]
@@ -98,15 +101,19 @@ def terms(model: Mixed) -> pd.DataFrame:
         if pairs:
             first, start = agents[0], common[0]
             asked["agent x condition"] = [grid[first, start] - grid[first, one] - grid[agent, start] + grid[agent, one] for agent, one in pairs]
-    edge = _at_edge(model.cells)
     rows = []
+    whole = model.laplace.profile(model.fit.sd) if asked else 0.0
     for term, weights in asked.items():
         matrix = np.array(weights)
-        value = matrix @ model.fit.fixed
-        f = float(value @ np.linalg.solve(matrix @ model.fit.covariance @ matrix.T, value)) / len(matrix)
         df = min(model.fit.degrees(row) for row in matrix)
-        note = "some cell is at 0 % or 100 %: the test is on the safe side" if edge[(matrix != 0).any(axis=0)].any() else ""
-        rows.append({"term": term, "f": f, "df": len(matrix), "df_error": df, "p": float(fdtrc(len(matrix), min(df, 1e9), f)), "note": note})
+        row: dict[str, object] = {"term": term, "df": len(matrix), "df_error": df, "note": ""}
+        try:
+            lr = max(0.0, 2 * (whole - model.laplace.without(matrix).profile(model.fit.sd)))
+        except FitError as error:
+            rows.append(row | {"note": f"no test: {error}"})
+            continue
+        f = lr / len(matrix)
+        rows.append(row | {"lr": lr, "f": f, "p": float(fdtrc(len(matrix), min(df, 1e9), f))})
     return pd.DataFrame(rows, columns=[*TERM_COLUMNS])
 
 
@@ -127,7 +134,7 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
         return pd.DataFrame(columns=[*CONTRAST_COLUMNS])
     rows = []
     for one in _asked(model.cells):
-        estimate = float(one.weights @ model.fit.fixed) - one.shift
+        estimate = float(one.weights @ model.fit.fixed)
         se = float(np.sqrt(one.weights @ model.fit.covariance @ one.weights))
         df = model.fit.degrees(one.weights)
         reach = float(stdtrit(min(df, 1e9), (1 + level) / 2)) * se
@@ -186,12 +193,6 @@ def _asked(cells: Cells) -> Iterator[_Contrast]:
         for agent in agents:
             for one, other in combinations(own[agent], 2):
                 yield _Contrast("conditions", agent, agent, f"{one} and {other}", grid[agent, one] - grid[agent, other])
-    chance = {(row["agent"], row["condition"]): float(row["chance"]) for row in cells.table.to_dict("records")}
-    for agent in agents:
-        levels = [chance[agent, one] for one in own[agent]]
-        if all(0 < one < 1 for one in levels):
-            shift = float(np.mean([np.log(one / (1 - one)) for one in levels]))
-            yield _Contrast("chance", agent, "guessing", "", _mean([grid[agent, one] for one in own[agent]]), shift)
 
 
 def _slope(grid: Mapping[tuple[str, Any], np.ndarray], agent: str, conditions: Sequence[Any]) -> np.ndarray:

@@ -9,12 +9,12 @@ import numpy as np
 
 from .columns import groups
 from .gather import SessionFacts
+from .look import ORACLES
 from .table import as_text, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_ORACLES = ("ideal", "capacity", "simulated")
 #: Titles of paradigms whose record tells none.
 _TITLES = {"vsr": "Visual Serial Recall", "sfr": "Spatial Free Recall", "smu": "Spatial Memory Updating"}
 
@@ -67,7 +67,7 @@ def called(answerers: Iterable[tuple[str, Raw]], people: Collection[str]) -> dic
         if kind == "simulated":
             how = agent.removeprefix("simulated").removeprefix(":")
             return "Simulated participant" + (f" ({how})" if how else "") + apart
-        said = label or ("simulated" if kind in _ORACLES else "guessing" if kind == "chance" else "")
+        said = label or ("simulated" if kind in ORACLES else "guessing" if kind == "chance" else "")
         return f"{agent or kind}{apart}" + (f" ({said})" if said else "")
 
     return {raw: (name(*raw), "scripted" if "not a model" in raw[3] else raw[0]) for _, raw in everybody}

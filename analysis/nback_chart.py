@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, percent_said
 from .figures import grid, panel_of, panel_part, title_lines
-from .look import Look
+from .look import Look, competitors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,15 +148,17 @@ def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[s
 
 
 def measure_axis(part: pd.DataFrame, measure: str) -> Mapping[str, Any]:
-    """The vertical axis of a measure: around all points, intervals and 0; rates reach from 0 to 1 at least. Endless intervals end with the panel."""
+    """The vertical axis of a measure: around all points, intervals and 0; rates reach from 0 to 1 at least. Endless intervals, and yardsticks, end with
+    the panel."""
     farthest = _FARTHEST["dprime" if measure.startswith("dprime") else "rate"]
+    part = competitors(part)
     low = min(0.0, float(part["mean"].min()), *part["low"].dropna().astype(float).clip(lower=farthest[0]))
     high = max(1.0, float(part["mean"].max()), *part["high"].dropna().astype(float).clip(upper=farthest[1]))
     if not measure.startswith("dprime"):
         return PROPORTIONS | {"title": None, "domain": [min(-0.04, low - 0.02), max(1.05, high + 0.02)]}
     bottom, top = low - 0.2, high + 0.06 * (high - low)
     values = [value for value in range(math.ceil(bottom), math.floor(top) + 1) if value <= top - 0.03 * (top - bottom)]  # a label at the very top sticks out
-    return {"title": None, "domain": [bottom, top], "format": "d", "values": values}
+    return {"title": None, "domain": [bottom, top], "format": "d", "values": values, "clip": True}
 
 
 def _number_said(value: float | None) -> str:

@@ -15,7 +15,7 @@ from .curve_marks import PANEL
 from .drawing import Drawing, Wish, lines, named_paradigms
 from .effect_charts import looks_of
 from .figures import grid, panel_of, panel_part, title_lines
-from .look import Look
+from .look import Look, competitors
 from .reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
 from .table import WHO, Scored, plural
 
@@ -103,8 +103,8 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
     """A panel for each row of the table: bars of its times, and the density of its fit, both in times a bar."""
     import altair as alt
 
-    times = questions["rt_ms"].to_numpy(float)
-    low, high = (float(one) for one in np.quantile(times, (0.0, 0.995)))
+    low, high = float(questions["rt_ms"].min()), float(competitors(questions)["rt_ms"].quantile(0.995))
+    tallest = set(competitors(rows)["agent"])
     edges = _edges(min(low, high), high)
     colours = {look.label: look.light for look in agents}
     values: list[dict[str, Any]] = []
@@ -115,7 +115,7 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
     for place, row in enumerate(rows.to_dict("records")):
         mine = own[tuple(row[name] for name in keys)].to_numpy(float)
         found = _bars(mine, edges) + _density(row, len(mine), edges)
-        top = max([top, *(one["count"] for one in found)])
+        top = max([top, *(one["count"] for one in found if row["agent"] in tallest)])
         values += [one | {"part": place} for one in found]
         beyond = int((mine > edges[-1]).sum())
         panels.append((_heading(row, by), f"{plural(len(mine), 'time')}" + (f", {beyond} beyond" if beyond else ""), colours[row["agent"]], place))

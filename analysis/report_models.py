@@ -23,7 +23,6 @@ MOST_ANSWERS = 5_000
 #: Kinds of contrasts on the page and what their tables are called, the headline first; the file has all.
 _KINDS = {
     "agents": "Who differs from whom",
-    "chance": "Who is above guessing",
     "trends": "Whose slopes differ",
     "trend": "Slopes",
     "agents in condition": "Who differs in which condition",
@@ -87,8 +86,8 @@ def _terms(tested: pd.DataFrame, file: str) -> PageTable:
     def degrees(row: Mapping[Any, Any]) -> str:
         return f"{row['df']}, {'∞' if row['df_error'] > 1e5 else format(row['df_error'], '.1f')}"
 
-    columns: list[Said] = [words_of("term"), ("F", lambda row: number(row["f"])), ("df", degrees), ("p", lambda row: p_value(row["p"])), words_of("note")]
-    return page_table(tested, columns, "Do agents and conditions matter?", "Wald's F; terms are not corrected for their number.", file=file)
+    columns: list[Said] = [words_of("term"), ("LR / df", lambda row: number(row["f"])), ("df", degrees), ("p", lambda row: p_value(row["p"])), words_of("note")]
+    return page_table(tested, columns, "Do agents and conditions matter?", "Likelihood-ratio tests (F); terms are not corrected for their number.", file=file)
 
 
 def _contrasts(part: pd.DataFrame, kind: str, file: str) -> PageTable:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import tables
+from .against_guessing import against_guessing
 from .curves import intrusions, overall
 from .differences import from_people
+from .guessing import tally
 from .loading import Data
 from .look import GROUP_MEANS, Look
 from .names import same_trials
@@ -34,6 +36,7 @@ class Numbers:
     ----------
     own : its answers
     overall : everything together, people first
+    guessed : everybody against guessing
     intrusions, intruded : answers that were not asked for, by list length and in all
     effects, absent : the effects that it shows, and why it does not show others
     nback : N-back results, None for other paradigms
@@ -41,6 +44,7 @@ class Numbers:
 
     own: Scored
     overall: pd.DataFrame
+    guessed: pd.DataFrame
     intrusions: pd.DataFrame
     intruded: pd.DataFrame
     effects: tuple[Measured, ...]
@@ -104,6 +108,7 @@ def numbers_of(data: Data, paradigm: str) -> Numbers:
     return Numbers(
         own=own,
         overall=ranked(overall(own)),
+        guessed=against_guessing(own),
         intrusions=intrusions(own),
         intruded=intrusions(own, ()),
         effects=tuple(effects),
@@ -132,9 +137,11 @@ def part_of(
     further, failed = further_figures(data, paradigm, numbers.nback, stem, styles, folder, commands)
     effects = [*(shown(one, paradigm, title, stem, styles, folder, commands) for one in numbers.effects), *further]
     details = [tables.intrusion_table(numbers.intrusions, intruding)] if len(numbers.intrusions) else []
+    if len(numbers.guessed):
+        details.append(tables.guessing_table(numbers.guessed, folder.table(f"{stem}_guessing", numbers.guessed)))
     notes = [*_notes(data, paradigm, numbers), *map(Note, failed)]
     sizes = numbers.curve("set_size")
-    sentences = headline(total, total.iloc[:0] if sizes is None else sizes, from_people(data, paradigm))
+    sentences = headline(total, total.iloc[:0] if sizes is None else sizes, from_people(data, paradigm), numbers.guessed, _blind(numbers))
     if numbers.nback is not None:
         folder.table(f"{stem}_nback_blocks", numbers.nback.blocks)
         details += nback_tables(numbers.nback)
@@ -160,6 +167,11 @@ def part_of(
         nback=numbers.nback is not None,
         references=sorted({reference for _, reference in sources(data.human.get(paradigm, paradigm))}) if numbers.printed else [],
     )
+
+
+def _blind(numbers: Numbers) -> float:
+    told = tally(numbers.own.items)
+    return told.blind / told.answers if told.answers else float("nan")
 
 
 def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Note]:

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .against_guessing import SAME, verdict_of
 from .differences import Difference
 from .gather import SessionFacts
 from .guessing import guessing_notes, tally
-from .look import GROUP_MEANS
+from .look import GROUP_MEANS, ORACLES
 from .names import listed, same_trials, title_of
 from .resampling import FEW
 from .table import Scored, plural
@@ -31,7 +32,6 @@ KINDS = {
     "published": "model, published answers",
     GROUP_MEANS: "published group means",
 }
-_ORACLES = ("ideal", "capacity", "simulated")
 _YARDSTICKS = ("ideal", "capacity", "chance")
 _ORDER = ("participant", "network", "chat", "scripted", "published", "recorded", "simulated", "capacity", "ideal", "chance")
 
@@ -63,13 +63,17 @@ def ranked(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(_place=place).sort_values(["_place", "agent"], kind="stable").drop(columns="_place")
 
 
-def headline(overall: pd.DataFrame, by_set_size: pd.DataFrame, differences: Mapping[str, Difference]) -> list[tuple[str, str]]:
+def headline(
+    overall: pd.DataFrame, by_set_size: pd.DataFrame, differences: Mapping[str, Difference], guessed: pd.DataFrame, blind: float
+) -> list[tuple[str, str]]:
     """A sentence for each person, model or stand-in of one paradigm, and one for all yardsticks (simulated observers, guessing) together.
 
     Parameters
     ----------
     overall, by_set_size : curve tables of the paradigm
     differences : how far somebody is from people, by ``agent``
+    guessed : everybody against guessing
+    blind : the share of right answers of the best blind guess; NaN where the record does not tell it
 
     Returns
     -------
@@ -77,20 +81,21 @@ def headline(overall: pd.DataFrame, by_set_size: pd.DataFrame, differences: Mapp
         the name with which a sentence begins (empty for the yardsticks), and the rest of it
     """
     sentences, yardsticks = [], []
+    verdicts = {row["agent"]: verdict_of(row) for row in guessed.to_dict("records")}
     for row in ranked(overall).to_dict("records"):
         interval = between(row["low"], row["high"])
         if row["agent_kind"] in _YARDSTICKS:
             yardsticks.append(f"{row['agent']} {percent(row['mean'])}")
             continue
         text = f" got {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
-        chance = row["chance"]
-        if chance == chance and interval and not row["oracle"]:
-            text += ", above chance" if row["low"] > chance else ", below chance" if row["high"] < chance else ", not told apart from chance"
+        text += verdicts[row["agent"]].sentence if row["agent"] in verdicts else ""
         text += _fall(by_set_size[by_set_size["agent"] == row["agent"]])
         sentences.append((row["agent"], text + _from_people(differences.get(row["agent"])) + "."))
     chance = overall["chance"].mean()
     if chance == chance:
-        yardsticks.append(f"blind choice {percent(chance)}")
+        yardsticks.append(f"a uniform guess {percent(chance)}")
+        if blind > chance + SAME:
+            yardsticks.append(f"the best blind guess {percent(blind)}")
     if yardsticks:
         sentences.append(("", f"For comparison: {', '.join(yardsticks)}."))
     return sentences
@@ -156,7 +161,7 @@ def like_for_like(
     people = items[items["agent_kind"] == "participant"]
     if people.groupby("participant")["trial_id"].agg(frozenset).nunique() > 1:
         notes.append(Note("The participants did not all take the same trials.", warning=True))
-    oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | overall["agent_kind"].isin(_ORACLES), "agent"])
+    oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | overall["agent_kind"].isin(ORACLES), "agent"])
     if oracles:
         notes.append(
             Note(

@@ -145,6 +145,33 @@ def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str
     return rows
 
 
+def guessing_table(guessed: pd.DataFrame, file: str = "") -> PageTable:
+    """Who is above guessing."""
+
+    def rates(row: Mapping[Any, Any]) -> str:
+        return "" if missing(row["hit_rate"]) else f"{percent(row['hit_rate'])}, {percent(row['false_alarm_rate'])}"
+
+    columns: list[Said] = [
+        words_of("agent", "who"),
+        ("right", lambda row: percent(row["share"])),
+        ("chance", lambda row: percent(row["chance"])),
+        ("best blind guess", lambda row: percent(row["blind"])),
+        ("share: p (Holm)", lambda row: p_value(row["p_share_holm"])),
+        ("one word said: where right, where wrong", rates),
+        ("d′", lambda row: "" if missing(row["p_dprime"]) else number(row["dprime"])),
+        ("95% interval", lambda row: "" if missing(row["p_dprime"]) else limits(row["dprime_low"], row["dprime_high"])),
+        ("d′: p (Holm)", lambda row: "" if missing(row["p_dprime"]) else p_value(row["p_dprime_holm"])),
+        words_of("verdict", "guessing"),
+        ("n", lambda row: counted(row["n_units"], row["unit"])),
+        words_of("note"),
+    ]
+    caption = (
+        "The share of right answers is held against the best blind guess: that of somebody who has not looked but knows how trials are made. Where there are "
+        "two answers the verdict is that of d′, which a preference for one of them does not raise. Two-sided, corrected by Holm's method within a column."
+    )
+    return page_table(guessed, columns, "Who is above guessing", caption, words=("guessing",), file=file)
+
+
 def percent_points(value: float) -> str:
     """``3.1`` for a standard error of .031; a dash where undefined."""
     return "–" if missing(value) else f"{100 * value:.1f}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Kinds with more contrasts than these are in the files only.
 _SHOWN = 15
-_TABLES = ("terms", "contrasts", "random", "notes")
+_TABLES = ("terms", "contrasts", "guessing", "random", "notes")
 
 
 def stats(
@@ -36,6 +36,7 @@ def stats(
     pilot: PilotOption = False,
 ) -> None:
     """Who answers better, and where: agents and conditions in a mixed-effects logistic model of each paradigm, with contrasts and corrected p values."""
+    from ..analysis.against_guessing import against_guessing
     from ..analysis.loading import load
     from ..analysis.mixed import mixed_model
     from ..analysis.mixed_contrasts import contrasts, terms
@@ -60,7 +61,7 @@ def stats(
         print("All paradigms together", *(f"  {note}" for note in scored.notes), "", sep="\n")
     for name in paradigm or there:
         model = mixed_model(scored, name, "" if by == "none" else by)
-        found = {"terms": terms(model), "contrasts": contrasts(model), "random": model.random()}
+        found = {"terms": terms(model), "contrasts": contrasts(model), "guessing": against_guessing(scored.parts[name]), "random": model.random()}
         notes = [*([model.problem] if model.problem else []), *model.notes]
         found["notes"] = _notes(notes)
         _print(name, model, found, notes)
@@ -78,7 +79,11 @@ def _notes(notes: list[str]) -> pd.DataFrame:
 
 def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[str]) -> None:
     from ..analysis.mixed_contrasts import TESTED
+    from ..analysis.tables import guessing_table
 
+    if not len(model.cells.table):
+        print(f"{name}: no model", *notes, "", sep="\n")
+        return
     print(f"{name}: {model.cells.formula}\n")
     cells = model.cells.table.to_dict("records")
     print_table(
@@ -90,7 +95,7 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
         rows = [
             (one["term"], f"{one['f']:.2f}", f"{one['df']}, {_df(one['df_error'])}", _p(one["p"]), one["note"]) for one in found["terms"].to_dict("records")
         ]
-        print_table(("term", "F", "df", "p", ""), rows)
+        print_table(("term", "LR / df", "df", "p", ""), rows)
         print()
     tested = found["contrasts"][found["contrasts"]["kind"].isin(TESTED)]
     if len(tested):
@@ -98,6 +103,11 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
         print_table(("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""), [_contrast(one) for one in shown.to_dict("records")])
         for kind, many in tested.loc[~tested.index.isin(shown.index), "kind"].value_counts().items():
             print(f"... and {many} contrasts of {kind}: -o DIR writes them all")
+        print()
+    if len(found["guessing"]):
+        told = guessing_table(found["guessing"])
+        print(f"{told.title}\n")
+        print_table(told.columns, told.rows)
         print()
     if len(found["random"]):
         rows = [(one["effect"], f"{one['levels']:,}", f"{one['sd']:.2f}") for one in found["random"].to_dict("records")]

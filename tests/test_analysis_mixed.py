@@ -138,15 +138,14 @@ def test_estimates_are_near_what_was_planted(fitted: Mixed) -> None:
     assert row(table, "agents", "People", "net")["df"] < 40  # eight people, not hundreds of answers
     assert set(terms(fitted)["term"]) == {"agent", "condition", "agent x condition"}
     assert terms(fitted).set_index("term")["p"]["condition"] < 0.01
-    assert row(table, "chance", "net", "guessing")["p_holm"] < 0.001
 
 
 def test_contrasts_hang_together(fitted: Mixed) -> None:
-    """Two agents' difference is that of their averages; the test of a term with one degree of freedom is that of its contrast."""
+    """Two agents' difference is that of their averages; the test of a term with one degree of freedom is near that of its contrast."""
     table = contrasts(fitted)
     pair, (one, other) = row(table, "agents", "People", "net"), (row(table, "agent", name) for name in ("People", "net"))
     assert pair["estimate"] == pytest.approx(one["estimate"] - other["estimate"])
-    assert terms(fitted).set_index("term").loc["agent", "f"] == pytest.approx(pair["t"] ** 2)
+    assert terms(fitted).set_index("term").loc["agent", "f"] == pytest.approx(pair["t"] ** 2, rel=0.05)
     in_condition = table[table["kind"] == "agents in condition"]
     assert pair["estimate"] == pytest.approx(in_condition["estimate"].mean())
     assert list(in_condition["p_holm"]) == pytest.approx(list(holm(in_condition["p"].to_numpy(float))))
@@ -294,14 +293,17 @@ def test_effect_sizes_of_nothing_and_at_the_edges() -> None:
 
 def test_stats_prints_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     run = command_line(tmp_path, monkeypatch, capsys)
-    assert run("replay", "vsr", "--agent", "chance", "--agent", "capacity", "--trials", "8", "--set", "list_length=3,5")[0] == 0
+    assert run("replay", "vsr", "--agent", "chance", "--agent", "network:laptop", "--trials", "8", "--set", "list_length=3,5")[0] == 0
     (tmp_path / "rules.yaml").write_text("exclude:\n  - {leave_out: trials, where: accuracy, below: 0.01, whose: people}\n", encoding="utf-8")
     status, out, _ = run("stats", "data", "-o", "out", "--exclude", "rules.yaml")
     assert status == 0
     assert "correct ~ agent * list_length" in out
+    assert "Who is above guessing" in out
+    assert "chance (guessing) (" in out
     assert "Rule 1, trials (people only) whose accuracy is below 0.01: 0 of 0 trials left out" in out
     written = pd.read_csv(tmp_path / "out" / "stats_contrasts.csv")
-    assert set(written["kind"]) >= {"cell", "agents", "trend", "chance"}
+    assert set(written["kind"]) == {"cell", "agent", "trend"}
+    assert list(pd.read_csv(tmp_path / "out" / "stats_guessing.csv")["agent"]) == ["network:laptop"]
     assert (tmp_path / "out" / "exclusion_rules.csv").exists()
     status, _, err = run("stats", "data", "--paradigm", "vsx")
     assert status == 1

@@ -6,6 +6,7 @@ import html
 import re
 import shlex
 from pathlib import Path
+from typing import ClassVar
 
 import pandas as pd
 import pytest
@@ -25,10 +26,17 @@ def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report_folder, "save", lambda *_: [])
 
 
+class Dull(Chance):
+    """Somebody who guesses and is no yardstick."""
+
+    kind: ClassVar[str] = "network"
+    name = "dull"
+
+
 def take(data: Path, name: str, trials: int, pilot: bool = False) -> None:
     paradigm = load_paradigm(name)
     plan = plan_session(paradigm, 4, trials=trials)
-    for agent in (CapacityAgent(), Chance()):
+    for agent in (CapacityAgent(), Chance(), Dull()):
         Runner(begin(data, paradigm, agent, plan, Request(4, pilot=pilot)), agent).run()
 
 

@@ -56,7 +56,7 @@ def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
     text = page_of(both(), tmp_path, models=True)
     assert "People and machines, the same trials" in text
     assert "People (n = 3)" in text
-    assert re.search(r"network:test got \d+% right \(95% interval \d+–\d+%\), above chance; \d+% at 3 items, \d+% at 4", text)
+    assert re.search(r"network:test got \d+% right \(95% interval \d+–\d+%\), above chance \(\d+%; p < \.001\); \d+% at 3 items, \d+% at 4", text)
     assert re.search(r"from people \(n = 3\) under the same conditions \(difference [+−-]\d+ points, 95% interval [+−-]\d+ to [+−-]\d+\)", text) or re.search(
         r"points (above|below) people \(n = 3\) under the same conditions", text
     )
