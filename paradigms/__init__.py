@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .identity import trial_seed
     from .library import list_paradigms
     from .network_view import WORM_TASKS, NetworkArrays, NetworkView, network_arrays
-    from .paradigm import Factor, Generator, Paradigm, load_paradigm, paradigm_from_data
+    from .paradigm import Factor, Generator, Paradigm, load_paradigm, paradigm_from_data, with_streams
     from .responses import RESPONSES, Answer, AnswerKeys, ItemScore, Region, ResponseKind, Surface
     from .samplers import SAMPLERS, Sampler
     from .trial import Ask, Display, Percept, Step, Trial, Truth, Verdict
@@ -29,7 +29,7 @@ __getattr__ = re_exports(
         "identity": ("trial_seed",),
         "library": ("list_paradigms",),
         "network_view": ("WORM_TASKS", "NetworkArrays", "NetworkView", "network_arrays"),
-        "paradigm": ("Factor", "Generator", "Paradigm", "load_paradigm", "paradigm_from_data"),
+        "paradigm": ("Factor", "Generator", "Paradigm", "load_paradigm", "paradigm_from_data", "with_streams"),
         "responses": ("RESPONSES", "Answer", "AnswerKeys", "ItemScore", "Region", "ResponseKind", "Surface"),
         "samplers": ("SAMPLERS", "Sampler"),
         "trial": ("Ask", "Display", "Percept", "Step", "Trial", "Truth", "Verdict"),
@@ -78,4 +78,5 @@ __all__ = [
     "resolve_levels",
     "session_design",
     "trial_seed",
+    "with_streams",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
 from .drawing import Draws, draw_all, given_draws, is_random
-from .identity import canonical, digest, lent_stream, stream, trial_id
+from .identity import canonical, digest, lent_stream, stream_of, trial_id, trial_root
 from .limits import MAX_STEPS, is_whole, start_trial
 from .paradigm import GENERATORS, Generator, Paradigm
 from .problems import listed, show
@@ -30,12 +30,14 @@ def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: i
     given = dict(levels or {})
     for name, level in given.items():
         given[name] = paradigm.level(name, level)
+    crossed = {name: given.get(name, factor.levels[0]) for name, factor in paradigm.factors.items() if factor.mode == "crossed"}
+    root = trial_root(paradigm.name, paradigm.streams, seed, crossed)
     resolved: dict[str, Any] = {}
     for name, factor in paradigm.factors.items():
         if name in given:
             resolved[name] = given[name]
         elif factor.mode == "random":
-            with lent_stream(paradigm.name, seed, f"factor:{name}") as random:
+            with lent_stream(root, f"factor:{name}") as random:
                 resolved[name] = factor.levels[int(random.randint(len(factor.levels)))]
         elif len(factor.levels) == 1:
             resolved[name] = factor.levels[0]
@@ -69,9 +71,10 @@ def compile_trial(
     given = None if draws is None else given_draws(paradigm, draws)
     start_trial()
     try:
-        env = draw_all(paradigm, {"generator": generator, **resolved}, seed, given)
+        root = trial_root(paradigm.name, paradigm.streams, seed, resolved)
+        env = draw_all(paradigm, {"generator": generator, **resolved}, root, given)
         sizes = {key: _size(paradigm, key, env, resolved) for key in ("set_size", "list_length")}
-        steps = _unroll(paradigm, env, seed, {**resolved, **sizes})
+        steps = _unroll(paradigm, env, root, {**resolved, **sizes})
     except ParadigmError as error:
         at = ", ".join(f"{name} = {level}" for name, level in resolved.items())
         context = f" (with {at + ', ' if at else ''}seed {seed}{'' if given is None else ', draws given'})"
@@ -82,7 +85,7 @@ def compile_trial(
         generator=generator,
         levels=resolved,
         seed=seed,
-        trial_id=trial_id(paradigm.name, paradigm.version, generator, resolved, seed, given),
+        trial_id=trial_id(paradigm.name, paradigm.version, generator, resolved, seed, given, paradigm.streams),
         set_size=sizes["set_size"],
         list_length=sizes["list_length"],
         steps=steps,
@@ -99,7 +102,7 @@ def drawn_values(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, se
     """
     resolved = _checked(paradigm, levels, seed, generator)
     start_trial()
-    env = draw_all(paradigm, {"generator": generator, **resolved}, seed)
+    env = draw_all(paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, paradigm.streams, seed, resolved))
     return {draw.name: env[draw.name] for draw in paradigm.draws if is_random(draw)}
 
 
@@ -113,7 +116,7 @@ def check_draws(paradigm: Paradigm, levels: Mapping[str, Any], generator: Genera
     """
     resolved = _checked(paradigm, levels, 0, generator)
     start_trial()
-    draw_all(paradigm, {"generator": generator, **resolved}, 0, given_draws(paradigm, draws))
+    draw_all(paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, paradigm.streams, 0, resolved), given_draws(paradigm, draws))
 
 
 def _checked(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, generator: Generator) -> dict[str, Any]:
@@ -125,12 +128,12 @@ def _checked(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, ge
     return resolve_levels(paradigm, levels, seed)
 
 
-def _unroll(paradigm: Paradigm, env: dict[str, Any], seed: int, levels: Mapping[str, Any]) -> tuple[Step, ...]:
+def _unroll(paradigm: Paradigm, env: dict[str, Any], root: str, levels: Mapping[str, Any]) -> tuple[Step, ...]:
     streams: dict[str, np.random.RandomState] = {}
 
     def streams_by_name(name: str) -> np.random.RandomState:
         if name not in streams:
-            streams[name] = stream(paradigm.name, seed, name)
+            streams[name] = stream_of(root, name)
         return streams[name]
 
     steps: list[Step] = []

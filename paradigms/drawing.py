@@ -66,13 +66,13 @@ def given_draws(paradigm: Paradigm, draws: Draws) -> dict[str, Any]:
     return own
 
 
-def draw_all(paradigm: Paradigm, env: dict[str, Any], seed: int, given: Draws | None = None) -> dict[str, Any]:
+def draw_all(paradigm: Paradigm, env: dict[str, Any], root: str, given: Draws | None = None) -> dict[str, Any]:
     """``env`` with all draws in it, in the order of the file.
 
     Parameters
     ----------
     env : generator and factor levels
-    seed : of the trial
+    root : of the trial's streams (:func:`.identity.trial_root`)
     given : from :func:`given_draws`; None = everything is drawn
 
     Raises
@@ -101,7 +101,7 @@ def draw_all(paradigm: Paradigm, env: dict[str, Any], seed: int, given: Draws | 
             if sampler.arranges:
                 value = sampler.draw(_NO_STREAM)
             else:
-                with lent_stream(paradigm.name, seed, draw.name) as random:
+                with lent_stream(root, draw.name) as random:
                     value = sampler.draw(random)
             weigh(value)
         except ValueError as error:

@@ -1,8 +1,12 @@
 """Who is who: hashes of paradigms and trials, seeds, and the random streams that come from them.
 
-A trial is named by (paradigm, version, generator, factor levels, seed), and by its draws when these were given. Its randomness comes from one stream per
-named draw; a stream depends on the paradigm's name, the seed and the draw's name, so that adding a draw leaves the others alone. Streams are numpy's
-``RandomState`` over MT19937, seeded through its array seeding: numpy's compatibility policy (NEP 19) freezes them for all versions.
+A trial is named by (paradigm, version, generator, factor levels, seed, version of the streams), and by its draws when these were given. Its randomness comes
+from one stream per named draw; a stream depends on the paradigm's name, the seed, the factor levels and the draw's name, so that trials of different levels
+are independent and adding a draw leaves the others alone. Streams are numpy's ``RandomState`` over MT19937, seeded through its array seeding: numpy's
+compatibility policy (NEP 19) freezes them for all versions.
+
+There are two versions of the streams. In version 1 they did not depend on the levels: trials of one seed shared what was drawn whatever their levels, and with
+it their answers. It is kept so that recorded trials can be rebuilt as they were; everything new has version 2.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from numpy.random.bit_generator import ISeedSequence
 
 from ..errors import SpanLabError
 
+#: The version of the streams of new trials; records that name none are of version 1.
+STREAMS = 2
 #: Largest seed that a user may give for a whole session or data set.
 MAX_MASTER_SEED = 2**20 - 1
 _MAX_INDEX = 2**30 - 1
@@ -37,9 +43,11 @@ def digest(value: Any, length: int = 16) -> str:
     return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()[:length]
 
 
-def trial_id(paradigm: str, version: int, generator: str, levels: Mapping[str, Any], seed: int, draws: Mapping[str, Any] | None = None) -> str:
+def trial_id(
+    paradigm: str, version: int, generator: str, levels: Mapping[str, Any], seed: int, draws: Mapping[str, Any] | None = None, streams: int = STREAMS
+) -> str:
     """The identity of a trial, as 16 hexadecimal digits; of a trial whose draws were given, it covers these too."""
-    return digest([paradigm, version, generator, dict(levels), seed, *([] if draws is None else [dict(draws)])])
+    return digest([paradigm, version, generator, dict(levels), seed, *([] if streams == 1 else [streams]), *([] if draws is None else [dict(draws)])])
 
 
 class _Nothing(ISeedSequence):
@@ -52,8 +60,19 @@ class _Nothing(ISeedSequence):
 _NOTHING = _Nothing()
 
 
-def _words(paradigm: str, seed: int, name: str) -> np.ndarray:
-    return np.frombuffer(hashlib.sha256(f"{paradigm}|{seed}|{name}".encode()).digest(), dtype="<u4")
+def trial_root(paradigm: str, streams: int, seed: int, levels: Mapping[str, Any]) -> str:
+    """What the streams of one trial have in common.
+
+    Parameters
+    ----------
+    streams : their version
+    levels : for draws, those of all factors; for random factors, those of the crossed ones
+    """
+    return f"{paradigm}|{seed}" if streams == 1 else f"{streams}|{paradigm}|{seed}|{canonical(dict(levels))}"
+
+
+def _words(root: str, name: str) -> np.ndarray:
+    return np.frombuffer(hashlib.sha256(f"{root}|{name}".encode()).digest(), dtype="<u4")
 
 
 def _unseeded() -> np.random.RandomState:
@@ -61,9 +80,14 @@ def _unseeded() -> np.random.RandomState:
 
 
 def stream(paradigm: str, seed: int, name: str) -> np.random.RandomState:
-    """The random stream of one named draw of one trial."""
+    """The random stream of something that is named, such as the order of a session's trials."""
+    return stream_of(f"{paradigm}|{seed}", name)
+
+
+def stream_of(root: str, name: str) -> np.random.RandomState:
+    """The random stream of one named draw of one trial (:func:`trial_root`)."""
     random = _unseeded()
-    random.seed(_words(paradigm, seed, name))
+    random.seed(_words(root, name))
     return random
 
 
@@ -76,10 +100,10 @@ _RETURNED = _Returned()
 
 
 @contextmanager
-def lent_stream(paradigm: str, seed: int, name: str) -> Iterator[np.random.RandomState]:
-    """The same stream as that of :func:`stream`, for as long as the ``with`` lasts: its generator is used again for others, which takes a fifth of the time."""
+def lent_stream(root: str, name: str) -> Iterator[np.random.RandomState]:
+    """The same stream as that of :func:`stream_of`, for as long as the ``with`` lasts: its generator is used again, which takes a fifth of the time."""
     random = _RETURNED.streams.pop() if _RETURNED.streams else _unseeded()
-    random.seed(_words(paradigm, seed, name))
+    random.seed(_words(root, name))
     try:
         yield random
     finally:

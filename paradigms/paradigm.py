@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
 from .expressions import FUNCTIONS, Template, is_expression, is_name
 from .extends import locate, resolve
-from .identity import digest
+from .identity import STREAMS, digest
 from .inheritance import titled
 from .limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
 from .network_view import NetworkView
@@ -57,7 +57,7 @@ class Paradigm:
     """A paradigm, validated.
 
     ``hash`` covers the whole file (after ``extends``), so that a session knows whether its paradigm changed. ``data`` is the plain content of the file, from
-    which the paradigm can be rebuilt (:func:`paradigm_from_data`).
+    which the paradigm can be rebuilt (:func:`paradigm_from_data`). ``streams`` is the version of the random streams of its trials (:mod:`.identity`).
     """
 
     name: str
@@ -84,6 +84,7 @@ class Paradigm:
     set_size: Template | None
     list_length: Template | None
     reader: Reader = field(compare=False)
+    streams: int = STREAMS
 
     @property
     def title(self) -> str:
@@ -163,9 +164,27 @@ def load_paradigm(source: str | Path) -> Paradigm:
     return build_paradigm(resolve(locate(source)))
 
 
-def paradigm_from_data(data: Mapping[str, Any], name: str) -> Paradigm:
-    """Rebuild a paradigm from the plain content of its file (``Paradigm.data``), as a session's record keeps it."""
-    return build_paradigm(Document(dict(data), {}, name))
+def paradigm_from_data(data: Mapping[str, Any], name: str, streams: int = STREAMS) -> Paradigm:
+    """Rebuild a paradigm from the plain content of its file (``Paradigm.data``), as a session's record keeps it.
+
+    Parameters
+    ----------
+    streams : version of the random streams, so that recorded trials are those of then
+    """
+    return with_streams(build_paradigm(Document(dict(data), {}, name)), streams)
+
+
+def with_streams(paradigm: Paradigm, streams: int) -> Paradigm:
+    """The paradigm with the trials that a version of the random streams gives.
+
+    Raises
+    ------
+    SpanLabError
+        for a version that there is not.
+    """
+    if isinstance(streams, bool) or streams not in range(1, STREAMS + 1):
+        raise SpanLabError(f"{paradigm.name}: random streams have versions 1 to {STREAMS} here; found {show(streams)}. A newer spanlab may know it: update")
+    return replace(paradigm, streams=streams)
 
 
 def build_paradigm(document: Document) -> Paradigm:

@@ -99,7 +99,7 @@ def _misfit(value: Any, keys: Keys, optional: Keys | None = None) -> str | None:
 
 def session_damage(session: Mapping[str, Any]) -> str | None:
     """Why the content of ``session.json`` cannot be read, or None."""
-    misfit = _misfit(session, _SESSION_KEYS, {"keys": (dict,)})
+    misfit = _misfit(session, _SESSION_KEYS, {"keys": (dict,), "streams": (int,)})
     if misfit is None and "keys" in session:
         misfit = _misfit(session["keys"], _ANSWER_KEYS)
     if misfit is None and "adaptive" in session:

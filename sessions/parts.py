@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..agents.protocol import Agent
 from ..cluster import Crew
 from ..errors import SpanLabError
-from ..paradigms import Generator, Paradigm, PlannedTrial, paradigm_from_data
+from ..paradigms import Generator, Paradigm, PlannedTrial
 from ..whole import write_whole
 from .part_files import PARTS, part_path, parts_missing
 from .record import response_rows, response_table
@@ -114,11 +114,11 @@ class Desk:
 
     def __init__(self, info: Mapping[str, Any], agent: Agent, now: Callable[[], str]) -> None:
         from .runner import Runner
-        from .session import Session
+        from .session import Session, stored_paradigm
 
         self.info = info
         self.watched: Any = agent.watched() if info[PARTS]["states"] else None  # type: ignore[attr-defined]
-        session = Session(Path(), paradigm_from_data(info["paradigm_data"], info["paradigm"]), (), info)
+        session = Session(Path(), stored_paradigm(info), (), info)
         self.runner = Runner(session, agent if self.watched is None else self.watched, now=now)
 
     def part(self, planned: Sequence[PlannedTrial]) -> Part:

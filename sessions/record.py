@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-#: The version of this format. Readers accept this one and all older ones; large sessions (:mod:`.part_files`) need 2, and others are written as 1.
-FORMAT_VERSION = 2
+#: The version of this format. Readers accept this one and all older ones. Sessions whose trials come from the second version of random streams need 3; of
+#: those with the first, large ones (:mod:`.part_files`) need 2, and others are written as 1.
+FORMAT_VERSION = 3
 
 ColumnType = Literal["string", "integer", "number", "boolean", "json"]
 
@@ -69,8 +70,13 @@ COLUMNS: tuple[Column, ...] = (
     Column("keys", "string", "whether the keys of two words were as in the paradigm (standard) or had changed sides (swapped); empty for machines"),
     Column("block", "integer", "block, from 1"),
     Column("trial", "integer", "trial in the session, from 1; practice trials have their own numbers"),
-    Column("trial_id", "string", "hash of paradigm, version, generator, factor levels and seed (and of the draws, where these were given)"),
+    Column(
+        "trial_id",
+        "string",
+        "hash of paradigm, version, generator, factor levels, seed and streams (and of the draws, where these were given)",
+    ),
     Column("seed", "integer", "seed of the trial"),
+    Column("streams", "integer", "version of the random streams from which the trial was drawn; 1 in older records, where trials of one seed were alike"),
     Column("step", "integer", "step of the trial, from 1"),
     Column("ask", "integer", "question of the trial, from 1"),
     Column("phase", "string", "phase of the step, such as probe"),
@@ -213,6 +219,11 @@ def read_events(folder: str | Path) -> list[dict[str, Any]]:
     return events
 
 
+def streams_of(session: Mapping[str, Any]) -> int:
+    """The version of the random streams of a session's trials; records that name none are older than the second."""
+    return session.get("streams", 1)
+
+
 def trial_key(practice: bool, trial: int) -> str:
     """How events name a trial of the session: ``12``, or ``p3`` for practice."""
     return f"p{trial}" if practice else str(trial)
@@ -292,6 +303,7 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]
     done = finished_trials(events)
     common = {name: session.get(name) for name in _SESSION_COLUMNS}
     keys = session.get("keys")
+    common["streams"] = streams_of(session)
     common["keys"] = "" if keys is None else "swapped" if keys["swapped"] else "standard"
     heads: dict[str, Mapping[str, Any]] = {}
     rows: dict[str, list[dict[str, Any]]] = {}

@@ -26,10 +26,10 @@ from .disk import only_writer, sync_folder, write_json
 from .keys import answer_keys, check_buttons, check_keys
 from .part_files import PARTS, parts_missing
 from .parts import one_of_each
-from .record import FORMAT_VERSION, read_events, read_session, trial_key, trials_left, trials_taken, write_responses
+from .record import FORMAT_VERSION, read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
 
-#: what sessions need of a reader that are no large runs
-_ORDINARY_FORMAT = 1
+#: what sessions with the first version of random streams need of a reader: ordinary ones, and large runs
+_ORDINARY_FORMAT, _PARTS_FORMAT = 1, 2
 _PACKAGES = ("numpy", "pillow", "psychopy", "torch", "openai")
 
 
@@ -167,7 +167,7 @@ def begin(
     folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
     settings = settings_of(agent)
     info = {
-        "format_version": FORMAT_VERSION if PARTS in request.extra else _ORDINARY_FORMAT,
+        "format_version": FORMAT_VERSION if paradigm.streams > 1 else _PARTS_FORMAT if PARTS in request.extra else _ORDINARY_FORMAT,
         "session": folder.name,
         "participant": request.participant,
         "agent_kind": agent.kind,
@@ -183,6 +183,7 @@ def begin(
         "paradigm_source": request.source or paradigm.name,
         "human": paradigm.source.human,
         "generator": request.generator,
+        "streams": paradigm.streams,
         "seed": request.seed,
         "design": request.design,
         "language": request.language,
@@ -275,7 +276,7 @@ def reopen(folder: str | Path) -> Session:
     folder = Path(folder)
     info = read_session(folder)
     source, name = info["paradigm_source"], info["paradigm"]
-    stored = paradigm_from_data(info["paradigm_data"], name)
+    stored = stored_paradigm(info)
     try:
         current = load_paradigm(source)
     except SpanLabError:
@@ -297,7 +298,12 @@ def same_trials(folder: str | Path) -> Session:
         if "adaptive" in info:
             plan = tuple(planned for planned in plan if trial_key(False, planned.trial) in taken)
         plan = tuple(_as_taken(planned, taken.get(trial_key(planned.practice, planned.trial))) for planned in plan)
-    return Session(Path(folder), paradigm_from_data(info["paradigm_data"], info["paradigm"]), plan, info)
+    return Session(Path(folder), stored_paradigm(info), plan, info)
+
+
+def stored_paradigm(info: Mapping[str, Any]) -> Paradigm:
+    """The paradigm as the record of a session keeps it, with the random streams of then: its trials are those that the session has."""
+    return paradigm_from_data(info["paradigm_data"], info["paradigm"], streams_of(info))
 
 
 def _as_taken(planned: PlannedTrial, start: Mapping[str, Any] | None) -> PlannedTrial:

@@ -1,7 +1,7 @@
-"""Fingerprints of trials: run as a program, prints one JSON object {paradigm: {"levels seed generator": fingerprint}}.
+"""Fingerprints of trials: run as a program, prints one JSON object {version of the streams: {paradigm: {"levels seed generator": fingerprint}}}.
 
-``python tests/golden_trials.py --write`` writes them to ``golden_trials.json`` beside this file: do that only when trials are meant to change, and raise the
-paradigm's version then. Needs nothing but what the compiler needs.
+``python tests/golden_trials.py --write`` writes them beside this file, to ``golden_trials.json`` (streams of version 1, from which older records are rebuilt)
+and ``golden_trials_2.json``: do that only when trials are meant to change, and raise the paradigm's version then. Needs nothing but what the compiler needs.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Literal
 
 from conditions import some_conditions
 
-from spanlab.paradigms import compile_trial, fingerprint, list_paradigms, load_paradigm
+from spanlab.paradigms import compile_trial, fingerprint, list_paradigms, load_paradigm, with_streams
 
-GOLDEN = Path(__file__).with_suffix(".json")
+FILES = {"1": Path(__file__).with_suffix(".json"), "2": Path(__file__).with_name("golden_trials_2.json")}
 SEEDS = (0, 1, 2**53 - 1)
 GENERATORS: tuple[Literal["corrected", "published"], ...] = ("corrected", "published")
 
 
-def fingerprints() -> dict[str, dict[str, str]]:
+def fingerprints(streams: int) -> dict[str, dict[str, str]]:
     """Combinations of factor levels of every paradigm that ships (all, or of many some that stand for all), with a few seeds and both generators."""
     found: dict[str, dict[str, str]] = {}
     for name in list_paradigms():
-        paradigm = load_paradigm(name)
+        paradigm = with_streams(load_paradigm(name), streams)
         found[name] = {
             f"{json.dumps(levels)} {seed} {generator}": fingerprint(compile_trial(paradigm, levels, seed, generator))
             for levels in some_conditions(paradigm, 16)
@@ -35,8 +35,9 @@ def fingerprints() -> dict[str, dict[str, str]]:
 
 
 if __name__ == "__main__":
-    text = json.dumps(fingerprints(), indent=1, sort_keys=True)
+    found = {streams: fingerprints(int(streams)) for streams in FILES}
     if "--write" in sys.argv:
-        GOLDEN.write_text(text + "\n", encoding="utf-8")
+        for streams, file in FILES.items():
+            file.write_text(json.dumps(found[streams], indent=1, sort_keys=True) + "\n", encoding="utf-8")
     else:
-        print(text)
+        print(json.dumps(found))

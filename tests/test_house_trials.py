@@ -10,17 +10,21 @@ import venv
 from pathlib import Path
 
 import pytest
+from golden_trials import FILES
 
 TESTS = Path(__file__).resolve().parent
 PROGRAM = TESTS / "golden_trials.py"
 OLD_NUMPY = "2.0.2"
 
 
-def golden() -> dict[str, dict[str, str]]:
-    return json.loads(PROGRAM.with_suffix(".json").read_text(encoding="utf-8"))
+Fingerprints = dict[str, dict[str, dict[str, str]]]
 
 
-def run(python: Path | str, **environment: str) -> dict[str, dict[str, str]]:
+def golden() -> Fingerprints:
+    return {streams: json.loads(file.read_text(encoding="utf-8")) for streams, file in FILES.items()}
+
+
+def run(python: Path | str, **environment: str) -> Fingerprints:
     done = subprocess.run([python, PROGRAM], capture_output=True, text=True, env={**os.environ, **environment})
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
@@ -29,16 +33,17 @@ def run(python: Path | str, **environment: str) -> dict[str, dict[str, str]]:
 @pytest.mark.parametrize("hash_seed", [pytest.param("0", marks=pytest.mark.slow), "4242"])
 def test_trials_are_the_golden_ones_whatever_the_hash_seed(hash_seed: str) -> None:
     found = run(sys.executable, PYTHONHASHSEED=hash_seed)
-    expected = golden()
-    assert set(found) == set(expected)
-    for paradigm in expected:
-        changed = {trial for trial in expected[paradigm] if found[paradigm].get(trial) != expected[paradigm][trial]}
-        assert not changed, f"{paradigm}: {len(changed)} of {len(expected[paradigm])} trials changed; if that is meant, raise the paradigm's version"
+    for streams, expected in golden().items():
+        assert set(found[streams]) == set(expected)
+        for paradigm in expected:
+            changed = {trial for trial in expected[paradigm] if found[streams][paradigm].get(trial) != expected[paradigm][trial]}
+            assert not changed, f"{paradigm}: {len(changed)} of {len(expected[paradigm])} trials changed; if that is meant, raise the paradigm's version"
 
 
 def test_no_two_golden_trials_are_the_same() -> None:
-    for trials in golden().values():
-        assert len(set(trials.values())) == len(trials)
+    for paradigm in golden()["1"]:
+        trials = [fingerprint for golden_trials in golden().values() for fingerprint in golden_trials[paradigm].values()]
+        assert len(set(trials)) == len(trials)
 
 
 @pytest.mark.slow

@@ -286,10 +286,10 @@ def test_lent_streams_are_the_same_ones_also_within_one_another_and_after_an_err
         return float(own.standard_normal()), float(own.random_sample())
 
     for seed in range(3):
-        with lent_stream("p", seed, "a") as outer:
+        with lent_stream(f"p|{seed}", "a") as outer:
             normal = float(outer.standard_normal())  # draws two, and keeps one
-            with lent_stream("p", seed + 1, "a") as inner:
+            with lent_stream(f"p|{seed + 1}", "a") as inner:
                 assert (float(inner.standard_normal()), float(inner.random_sample())) == first(seed + 1)
             assert (normal, float(outer.random_sample())) == first(seed)
-        with pytest.raises(ValueError, match="the draw"), lent_stream("p", seed, "b"):
+        with pytest.raises(ValueError, match="the draw"), lent_stream(f"p|{seed}", "b"):
             raise ValueError("the draw failed")

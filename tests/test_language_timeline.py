@@ -9,7 +9,7 @@ import pytest
 from paradigm_texts import PROBE, asked, load, problems, recorded, text, trial
 
 from spanlab.errors import SpanLabError
-from spanlab.paradigms import compile_trial, fingerprint, load_paradigm, paradigm_from_data, resolve_levels
+from spanlab.paradigms import compile_trial, fingerprint, load_paradigm, paradigm_from_data, resolve_levels, with_streams
 
 
 def note(expression: str, name: str = "x") -> str:
@@ -34,11 +34,14 @@ def test_crossed_factors_make_combinations_in_the_order_of_the_file(tmp_path: Pa
     assert {one["c"] for one in paradigm.combinations({"c": [7, 8]})} == {7, 8}
 
 
-def test_random_factors_follow_the_seed_alone_unless_given(tmp_path: Path) -> None:
+def test_random_factors_follow_the_seed_and_the_crossed_levels_unless_given(tmp_path: Path) -> None:
     paradigm = load(tmp_path, text(factors="a: [1, 2]\nc: {random: [0, 1, 2, 3]}"))
-    drawn = [compile_trial(paradigm, {"a": 1}, seed).levels["c"] for seed in range(200)]
-    assert drawn == [compile_trial(paradigm, {"a": 2}, seed).levels["c"] for seed in range(200)]
+    drawn, other = ([compile_trial(paradigm, {"a": level}, seed).levels["c"] for seed in range(200)] for level in (1, 2))
+    assert drawn == [compile_trial(paradigm, {"a": 1}, seed).levels["c"] for seed in range(200)]
+    assert 25 < sum(one == two for one, two in zip(drawn, other, strict=True)) < 75
     assert min(drawn.count(level) for level in range(4)) > 25
+    first = with_streams(paradigm, 1)
+    assert [compile_trial(first, {"a": 1}, seed).levels for seed in range(9)] == [{**compile_trial(first, {"a": 2}, seed).levels, "a": 1} for seed in range(9)]
     assert compile_trial(paradigm, {"a": 1, "c": 3}, 0).levels == {"a": 1, "c": 3}
     assert resolve_levels(paradigm, {"a": 1}, 5) == compile_trial(paradigm, {"a": 1}, 5).levels
 

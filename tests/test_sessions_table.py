@@ -259,7 +259,7 @@ def test_session_json_says_who_what_and_with_which_versions(tmp_path: Path) -> N
     plan = plan_session(VSR, 11, trials=16)
     session = begin(tmp_path, VSR, IdealAgent(), plan, Request(seed=11, pilot=True, design="human"), now=lambda: "2031-02-03T04:05:06.789+00:00")
     info = read_session(session.folder)
-    assert info["format_version"] == 1
+    assert (info["format_version"], info["streams"]) == (3, 2)
     assert info["session"] == session.folder.name == "vsr-ideal-s11"
     assert (info["agent_kind"], info["agent"], info["oracle"]) == ("ideal", "ideal", True)
     assert (info["paradigm"], info["paradigm_version"], info["paradigm_hash"], info["generator"]) == ("vsr", 1, VSR.hash, "corrected")

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...components import nearest
 from ...errors import ParadigmError, SpanLabError
 from ...paradigms import yaml_text
-from ...paradigms.identity import MAX_MASTER_SEED, canonical
+from ...paradigms.identity import MAX_MASTER_SEED, STREAMS, canonical
 from ...paradigms.problems import validated
 from .settings import DelayLine, Settings, model_settings, need_torch
 
@@ -82,6 +82,9 @@ class TrainingConfig(_Part):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(description="name of the network; its files are called so")
     about: str = Field("", description="what it is for, in a sentence or two; goes into the model card")
     generator: Literal["corrected", "published"] = Field("corrected", description="trial generator")
+    streams: Literal[1, 2] = Field(
+        STREAMS, description="version of the random streams of its trials; with 1, trials of one seed and different levels share what is drawn"
+    )
     seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(0, description="seed of everything: first weights, trials, order")
     model: Settings = Field(model_settings(), description="sizes of the network; encoder: worm for those of the published benchmark")
     tasks: Annotated[list[TaskConfig], Field(min_length=1)] = Field(description="paradigms to train on, all in every step")
@@ -126,6 +129,8 @@ class TrainingConfig(_Part):
         for key in _LATER:  # configs that do not say what older ones could not say keep their hash
             if getattr(self, key) == fields[key].get_default(call_default_factory=True):
                 del told[key]
+        if self.streams == 1:
+            del told["streams"]
         if self.check.share == "combination":
             del told["check"]["share"]
         for task in told["tasks"]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SpanLabError
-from ...paradigms import Paradigm, load_paradigm, plan_dataset, random_vectors, read_vectors
+from ...paradigms import Paradigm, load_paradigm, plan_dataset, random_vectors, read_vectors, with_streams
 from .batches import Batch, assemble
 from .config import TaskConfig, TrainingConfig
 from .data import Compiled, Pool, Split, compile_all, indices_at, pool_of, rows_of, task_of, view_of
@@ -49,7 +49,7 @@ class Material:
 
     def __init__(self, config: TrainingConfig) -> None:
         self.config = config
-        self.paradigms = [load_paradigm(task.paradigm) for task in config.tasks]
+        self.paradigms = [self._paradigm(task.paradigm) for task in config.tasks]
         self.factors = [levels_kept(paradigm, task) for paradigm, task in zip(self.paradigms, config.tasks, strict=True)]
         self.tasks: dict[str, Task] = {}
         for paradigm, task in zip(self.paradigms, config.tasks, strict=True):
@@ -70,6 +70,9 @@ class Material:
         self.pools: dict[Split, list[Pool]] = {}
         self._check_vectors()
 
+    def _paradigm(self, source: str) -> Paradigm:
+        return with_streams(load_paradigm(source), self.config.streams)
+
     def _check_vectors(self) -> None:
         """A file of vectors is there, and is there for something."""
         source = self.config.vectors
@@ -84,7 +87,7 @@ class Material:
             return [(paradigm, levels_tested(paradigm, task)) for paradigm, task in zip(self.paradigms, self.config.tasks, strict=True)]
         found: list[tuple[Paradigm, Mapping[str, Any]]] = []
         for one in self.config.test:
-            paradigm = load_paradigm(one.paradigm)
+            paradigm = self._paradigm(one.paradigm)
             for name in dict.fromkeys(task_of(paradigm, levels) for levels in paradigm.combinations(one.factors)):
                 if name not in self.tasks:
                     raise SpanLabError(f"test: {paradigm.name} is the task '{name}', which is not trained (there are {', '.join(self.tasks)}); train it, too")

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ...errors import SpanLabError
+from .config import TrainingConfig
 from .files import read_torch, write_atomically
 from .models import Network
 
@@ -63,6 +64,13 @@ def write_state(path: Path, state: TrainingState, network: Network, optimizer: t
     }
     torch.save(data, buffer)
     write_atomically(path, buffer.getbuffer())
+
+
+def config_of_state(path: Path, config: TrainingConfig) -> TrainingConfig:
+    """The config with which a run goes on: one that began before random streams had versions keeps the first."""
+    if path.is_file() and read_torch(path, "training state")[0].get("config") == (older := config.model_copy(update={"streams": 1})).hash:
+        return older
+    return config
 
 
 def read_state(path: Path, config: str, network: Network, optimizer: torch.optim.Optimizer) -> TrainingState:

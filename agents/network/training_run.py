@@ -29,7 +29,7 @@ from .models import Network, build
 from .recent import Recent
 from .settings import FRAME
 from .sight import by_patches
-from .state import TrainingState, read_state, write_state
+from .state import TrainingState, config_of_state, read_state, write_state
 from .validation import test, validate
 
 _LOG_EVERY = 50
@@ -58,12 +58,14 @@ class Run:
     """One training run, or the share that one of several processes has in it."""
 
     def __init__(self, config: TrainingConfig, folder: Path, resume: bool, progress: bool, command: str, stop_after: int | None) -> None:
+        self.weights_file, self.state_file = folder / f"{config.name}.pt", folder / f"{config.name}.state.pt"
+        if resume:
+            config = config_of_state(self.state_file, config)
         self.config, self.folder, self.command, self.stop_after = config, folder, command, stop_after
         self.fabric = fabric_for(config)
         self.first = self.fabric.is_global_zero
         self.device = self.fabric.device
         self.material = Material(config)
-        self.weights_file, self.state_file = folder / f"{config.name}.pt", folder / f"{config.name}.state.pt"
         self.network = self._build().to(self.device)
         check_lengths(self.network, self.material)
         self.patches = by_patches(self.network, self.device)

@@ -13,6 +13,7 @@ from typing import Any
 from ...errors import SpanLabError
 from ..compile import drawn_values
 from ..drawing import draw_all, is_random
+from ..identity import trial_root
 from ..limits import start_trial
 from ..paradigm import Generator, Paradigm
 from ..problems import listed
@@ -101,7 +102,7 @@ class BlockTask:
         start_trial()
         env = {"generator": self.generator, **self.levels}
         try:
-            values = draw_all(self.paradigm, env, seed, {**draws, ITEMS: items})
+            values = draw_all(self.paradigm, env, trial_root(self.paradigm.name, self.paradigm.streams, seed, self.levels), {**draws, ITEMS: items})
         except SpanLabError as error:
             raise ValueError(str(error).removeprefix(f"{self.paradigm.name}: the draw '{ITEMS}' that was given: ")) from None
         random = {draw.name: values[draw.name] for draw in self.paradigm.draws if is_random(draw)}
