@@ -304,7 +304,7 @@ def with_seed(trial: Trial, briefing: Briefing) -> tuple[Trial, Briefing]:
 
 @pytest.mark.parametrize("leak", [with_phase, with_first_ms, with_seed])
 def test_the_guesser_would_find_a_leak(tmp_path: Path, leak: Callable[[Trial, Briefing], tuple[Trial, Briefing]]) -> None:
-    found = gathered(tmp_path, load_paradigm("smu"), 350, leak)
+    found = gathered(tmp_path, load_paradigm("smu"), 500, leak)
     assert min(advantage(found).values()) < SURE
 
 
