@@ -90,7 +90,7 @@ def replay(
     elif paradigm is None:
         raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION or --trials-from FILE")
     else:
-        loaded, plan = plan_trials(paradigm, seed, set_, trials, design)
+        loaded, plan = plan_trials(paradigm, seed, set_, trials, design, generator)
         request = Request(seed=seed, generator=parse_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
     settings, treated, prices = parse_pairs(chat, "--chat"), care_given(concurrency, max_cost, max_tokens, cache, care), parse_prices(price, agent)
     # All of them before the first begins: a slip in the last name shows at once, and what all of them will cost.

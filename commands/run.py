@@ -92,7 +92,7 @@ def run(
     if not participant and simulate is None:
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
     setting = key_setting(keys, key)
-    loaded, plan = plan_trials(paradigm, seed, set_, trials, design)
+    loaded, plan = plan_trials(paradigm, seed, set_, trials, design, generator)
     check_patch(patch, loaded, plan)
     agent = person(simulate, seed, speed, {**window, **looks})
     request = Request(

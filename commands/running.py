@@ -128,12 +128,14 @@ def machine(spec: str, seed: int, chat: Mapping[str, Any] | None = None, care: M
     return agent
 
 
-def plan_trials(paradigm: str, seed: int, set_: list[str] | None, trials: int | None, design: str | None) -> tuple[Paradigm, list[PlannedTrial]]:
+def plan_trials(
+    paradigm: str, seed: int, set_: list[str] | None, trials: int | None, design: str | None, generator: str = "corrected"
+) -> tuple[Paradigm, list[PlannedTrial]]:
     """The paradigm, and the trials of a session that was asked for by options."""
     from ..paradigms import load_paradigm, plan_session, session_design
 
     loaded = load_paradigm(paradigm)
-    return loaded, plan_session(loaded, seed, session_design(loaded, design), parse_levels(set_), trials)
+    return loaded, plan_session(loaded, seed, session_design(loaded, design), parse_levels(set_), trials, parse_generator(generator))
 
 
 def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) -> tuple[Paradigm, Trial]:

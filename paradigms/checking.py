@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 
 from ..errors import ParadigmError, Problem, SpanLabError
+from .balance import BalanceError
 from .compile import compile_trial
 from .design import plan_session
 from .identity import trial_seed
@@ -55,9 +56,11 @@ def check_paradigm(source: str | Path) -> str:
     if wrong is not None:
         raise ParadigmError([paradigm.reader.document.problem(("triggers", "responses"), wrong)])
     for name, design in paradigm.designs.items():
-        if isinstance(design, SessionDesign) and design.adaptive is not None:
+        if isinstance(design, SessionDesign) and (design.adaptive is not None or design.chooses):
             try:
                 plan_session(paradigm, 0, design)
+            except BalanceError as error:
+                raise ParadigmError([paradigm.reader.document.problem(("designs", name, error.key), error.why)]) from None
             except SpanLabError as error:
                 raise ParadigmError([paradigm.reader.document.problem(("designs", name), str(error))]) from None
     return f"{paradigm.reader.document.name}: {paradigm.name} is fine ({len(combinations)} combinations of factor levels, {compiled} trials compiled)"

@@ -12,6 +12,7 @@ import numpy as np
 from ..components import nearest
 from ..errors import SpanLabError
 from .adaptive import stairs_of
+from .balance import balanced, replaced_seed
 from .compile import compile_trial, resolve_levels
 from .drawing import Draws
 from .identity import stream, trial_seed
@@ -24,6 +25,10 @@ from .trial import Trial
 DEFAULT_INTERVAL_MS = 1000.0
 #: whole orders are tried so often, of long sessions less often; then orders are grown
 _SHUFFLES, _SHUFFLE_WORK, _GROWN = 2000, 1_000_000, 20
+
+#: replacements that keep their answers: number of the first seed, attempts and seeds for each, and for how many trials there is room
+_KEEPING, _ATTEMPTS, _KEEPING_TRIES = 2**29, 32, 2048
+_KEEPING_TRIALS = 2**29 // (_ATTEMPTS * _KEEPING_TRIES)
 
 Split = Literal["train", "validation", "test"]
 
@@ -78,7 +83,12 @@ def session_design(paradigm: Paradigm, name: str | None = None) -> SessionDesign
 
 
 def plan_session(
-    paradigm: Paradigm, seed: int, design: SessionDesign | None = None, levels: Mapping[str, Any] | None = None, trials: int | None = None
+    paradigm: Paradigm,
+    seed: int,
+    design: SessionDesign | None = None,
+    levels: Mapping[str, Any] | None = None,
+    trials: int | None = None,
+    generator: Generator = "corrected",
 ) -> list[PlannedTrial]:
     """The trials of a session.
 
@@ -88,9 +98,12 @@ def plan_session(
     design : a session design (:func:`session_design`)
     levels : levels to use for some factors: one level or a list of them
     trials : how many trials instead of the design's repetitions: shared out over the combinations as evenly as possible
+    generator : of the session's trials; where the design balances answers, they depend on it
 
     Raises
     ------
+    BalanceError
+        when the design asks for a balance of answers that cannot be had.
     SpanLabError
         for unknown factors or levels, or when the design leaves no trials or asks for an impossible order.
     """
@@ -113,14 +126,14 @@ def plan_session(
     for _ in range(blocks):
         for group in _groups(combinations, design.blocked_by, random):
             pool = [combinations[n] for turn in range(max(shares)) for n in group if turn < shares[n]]
-            pools.append(pool if design.order == "fixed" or not pool else _shuffled(pool, random, design.max_run, paradigm.name))
+            pools.append(pool if design.order == "fixed" or not pool else _shuffled(pool, random, design.run_of_levels, paradigm.name))
     planned: list[PlannedTrial] = []
     for block, pool in enumerate((pool for pool in pools if pool), start=1):
         for combination in pool:
             index = len(planned)
             interval = _interval(design, random)
             planned.append(PlannedTrial(block, index + 1, combination, trial_seed("session", seed, index), interval_ms=interval))
-    return planned
+    return balanced(paradigm, seed, design, planned, generator)
 
 
 def _adaptive(
@@ -182,8 +195,11 @@ def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1) -> list[Planne
     return [PlannedTrial(round_, start + n + 1, combination, trial_seed("practice", seed, start + n), practice=True) for n, combination in enumerate(chosen)]
 
 
-def replacement(paradigm: Paradigm, planned: PlannedTrial, seed: int, attempt: int) -> PlannedTrial:
-    """What a person gets instead of a trial that was interrupted: the same levels of all factors, random ones too, with other stimuli.
+def replacement(
+    paradigm: Paradigm, planned: PlannedTrial, seed: int, attempt: int, design: SessionDesign | None = None, generator: Generator = "corrected"
+) -> PlannedTrial:
+    """What a person gets instead of a trial that was interrupted: the same levels of all factors, random ones too, with other stimuli; and the same answers,
+    where the design balances them or limits their runs. Where trials have so many questions that no other has these answers, the answers are others.
 
     A trial whose draws are given cannot be drawn anew, and comes again as it is.
 
@@ -191,12 +207,27 @@ def replacement(paradigm: Paradigm, planned: PlannedTrial, seed: int, attempt: i
     ----------
     seed : of the session
     attempt : the number of the attempt, from 2
+    design : by which the session was planned
+    generator : of the session's trials
     """
     if planned.draws is not None:
         return planned
     place = (attempt - 2) * 2 + planned.practice
     levels = resolve_levels(paradigm, planned.levels, planned.seed)
-    return replace(planned, levels=levels, seed=trial_seed("replacement", seed, place * MAX_SESSION_TRIALS + planned.trial - 1))
+    kept = None
+    if design is not None and design.of_answers and not planned.practice:
+        kept = replaced_seed(paradigm, design, levels, planned, generator, _candidates(seed, planned.trial, attempt))
+    if kept is None:
+        kept = trial_seed("replacement", seed, place * MAX_SESSION_TRIALS + planned.trial - 1)
+    return replace(planned, levels=levels, seed=kept)
+
+
+def _candidates(seed: int, trial: int, attempt: int) -> Iterator[int]:
+    """Seeds for a replacement that is to have certain answers. Their numbers lie above those of replacements that need none, and no two trials or attempts
+    share one."""
+    first = _KEEPING + ((trial - 1) * _ATTEMPTS + attempt - 2) * _KEEPING_TRIES
+    room = trial <= _KEEPING_TRIALS and attempt - 2 < _ATTEMPTS
+    return (trial_seed("replacement", seed, first + n) for n in range(_KEEPING_TRIES if room else 0))
 
 
 def plan_dataset(paradigm: Paradigm, seed: int, split: Split, count: int, restrict: Mapping[str, Any] | None = None, start: int = 0) -> Iterator[PlannedTrial]:

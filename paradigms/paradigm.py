@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from pathlib import Path
@@ -21,7 +21,7 @@ from .network_view import NetworkView
 from .parts import Part, Reader, read_part
 from .problems import in_order, listed, show, validated
 from .samplers import SAMPLERS, Sampler
-from .schema import Adaptive, DatasetDesign, Example, Head, Practice, SessionDesign, Source
+from .schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, SessionDesign, Source
 from .texts import LevelText
 from .timeline import COUNTERS, Node, read_timeline
 from .translation import mistranslated
@@ -229,7 +229,8 @@ def build_paradigm(document: Document) -> Paradigm:
         named = head.network.task
         task = LevelText.read(reader, f"{{{named}}}" if is_expression(named) else named, ("network", "task"), of_levels)
     if head is not None:
-        _check_designs(reader, head, raw_factors)
+        asks = [part.phase for part in timeline.parts() if part.ask is not None] if timeline is not None else []
+        _check_designs(reader, head, raw_factors, list(dict.fromkeys(phase for phase in asks if isinstance(phase, str))))
     if isinstance(head, Head):
         for path, message in mistranslated(document, head.translations, head.instructions):
             reader.report(path, message)
@@ -303,7 +304,7 @@ def _read_size(reader: Reader, data: Mapping[str, Any], key: str, known: frozens
     return reader.template(value, (key,), known)
 
 
-def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any]) -> None:
+def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking: Sequence[str]) -> None:
     def levels(path: YamlPath, wanted: Mapping[str, Any]) -> None:
         for name, value in wanted.items():
             if name not in factors:
@@ -329,6 +330,8 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any]) -> Non
             ends = {key: value for key in ("start", "least", "most") if (value := getattr(stair, key)) is not None}
             for key, level in ends.items() if stair.factor in factors else [("factor", None)]:
                 levels((*path, "adaptive", key), {stair.factor: level})
+        if isinstance(design, SessionDesign):
+            _check_balance(reader, path, design, factors, asking)
         for key in ("blocked_by", "per", "hold_out"):
             wanted = getattr(design, key, [])
             for factor in [wanted] if isinstance(wanted, str) else wanted:
@@ -339,3 +342,20 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any]) -> Non
                     reader.report(
                         (*path, key), f"'{factor}' is drawn at random for each trial; give its levels under 'factors' here to cross it with the others"
                     )
+
+
+def _check_balance(reader: Reader, path: YamlPath, design: SessionDesign, factors: Mapping[str, Any], asking: Sequence[str]) -> None:
+    """What a design says of answers and random factors fits the factors and the questions of the paradigm; ``asking`` are the phases that ask."""
+    for n, name in enumerate(design.balance):
+        if name != ANSWER and name not in factors:
+            reader.report((*path, "balance", n), f"'{name}' is neither '{ANSWER}' nor a factor{nearest(name, [ANSWER, *factors])}")
+        elif name in design.balance[:n]:
+            reader.report((*path, "balance", n), f"'{name}' stands twice")
+    if design.question is not None:
+        if asking and design.question not in asking:
+            reader.report(
+                (*path, "question"), f"no step of the phase '{design.question}' asks{nearest(design.question, asking) or '; these do: ' + listed(asking)}"
+            )
+    elif design.of_answers and len(asking) > 1:
+        key = "balance" if ANSWER in design.balance else "max_run"
+        reader.report((*path, key), f"trials ask in several phases ({listed(asking)}): say which is meant, such as question: {asking[-1]}")

@@ -10,6 +10,9 @@ from .limits import MAX_DRAWS, MAX_FACTORS
 from .network_view import NetworkView
 from .triggers import Triggers
 
+#: what stands for the correct answers in designs
+ANSWER = "answer"
+
 Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
 Title = Annotated[str, Field(min_length=1, max_length=200)]
 Shown = Annotated[str, Field(min_length=1, max_length=4000)]
@@ -95,6 +98,15 @@ class Adaptive(_Part):
     leave_out: Annotated[int, Field(ge=0, le=100)] = Field(default=2, description="first reversals that are left out of the estimate")
 
 
+class MaxRun(_Part):
+    """Limits of runs, each for itself."""
+
+    levels: Annotated[int, Field(ge=1)] | None = Field(default=None, description="at most so many trials with the same levels in a row")
+    answer: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="at most so many questions with the same correct answer in a row, over the whole session"
+    )
+
+
 class SessionDesign(_Part):
     """Which trials a session has."""
 
@@ -102,7 +114,13 @@ class SessionDesign(_Part):
     blocks: Annotated[int, Field(ge=1, le=1000)] = Field(default=1, description="how many times the whole set comes")
     order: Literal["shuffled", "fixed"] = Field(default="shuffled", description="order of trials within a block")
     blocked_by: list[str] = Field(default_factory=list, description="factors that stay the same within a block; blocks come in shuffled order")
-    max_run: Annotated[int, Field(ge=1)] | None = Field(default=None, description="at most so many trials with the same levels in a row")
+    max_run: Annotated[int, Field(ge=1)] | MaxRun | None = Field(
+        default=None, description="at most so many trials with the same levels in a row; or limits for levels and answer, each for itself"
+    )
+    balance: list[str] = Field(
+        default_factory=list, description="what comes equally often, besides crossed levels: answer (the correct one), and factors that are drawn at random"
+    )
+    question: str | None = Field(default=None, description="the phase whose question balance and max_run mean, where trials ask in several phases")
     interval: Milliseconds | Uniform | None = Field(default=None, description="ms between trials, for people; default 1000")
     factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, when not all")
     hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out")
@@ -111,10 +129,32 @@ class SessionDesign(_Part):
 
     @model_validator(mode="after")
     def _one_order(self) -> SessionDesign:
-        both = [name for name in ("repetitions", "blocks", "order", "blocked_by", "max_run") if name in self.model_fields_set]
+        both = [name for name in ("repetitions", "blocks", "order", "blocked_by", "max_run", "balance", "question") if name in self.model_fields_set]
         if self.adaptive is not None and both:
             raise ValueError(f"an adaptive design decides trial by trial: leave out {', '.join(both)}")
+        if self.question is not None and not self.of_answers:
+            raise ValueError("'question' says of which answers balance and max_run speak: add balance: [answer] or max_run: {answer: 4}, or leave it out")
         return self
+
+    @property
+    def run_of_levels(self) -> int | None:
+        """At most so many trials with the same levels in a row."""
+        return self.max_run.levels if isinstance(self.max_run, MaxRun) else self.max_run
+
+    @property
+    def run_of_answers(self) -> int | None:
+        """At most so many questions with the same answer in a row."""
+        return self.max_run.answer if isinstance(self.max_run, MaxRun) else None
+
+    @property
+    def of_answers(self) -> bool:
+        """Whether the design wishes anything of answers."""
+        return ANSWER in self.balance or self.run_of_answers is not None
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the seeds of trials are chosen, and not simply counted."""
+        return bool(self.balance) or self.run_of_answers is not None
 
 
 class DatasetDesign(_Part):

@@ -133,6 +133,14 @@ class AskPart:
         self.varying = [(key, template, (*path, key)) for key, template in templates.items() if not template.constant]
         self.self_paced = "window_ms" in beside and beside["window_ms"] in (None, "none")
 
+    def answer(self, env: Environment) -> Any:
+        """The correct answer alone, as it stands in the record; not looked at."""
+        found = self.constant.get("answer")
+        for key, template, path in self.varying:
+            if key == "answer":
+                found = self.reader.fill(template, path, env)
+        return tuple(found) if isinstance(found, list) else found
+
     def build(self, env: Environment, displays: tuple[Display, ...]) -> tuple[Ask, Truth]:
         assert self.kind is not None
         kind = self.kind.build(env)

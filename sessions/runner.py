@@ -13,6 +13,7 @@ from ..errors import SpanLabError
 from ..paradigms import Ask, Percept, PlannedTrial, Step, Trial, Truth, Verdict
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
+from ..paradigms.schema import SessionDesign
 from .concurrent import interruptible, several, takes_several
 from .disk import only_writer
 from .part_files import PARTS
@@ -283,7 +284,11 @@ class Runner:
     def _unseen(self, planned: PlannedTrial) -> PlannedTrial:
         """The trial; for people its replacement, where an earlier attempt at it was cut short: who has seen half of it is not to see it again."""
         attempts = self._attempts.get(trial_key(planned.practice, planned.trial), 0)
-        return replacement(self.session.paradigm, planned, self.session.seed, attempts + 1) if self._person and attempts else planned
+        if not self._person or not attempts:
+            return planned
+        info, paradigm = self.session.info, self.session.paradigm
+        design = paradigm.designs.get(info["design"])
+        return replacement(paradigm, planned, self.session.seed, attempts + 1, design if isinstance(design, SessionDesign) else None, info["generator"])
 
     def compile(self, planned: PlannedTrial) -> Trial:
         """The trial that was planned."""

@@ -40,7 +40,7 @@ class StudyParadigm:
 
     def plan(self, seed: int) -> list[PlannedTrial]:
         """The trials of a session."""
-        return plan_session(self.paradigm, seed, session_design(self.paradigm, self.entry.design), self.entry.set_, self.entry.trials)
+        return plan_session(self.paradigm, seed, session_design(self.paradigm, self.entry.design), self.entry.set_, self.entry.trials, self.entry.generator)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from spanlab.agents.protocol import Response
 from spanlab.agents.simulated import IdealAgent
 from spanlab.commands.running import parse_simulate
 from spanlab.errors import SpanLabError
-from spanlab.paradigms import Paradigm, Percept, PlannedTrial, drawn_values, load_paradigm, plan_session
+from spanlab.paradigms import Paradigm, Percept, PlannedTrial, drawn_values, load_paradigm, plan_session, session_design
+from spanlab.paradigms.balance import answers_of
 from spanlab.paradigms.design import replacement
 from spanlab.sessions import Runner, Session, read_responses, reopen, same_trials
 from spanlab.sessions.record import read_events
@@ -70,6 +71,18 @@ def test_half_a_block_is_not_shown_again(tmp_path: Path, nback: Paradigm) -> Non
     assert len(table[table["trial"] == 2]) == second[0]["levels"]["block_length"]
     whole = take(tmp_path / "whole", nback, AtTheWindow(Guessing()), 3)
     assert table[table["trial"] != 2]["trial_id"].tolist() == (other := read_responses(whole.folder))[other["trial"] != 2]["trial_id"].tolist()
+
+
+def test_a_balanced_session_that_was_left_stays_balanced(tmp_path: Path) -> None:
+    cd = load_paradigm("cd")
+    plan = plan_session(cd, 7, session_design(cd), {"feature": "gap", "set_size": [2, 4]}, 8)
+    session = left_and_resumed(tmp_path, cd, 3, 2, trials=plan, design="human", seed=7)
+    taken = starts(session.folder)
+    assert [event["trial"] for event in taken] == ["1", "2", "3", "4", "4", "5", "6", "6", "7", "8"]
+    last = {event["trial"]: event for event in taken}.values()
+    answers = [answers_of(cd, event["levels"], event["seed"], "corrected")[0] for event in last]
+    assert (answers.count("same"), answers.count("different")) == (4, 4)
+    assert sorted(event["levels"]["retention_steps"] for event in last) == [0, 0, 6, 6, 12, 12, 18, 18]
 
 
 def test_replacements_follow_from_the_session_alone(nback: Paradigm) -> None:
