@@ -79,6 +79,22 @@ class Shown:
     dropped_frames: int
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of several ways on from a page, as a button.
+
+    Parameters
+    ----------
+    name : what comes back when it is chosen
+    label : on the button
+    key : the key that chooses it, as PsychoPy names it
+    """
+
+    name: str
+    label: str
+    key: str
+
+
 @runtime_checkable
 class Mind(Protocol):
     """One fresh mind per trial."""
@@ -119,6 +135,8 @@ class Agent(Protocol):
     * ``agent.apparatus()``: what was measured or found (display, versions), fit for JSON; asked once the first trial is over;
     * ``agent.speak(language)``: in which language a person is spoken to, before the first page;
     * ``agent.page(title, body)``: a page of text for a person, until they go on (instructions, practice feedback, breaks, thanks);
+    * ``agent.choose(title, body, options, usual, clicks)``: a page that ends with one of some :class:`Option`, whose name comes back, and with nothing else;
+      ``usual`` is what a rehearsal takes, and without ``clicks`` the keys alone choose (for the assistant);
     * ``agent.rest(ms, meanwhile)``: an empty screen between trials, in which something is done meanwhile (the next trial is made ready);
     * ``agent.concerns(percepts)``: before a session (or its continuation), what is going to be shown: tells the assistant what the apparatus cannot do well;
     * ``agent.aclose()``: awaited in the event loop of a session at its end (connections belong to it);

@@ -17,6 +17,7 @@ from ..errors import SpanLabError
 from .listing import print_table
 
 if TYPE_CHECKING:
+    from ..sessions.battery import Battery
     from ..sessions.participants import Kind
     from ..sessions.sitting import Sitting, Wanted
     from ..sessions.study import Study, StudyParadigm
@@ -62,7 +63,7 @@ def parse_fields(pairs: list[str] | None) -> dict[str, str]:
 def run_study(file: str, data: Path, options: StudyOptions, speed: float, window: dict[str, Any]) -> None:
     """A session of a study, with whoever the options or the dialog name."""
     from ..sessions.battery import Battery
-    from ..sessions.sitting import as_begun, sit_down
+    from ..sessions.sitting import as_begun, foresee
     from ..sessions.study import load_study
     from .running import person
 
@@ -73,22 +74,42 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
     kind: Kind = "simulated" if options.simulate is not None else "pilot" if options.pilot else "person"
     wanted = _wanted(study, data, options, kind)
     agent = person(options.simulate, 1, speed, _window(as_begun(study, data, wanted), window))
-    sitting, goes_on = sit_down(study, data, wanted)
+    with _telling() as progress:
+        battery = Battery(foresee(study, data, wanted), agent, options.pilot, lambda one: _triggers(one, port), progress)
+        _take(battery, study, data, wanted)
+
+
+def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
+    """Try out what can go wrong, begin the session (only then is there a folder and a number), and run it."""
+    from ..sessions.battery import NoConsentError
+    from ..sessions.sitting import sit_down
+
+    agent: Any = battery.agent
+    close = getattr(agent, "close", lambda: None)
+    try:
+        if not battery.sitting.finished:
+            battery.try_out()
+            getattr(agent, "open", lambda: None)()
+        sitting, goes_on = sit_down(study, data, wanted)
+    except BaseException:
+        close()
+        raise
+    battery.sitting = sitting
     who = f"{sitting.person.name} (number {sitting.person.number})"
     order = " ".join(one.name for one in sitting.order)
     print(f"spanlab: {who}, session {sitting.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
     _tell_how(study, sitting, wanted, goes_on, data)
     if goes_on and sitting.finished:
-        getattr(agent, "close", lambda: None)()
+        close()
         print(f"nothing to do: session {sitting.session} of {sitting.person.name} is finished")
         return
-    with _telling(sitting) as progress:
-        battery = Battery(sitting, agent, options.pilot, lambda one: _triggers(one, port), progress)
-        try:
-            battery.run()
-        except (KeyboardInterrupt, SpanLabError) as error:
-            what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            raise SpanLabError(f"{what}\nThe finished trials are safe. Go on with: {_again(sys.argv[1:], sitting)}") from None
+    try:
+        battery.run()
+    except NoConsentError as error:
+        raise SpanLabError(f"{error}\nTo ask again: {_again(sys.argv[1:], sitting)}") from None
+    except (KeyboardInterrupt, SpanLabError) as error:
+        what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+        raise SpanLabError(f"{what}\nThe finished trials are safe. Go on with: {_again(sys.argv[1:], sitting)}") from None
     print(sitting.folder)
 
 
@@ -182,8 +203,7 @@ def _triggers(one: StudyParadigm, port: str) -> dict[str, Any]:
 class _telling:  # noqa: N801 - a context manager, named as it reads
     """A progress bar for each paradigm, one after the other."""
 
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
+    def __init__(self) -> None:
         self._bar: Any = None
 
     def __enter__(self) -> Any:

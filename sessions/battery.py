@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from ..agents.protocol import Agent
+from ..agents.protocol import Agent, Option
 from ..core.locale import sentence
+from ..errors import SpanLabError
 from ..paradigms import AnswerKeys, ResponseKind
+from ..paradigms.identity import digest
 from .disk import append_line, only_writer, read_lines
 from .keys import check_keys
 from .runner import Progress, Runner
 from .session import Request, Session, begin, complete, reopen, try_out, utc_now
-from .sitting import JOURNAL, Sitting, states
+from .sitting import JOURNAL, Sitting, agreed_in, states
 from .study import StudyParadigm
+
+
+class NoConsentError(SpanLabError):
+    """The participant does not agree to take part."""
+
+    def __init__(self, person: str) -> None:
+        super().__init__(f"{person} does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)")
 
 
 class _Stays:
@@ -53,6 +63,7 @@ class Battery:
     ) -> None:
         self.sitting, self.agent, self.pilot, self.now = sitting, agent, pilot, now
         self._extra, self._progress = extra, progress
+        self._tried: tuple[Path, int] | None = None
 
     def run(self) -> None:
         """Run the session of the study (or what is left of it) to its end.
@@ -64,15 +75,19 @@ class Battery:
         """
         with only_writer(self.sitting.folder):
             try:
-                self._try_out()
+                if self._tried != (self.sitting.folder, self.sitting.person.number):
+                    self.try_out()
                 self._run()
             finally:
                 close = getattr(self.agent, "close", None)
                 if close is not None:
                     close()
 
-    def _try_out(self) -> None:
-        """Compile every trial that is left before anybody sits down: a fault in the last paradigm must not show when the others have been taken."""
+    def try_out(self) -> None:
+        """Compile every trial that is left before anybody sits down: a fault in the last paradigm must not show when the others have been taken.
+
+        Nothing is written, so that it may be done for a session that is only foreseen (:func:`.sitting.foresee`).
+        """
         begun, study, order = states(self.sitting.folder), self.sitting.study, [one.name for one in self.sitting.order]
         kinds: list[ResponseKind] = []
         for one in study.paradigms:
@@ -81,6 +96,7 @@ class Battery:
                 kinds += try_out(one.paradigm, self.agent, one.plan(self._seed(one)), self._request(one))
         if study.keys.own:
             check_keys(AnswerKeys(own=dict(study.keys.own)), kinds)
+        self._tried = self.sitting.folder, self.sitting.person.number
 
     def _run(self) -> None:
         sitting = self.sitting
@@ -90,8 +106,7 @@ class Battery:
         if speak is not None:
             speak(sitting.language)
         if sitting.study.consent is not None and "consent" not in happened:
-            self._page("consent", sitting.study.consent[sitting.language], "agree")
-            self._note("consent")
+            self._ask_for_consent(sitting.study.consent[sitting.language])
         before = False
         for position, one in enumerate(sitting.order, start=1):
             state = states(sitting.folder).get(one.name)
@@ -106,6 +121,28 @@ class Battery:
         if "finished" not in happened:
             self._farewell()
         self._note("finished")
+
+    def _ask_for_consent(self, text: str) -> None:
+        """Two buttons, and nothing else that means yes; not asked where the participant has agreed to this very text in an earlier session.
+
+        Raises
+        ------
+        NoConsentError
+            when the participant does not agree.
+        """
+        hashed = digest(text)
+        if (earlier := agreed_in(self.sitting, hashed)) is not None:
+            self._note("consent", text=hashed, given_in=earlier)
+            return
+        options = [Option(name, self._say(name), self._say(f"{name}_key")) for name in ("agree", "refuse")]
+        choose: Callable[..., str] | None = getattr(self.agent, "choose", None)
+        if choose is None:
+            raise SpanLabError(f"{self.agent.name} cannot be asked for consent: it has no page with buttons")
+        if choose(self._say("consent"), text, options, usual="agree") == "refuse":
+            self._note("refused", text=hashed)
+            self._page("thanks", self._say("refused"), "end")
+            raise NoConsentError(str(self.sitting.person.name))
+        self._note("consent", text=hashed)
 
     def _farewell(self) -> None:
         """The last page: the study's own after the last of its sessions."""
@@ -164,5 +201,5 @@ class Battery:
     def _say(self, key: str, **values: object) -> str:
         return sentence(f"study.{key}", self.sitting.language, **values)
 
-    def _note(self, event: str) -> None:
-        append_line(self.sitting.folder / JOURNAL, {"event": event, "at": self.now()})
+    def _note(self, event: str, **more: object) -> None:
+        append_line(self.sitting.folder / JOURNAL, {"event": event, "at": self.now(), **more})

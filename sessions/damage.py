@@ -57,6 +57,8 @@ _EVENT_KEYS: dict[str, Keys] = {
     "step": {**_OF_TRIAL, "step": (int,), "phase": (str,), "planned_ms": (int, float, type(None))},
     "trial_end": {**_OF_TRIAL, "steps": (int,)},
     "reply": {**_OF_TRIAL, "reply": (dict,)},
+    "practice": {"passed": (bool,)},
+    "practice_decision": {"decided": (str,)},
     "trigger": {
         **_OF_TRIAL,
         **dict.fromkeys(("step", "code"), (int,)),

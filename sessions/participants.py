@@ -105,6 +105,11 @@ def unknown(folder: Path) -> list[str]:
     return sorted(path.name for path in inside if path.name not in names and not path.name.startswith(".") and any(path.glob("session-*/battery.json")))
 
 
+def named_by_number(kind: Kind, number: int) -> str:
+    """The identifier of somebody who has none of their own: of simulated participants."""
+    return f"{kind}-{number}"
+
+
 def next_number(everybody: Iterable[Person], kind: Kind) -> int:
     """The smallest number that nobody of this kind has, or had."""
     taken = {person.number for person in everybody if person.kind == kind}
@@ -153,7 +158,7 @@ def register(folder: Path, name: str, kind: Kind, number: int | None = None, now
         if trouble:
             raise SpanLabError(trouble)
         given = number if number is not None else next_number(everybody, kind)
-        person = Person(name or f"{kind}-{given}", given, kind, now())
+        person = Person(name or named_by_number(kind, given), given, kind, now())
         append_line(folder / _FILE, {"event": "registered", "participant": person.name, "number": given, "kind": kind, "at": person.at})
         return person
 

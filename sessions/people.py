@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..agents.protocol import Agent
+from ..agents.protocol import Agent, Option
 from ..core.locale import sentence
 from ..errors import SpanLabError
 from ..paradigms import PlannedTrial, plan_practice
@@ -27,8 +27,12 @@ Take = Callable[[PlannedTrial, float], Awaitable[list[Any]]]
 Note = Callable[[Mapping[str, Any]], None]
 
 
+#: What the assistant may decide after practice that was not passed: name, sentence, key. No question uses these keys.
+_DECISIONS = (("again", "practise_again", "f2"), ("go_on", "regardless", "f4"), ("leave", "leave", "f8"))
+
+
 class NotPassedError(SpanLabError):
-    """The criterion of practice was not reached, and the paradigm says that the session stops then."""
+    """The criterion of practice was not reached, the paradigm says that the session stops then, and the assistant has left it at that."""
 
 
 class Hospitality:
@@ -94,40 +98,68 @@ class Hospitality:
         ]
         return list(dict.fromkeys(self._session.answer_keys.kind_for(ask.kind).legend("participant", self._language) for ask in asks))
 
-    async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        """Rounds of practice until the criterion is reached, or there were enough.
+    async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()) -> None:
+        """Rounds of practice until the criterion is reached, or there were enough; then the assistant decides, where the paradigm says that the session stops.
 
-        Trials that an earlier part of the session finished (``earlier``: their scores) are not taken again, and count towards the criterion.
+        Trials that an earlier part of the session finished (``earlier``: their scores) are not taken again, and count towards the criterion; what the assistant
+        has ``decided`` in it holds: every ``again`` is a further round, and after ``go_on`` nobody asks.
         """
         practice = self._session.paradigm.practice
         if practice is None:
             return
-        right = asked = rounds = 0
-        passed, taken = practice.pass_ is None, False
-        while rounds < practice.at_most and not (passed and rounds):
+        most, rounds, passed, told = practice.at_most + decided.count("again"), 0, False, (0, 0, 0)
+        while not (passed and rounds):
+            if rounds == most:
+                if practice.otherwise == "go_on" or "go_on" in decided:
+                    return
+                if self._decide(*told) == "go_on":
+                    return
+                most += 1
             rounds += 1
             right = asked = 0
-            announced = False
+            taken = False
             for trial in plan_practice(self._session.paradigm, self._session.seed, rounds):
                 scored = earlier.get(trial_key(True, trial.trial))
                 if scored is None:
-                    if not announced:
+                    if not taken:
                         self._announce(rounds, practice.feedback)
-                    announced = taken = True
+                    taken = True
                     self.welcome(trial)
                     scored = [score for one in await take(trial, DEFAULT_INTERVAL_MS) for score in one.scores]
                     if practice.feedback:
                         self._page(self._text("practice"), self._result(items_of(scored)))
                 right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
             passed = practice.pass_ is None or (asked > 0 and right / asked >= practice.pass_)
-        if taken:
-            self._note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
-        if not passed and practice.otherwise == "stop":
-            self._page(self._text("stopped"), self._text("stopped_body"))
+            told = (right, asked, rounds)
+            if taken and (passed or rounds >= most):
+                self._note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
+
+    def _decide(self, right: int, asked: int, rounds: int) -> str:
+        """Ask the assistant what is to become of somebody who has not passed practice: ``again`` or ``go_on``.
+
+        Raises
+        ------
+        NotPassedError
+            when the assistant leaves: the session can go on later, and begins with this question then.
+        """
+        practice = self._session.paradigm.practice
+        assert practice is not None
+        share = practice.pass_ or 0.0
+        told = self._text("not_passed", right=right, all=asked, round=rounds, percent=f"{100 * share:g}")
+        options = [Option(name, self._text(label), key) for name, label, key in _DECISIONS]
+        choose: Callable[..., str] | None = getattr(self._agent, "choose", None)
+        body = self._text("stopped_body")
+        if choose is None:
+            self._page(self._text("stopped"), body)
+        # No clicks: it is not for the participant to decide. A rehearsal goes on, to show what comes.
+        decided = "leave" if choose is None else choose(self._text("stopped"), f"{body}\n\n{told}", options, usual="go_on", clicks=False)
+        self._note({"event": "practice_decision", "rounds": rounds, "decided": decided})
+        if decided == "leave":
             raise NotPassedError(
-                f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one, and {practice.pass_:.0%} were asked for; "
-                "this paradigm stops the session then (practice: otherwise). To test this person all the same, begin a new session with --no-practice"
+                f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one, and {share:.0%} were asked for; this paradigm stops "
+                "the session then (practice: otherwise). When the session goes on, a page asks whether to practise once more or to go on without having passed"
             )
+        return decided
 
     def _announce(self, round_: int, feedback: bool) -> None:
         if round_ == 1:

@@ -139,6 +139,7 @@ class Runner:
             if "attempt" in event:
                 self._attempts[key] = max(event["attempt"], self._attempts.get(key, 0))
         self._scores = finished_scores(events)
+        self._decided = [event["decided"] for event in events if event["event"] == "practice_decision"]
         self._staircase = staircase_of(self.session.info, events)
 
     def _record_all(self, beginning: Mapping[str, Any]) -> None:
@@ -190,7 +191,7 @@ class Runner:
         if hospitality is not None:
             hospitality.welcome(hospitality.first())
             if self.session.info["practice"]:
-                await hospitality.practise(lambda planned, ms: self.take(self._unseen(planned), ms), self._scores)
+                await hospitality.practise(lambda planned, ms: self.take(self._unseen(planned), ms), self._scores, self._decided)
             hospitality.begin_main()
         pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in self._done]
         self._count = len(self.session.plan) - len(pending)

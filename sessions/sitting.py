@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..components import nearest
 from ..errors import SpanLabError
+from ..paradigms.identity import digest
 from .disk import only_writer, read_lines, sync_folder, write_json
 from .fields import read_typed
-from .participants import Kind, Person, find, misnamed, number_taken, people, register
+from .participants import Kind, Person, find, misnamed, named_by_number, next_number, number_taken, people, register
 from .record import read_events, read_session, staircase_of, trials_left
 from .session import utc_now
 from .study import Study, StudyParadigm, study_from_data
@@ -153,12 +154,16 @@ def _told(before: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far one paradigm of a session is."""
+    """How far one paradigm of a session is.
+
+    ``practice`` says so where its criterion was not reached.
+    """
 
     folder: Path
     done: int
     planned: int
     finished: bool
+    practice: str = ""
 
     @property
     def progress(self) -> str:
@@ -213,8 +218,35 @@ def states(folder: Path) -> dict[str, State]:
         events = read_events(path)
         left, staircase = trials_left(info, events), staircase_of(info, events)
         done = len(info["plan"]) - left if staircase is None else len(staircase.levels)
-        found[name] = State(path, done, len(info["plan"]), not left)
+        found[name] = State(path, done, len(info["plan"]), not left, _practice_of(info, events))
     return found
+
+
+def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> str:
+    """That practice was not passed, where it is so, and whether the session went on all the same."""
+    passed = [event["passed"] for event in events if event["event"] == "practice"]
+    if not passed or passed[-1]:
+        return ""
+    decided = [event["decided"] for event in events if event["event"] == "practice_decision"]
+    goes_on = "go_on" in decided or (info["paradigm_data"].get("practice") or {}).get("otherwise", "go_on") == "go_on"
+    return "practice not passed, went on" if goes_on else "practice not passed"
+
+
+def refused(folder: Path) -> str:
+    """When (a date) the participant refused to take part in a session, and has not agreed since; empty otherwise."""
+    asked = [line for line in read_lines(folder / JOURNAL) if line["event"] in ("consent", "refused")]
+    return asked[-1]["at"][:10] if asked and asked[-1]["event"] == "refused" else ""
+
+
+def agreed_in(sitting: Sitting, text: str) -> str | None:
+    """The earlier session in which the participant has agreed to a text for consent (by its hash), or None."""
+    for folder in runs(sitting.folder.parent.parent, sitting.folder.parent.name):
+        head = read_head(folder)
+        for line in read_lines(folder / JOURNAL):
+            # What was written before texts were noted: the text of the study as it was.
+            if line["event"] == "consent" and line.get("text", digest((head["study_data"].get("consent") or {}).get(head["language"]))) == text:
+                return folder.name
+    return None
 
 
 def known_fields(study_folder: Path, name: str) -> dict[str, Any]:
@@ -226,6 +258,23 @@ def known_fields(study_folder: Path, name: str) -> dict[str, Any]:
 # -- beginning -----------------------------------------------------------------------------------------------------------------------------------------
 
 
+def foresee(study: Study, data: Path, wanted: Wanted) -> Sitting:
+    """The session that :func:`sit_down` is going to begin or take up, without writing anything: what can go wrong shows before there is a folder or a number.
+
+    Raises
+    ------
+    SpanLabError
+        when something that was typed does not fit (all of it in one message).
+    """
+    _check(study, data, wanted)
+    folder, name = data / study.name, wanted.participant.strip()
+    person = find(folder, name) if name else None
+    if person is None:
+        number = int(wanted.number) if wanted.number.strip() else next_number(people(folder), wanted.kind)
+        person = Person(name or named_by_number(wanted.kind, number), number, wanted.kind, "")
+    return _seated(study, folder, person, wanted)[0]
+
+
 def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = utc_now) -> tuple[Sitting, bool]:
     """Begin a session of a study, or take one up again; whether it is one that goes on.
 
@@ -234,26 +283,14 @@ def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = 
     SpanLabError
         when something that was typed does not fit (all of it in one message), or the folder cannot be written.
     """
-    wrong = check_wanted(study, data, wanted)
-    if wrong:
-        raise SpanLabError("\n".join(f"{name}: {why}" for name, why in wrong.items()))
+    _check(study, data, wanted)
     folder = data / study.name
     person = register(folder, wanted.participant.strip(), wanted.kind, int(wanted.number) if wanted.number.strip() else None, now)
-    assert person.name
-    session = int(wanted.session)
     with only_writer(folder, patience_s=20):
-        before = runs(folder, person.name, session)
-        if before and wanted.existing == "resume":
-            return taken_up(study, person, before[-1]), True
-        if before and wanted.existing != "new":
-            raise SpanLabError(_told(before[-1]))  # begun by somebody else at this very moment
-        known = known_fields(folder, person.name)
-        fields = read_typed(study.fields, wanted.fields, known)[0]
-        run = 1 + max((read_head(path)["run"] for path in before), default=0)
-        language = wanted.language.strip() or study.languages[0]
-        own = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
-        sitting = Sitting(own, study, person, session, run, language, fields)
-        study.seed_for(person.number, session, study.paradigms[0].name, run)
+        sitting, goes_on = _seated(study, folder, person, wanted)
+        if goes_on:
+            return sitting, True
+        own = sitting.folder
         if (own / JOURNAL).exists() or any(own.glob("*/session.json")):
             raise SpanLabError(f"{own} has data, but no {HEAD}, which says whose they are; restore that file from a copy, or move the folder elsewhere")
         try:
@@ -263,6 +300,30 @@ def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = 
             raise SpanLabError(f"cannot write {own}: {error.strerror or error}") from None
         write_json(own / HEAD, _head(sitting, now()))
     return sitting, False
+
+
+def _check(study: Study, data: Path, wanted: Wanted) -> None:
+    wrong = check_wanted(study, data, wanted)
+    if wrong:
+        raise SpanLabError("\n".join(f"{name}: {why}" for name, why in wrong.items()))
+
+
+def _seated(study: Study, folder: Path, person: Person, wanted: Wanted) -> tuple[Sitting, bool]:
+    """The session that a person takes, and whether it goes on."""
+    assert person.name
+    session = int(wanted.session)
+    before = runs(folder, person.name, session)
+    if before and wanted.existing == "resume":
+        return taken_up(study, person, before[-1]), True
+    if before and wanted.existing != "new":
+        raise SpanLabError(_told(before[-1]))  # begun by somebody else at this very moment
+    known = known_fields(folder, person.name)
+    fields = read_typed(study.fields, wanted.fields, known)[0]
+    run = 1 + max((read_head(path)["run"] for path in before), default=0)
+    language = wanted.language.strip() or study.languages[0]
+    own = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
+    study.seed_for(person.number, session, study.paradigms[0].name, run)
+    return Sitting(own, study, person, session, run, language, fields), False
 
 
 def _head(sitting: Sitting, created: str) -> dict[str, Any]:

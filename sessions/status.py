@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import SpanLabError
 from .disk import only_writer
 from .participants import KINDS, Person, people, size_of, unknown
-from .sitting import State, read_head, runs, states
+from .sitting import State, read_head, refused, runs, states
 from .study import Study
 
 
@@ -62,7 +62,9 @@ def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[
     run = f" (run {head['run']})" if head["run"] > 1 else ""
     note = "" if head["study_hash"] == study.hash else "older study file"
     more = [f"{name} {state.progress}" for name, state in found.items() if name not in names]  # of an older file
-    notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note, *more)))
+    more += [f"{name}: {state.practice}" for name, state in found.items() if state.practice]
+    consent = f"consent refused {date}" if (date := refused(folder)) else ""
+    notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note, consent, *more)))
     return (str(person.number), str(person.name), f"{head['session']}{run}", head["created"][:10], *cells, "yes" if finished else "no", notes)
 
 

@@ -66,7 +66,9 @@ class StudyFile(_Part):
         default="published", description="colours of the stimuli: published, or safe where red and green cannot be told apart; options say otherwise"
     )
     breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
-    consent: Texts | None = Field(default=None, description="page before the first paradigm of every session, by language; who does not agree leaves")
+    consent: Texts | None = Field(
+        default=None, description="page with two buttons before the first paradigm, by language; asked once of everybody, and again when the text is another"
+    )
     debrief: Texts | None = Field(default=None, description="page after the last paradigm of the last session, by language")
     fields: Annotated[list[Named[FieldPart]], Field(max_length=100)] = Field(
         default_factory=list, description=f"what is asked about a participant: {', '.join(COMMON)}, or fields of one's own"

@@ -17,7 +17,8 @@ import numpy as np
 
 from spanlab.agents.participant import Abandoned, Participant, ParticipantMind, SimulatedParticipant, virtual_screen
 from spanlab.agents.participant.hands import Hands, Touch
-from spanlab.agents.protocol import Briefing, Response
+from spanlab.agents.participant.sheets import Page, lay_out
+from spanlab.agents.protocol import Briefing, Option, Response
 from spanlab.paradigms import Ask, Display, Percept, ResponseKind, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli import Stimulus
@@ -250,6 +251,30 @@ def pages(bench: Bench) -> Any:
     return {"turned": turned, "rest_ms": (bench.room.window.now() - start) * 1000, "apparatus": bench.agent.apparatus()}
 
 
+def choices(bench: Bench) -> Any:
+    """Pages with options: what does not choose, and what does."""
+    room, told = bench.room, len(bench.told)
+    options = (Option("agree", "I agree", "a"), Option("refuse", "I do not agree", "n"))
+    labelled = tuple(Option(one.name, f"{one.label}  ({one.key.upper()})", one.key) for one in options)
+    boxes = lay_out(Page("Text.", "Title", options=labelled), "en", room.window.size, room.letter_px)[-1].buttons
+    agree, refuse = (Touch(x=(x0 + x1) / 2, y=(y0 + y1) / 2) for x0, y0, x1, y1 in boxes)
+    beside = Touch(x=boxes[0][0] - 6, y=boxes[0][1] - 6)
+    nothing = [Touch("space"), Touch("return"), Touch("right"), Touch(x=0, y=0), beside]
+    found = []
+    for clicks, last in ((True, refuse), (True, agree), (True, Touch("n")), (False, Touch("a"))):
+        touches = [*nothing, *([] if clicks else [agree, refuse]), last]
+        bench.script = [[(0.4 + 0.12 * number, touch) for number, touch in enumerate(touches)]]
+        done = len(bench.hands.done)
+        chosen = bench.agent.choose("Title", "Text.", options, usual="agree", clicks=clicks)
+        found.append((chosen, len(touches) - (len(bench.hands.done) - done)))
+    # A long text: the last of its pages alone has the buttons, and a press that turns a page is no answer.
+    bench.script = [[(0.4, Touch("space"))] if number < 9 else [] for number in range(9)]
+    bench.script[1] = [(0.4, Touch("a"))]
+    long = "\n\n".join("Words and more words. " * 24 for number in range(3))
+    found.append((bench.agent.choose("Title", long, options, usual="agree"), 0))
+    return {"chosen": found, "told": bench.told[told:]}
+
+
 SCENES: dict[str, Callable[[Bench], Any]] = {
     scene.__name__: scene
     for scene in (
@@ -265,6 +290,7 @@ SCENES: dict[str, Callable[[Bench], Any]] = {
         escape,
         pixels,
         pages,
+        choices,
         surroundings,
     )
 }

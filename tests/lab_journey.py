@@ -84,7 +84,7 @@ class Traveller:
         """The window waits for an answer, or for a page to be turned."""
         assert self.hands is not None
         phase = self.percept.phase if self.percept is not None else ""
-        stage = self.page if for_what == "page" else f"{self.paradigm} {phase}"
+        stage = self.page if for_what in ("page", "choice") else f"{self.paradigm} {phase}"
         if self.leaving:
             self.meet("pause", after=0.2)
             self.hands.at(onset + 0.6, Touch("l"))
@@ -92,6 +92,9 @@ class Traveller:
             self.meet(stage, after=0.2)
             self.leaving = True
             self.hands.at(onset + 0.6, Touch("escape"))
+        elif for_what == "choice":
+            self.meet(stage, after=0.2)
+            self.hands.at(onset + 0.6, Touch("a"))
         elif for_what == "answer":
             self.meet(stage, after=0.25)
             self._answer(onset)
@@ -130,9 +133,9 @@ def watch(traveller: Traveller) -> None:
         traveller.sit_down(room)
         return room
 
-    def show_(room: Any, page: Any, *rest: Any, **more: Any) -> None:
+    def show_(room: Any, page: Any, *rest: Any, **more: Any) -> str:
         traveller.page = page.title or "text"
-        show(room, page, *rest, **more)
+        return show(room, page, *rest, **more)
 
     def play_(self: Any, percept: Percept) -> Any:
         traveller.see(percept)

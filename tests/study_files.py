@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from session_tools import AtTheWindow
 
-from spanlab.agents.protocol import Response
+from spanlab.agents.protocol import Option, Response
 from spanlab.paradigms import Percept
 from spanlab.sessions.battery import Battery
 from spanlab.sessions.sitting import Sitting, Wanted, sit_down
@@ -57,6 +57,9 @@ class Guest(AtTheWindow):
         self.leaves = leaves
         self.happened: list[str] = []
         self.closed = 0
+        #: the options of pages that had some, and what is chosen there instead of the usual
+        self.offered: list[tuple[str, ...]] = []
+        self.decides: list[str] = []
 
     @staticmethod
     def _answer(percept: Percept, asked: int) -> Response:
@@ -72,6 +75,12 @@ class Guest(AtTheWindow):
     def page(self, title: str, body: str, footer: str = "", **more: Any) -> None:
         self._happens(f"page: {title}" + (f" {more['least']:g} s" if "least" in more else ""))
         self.pages.append(f"{title}: {body}")
+
+    def choose(self, title: str, body: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
+        self._happens(f"page: {title}")
+        self.pages.append(f"{title}: {body}")
+        self.offered.append(tuple(option.name for option in options))
+        return self.decides.pop(0) if self.decides else usual
 
     def _happens(self, what: str) -> None:
         self.leaves(what)

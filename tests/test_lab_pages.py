@@ -18,7 +18,8 @@ from spanlab.agents.participant.participant import Participant
 from spanlab.agents.participant.pictured import strip
 from spanlab.agents.participant.sheets import Page, lay_out, page_letter
 from spanlab.agents.participant.theme import STANDARD, THEMES, Theme
-from spanlab.agents.protocol import Response
+from spanlab.agents.protocol import Option, Response
+from spanlab.core.locale import sentence
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import Percept, compile_trial, list_paradigms, load_paradigm, plan_practice, plan_session
 from spanlab.paradigms.compile import resolve_levels
@@ -88,6 +89,28 @@ def test_pages_fit_windows_of_all_sizes(window: tuple[int, int], letter: int) ->
         assert nothing_is_cut_off(instructions(name, "de"), window, letter, "de") <= 2
     assert nothing_is_cut_off(Page("Rest.", "Pause", progress=0.4), window, letter, "en") == 1
     assert page_letter(letter, window) >= 12
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("window", "letter"), [WINDOWS[0], WINDOWS[4], WINDOWS[7]])
+def test_buttons_fit_windows_of_all_sizes(window: tuple[int, int], letter: int, language: str) -> None:
+    """Those of a page lie beside or below one another, inside the window, and not on the text."""
+    of_consent = [sentence(f"study.{name}", language) for name in ("agree", "refuse")]
+    of_practice = [sentence(f"session.{name}", language) for name in ("practise_again", "regardless", "leave")]
+    for labels in (of_consent, of_practice):
+        page = Page("Words and more words.\n\n" * 20, "Title", options=tuple(Option(label, f"{label}  (F2)", "f2") for label in labels))
+        nothing_is_cut_off(page, window, letter, language)
+        *others, last = lay_out(page, language, window, letter)
+        assert not any(sheet.buttons for sheet in others)
+        assert len(last.buttons) == len(labels)
+        assert last.footer is not None
+        for number, (x0, y0, x1, y1) in enumerate(last.buttons):
+            assert -window[0] / 2 <= x0 < x1 <= window[0] / 2
+            assert -window[1] / 2 <= y0 < y1 <= last.y - last.body.height / 2
+            assert all(x1 < a0 or a1 < x0 or y1 < b0 or b1 < y0 for a0, b0, a1, b1 in last.buttons[:number])
+            left, top = x0 + last.footer.width // 2, last.footer_y + last.footer.height // 2 - y1
+            button = np.asarray(last.footer)[top : top + y1 - y0, left : left + x1 - x0]
+            assert (button[len(button) // 2, 0] != STANDARD.background).any(), "its edge is where a click counts"
 
 
 @settings(max_examples=25, deadline=None)
@@ -325,11 +348,11 @@ def test_practice_that_is_not_passed_may_stop_the_session(tmp_path: Path) -> Non
 
     paradigm, agent = easy(tmp_path, "stop"), Spoken(wrong)
     session = start(tmp_path, paradigm, agent, 1, practice=True)
-    with pytest.raises(NotPassedError, match=r"0 of 2 correct in round 2.*--no-practice"):
+    with pytest.raises(NotPassedError, match=r"0 of 2 correct in round 2.*a page asks whether to practise once more"):
         Runner(session, agent).run()
-    assert agent.pages[-1].startswith("Thank you: The practice ends here")
+    assert agent.pages[-1].startswith("One moment, please: The practice is over for now")
     events = [event["event"] for event in read_events(session.folder)]
-    assert events[-2:] == ["practice", "interrupted"]
+    assert events[-3:] == ["practice", "practice_decision", "interrupted"]
     with pytest.raises(NotPassedError):  # going on does not get round it, and practises no further
         Runner(session, Spoken(wrong)).run()
     assert sum(event["event"] == "practice" for event in read_events(session.folder)) == 1

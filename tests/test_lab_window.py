@@ -16,7 +16,7 @@ import pytest
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 FRAME = 1000 / 60
 BENCH = Path(__file__).with_name("lab_bench.py")
-SCENES = ("durations", "short_presses", "borders", "nine_clicks", "cells", "omission", "counting", "self_paced", "escape", "pixels", "pages")
+SCENES = ("durations", "short_presses", "borders", "nine_clicks", "cells", "omission", "counting", "self_paced", "escape", "pixels", "pages", "choices")
 
 
 def bench(*scenes: str) -> dict[str, Any]:
@@ -197,3 +197,9 @@ def test_a_theme_changes_what_is_beside_the_canvas_alone() -> None:
     facts = bench("dark", "pixels", "surroundings")
     assert scene(facts, "pixels")[::2] == [0, 0, 0]
     assert scene(facts, "surroundings") == {"canvas": True, "beside": True}
+
+
+def test_pages_with_options_end_with_one_of_them_and_with_nothing_else(facts: dict[str, Any]) -> None:
+    told = scene(facts, "choices")
+    assert told["chosen"] == [["refuse", 0], ["agree", 0], ["refuse", 0], ["agree", 0], ["agree", 0]], "the last touch chose, and none before it"
+    assert told["told"] == ["choice"] * 4 + ["page", "choice"]

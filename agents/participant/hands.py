@@ -25,6 +25,7 @@ _NAMED = {
     "up": "Up",
     "down": "Down",
     "tab": "Tab",
+    **{f"f{number}": f"F{number}" for number in range(1, 13)},
     **{f"num_{name.lower()}": f"KP_{name}" for name in ("Enter", "Add", "Subtract", "Multiply", "Divide", "Decimal")},
 }
 

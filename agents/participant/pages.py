@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...core.locale import sentence
 from ...paradigms.responses.keys import is_button
+from ..protocol import Option
 from .answering import Press
 from .errors import Abandoned
 from .lettering import Block, pill, set_text
@@ -16,13 +17,20 @@ from .sheets import COLUMN, Page, Sheet, lay_out, page_letter
 LEAST = 0.3
 
 
-def show(room: Room, page: Page, language: str, seconds: float | None = None, meanwhile: Callable[[], object] | None = None) -> None:
+def show(room: Room, page: Page, language: str, seconds: float | None = None, meanwhile: Callable[[], object] | None = None, clicks: bool = True) -> str:
     """Show a text, on as many pages as it needs, until the participant goes on (space bar or click; left arrow for the page before).
+
+    A page with options ends with one of them, and with nothing else.
 
     Parameters
     ----------
     seconds : show it for this long instead, without waiting for a press
     meanwhile : done while it is shown, within these seconds
+    clicks : whether a click on a button chooses its option, as its key does
+
+    Returns
+    -------
+    the name of the option that was chosen; empty for a page without options
 
     Raises
     ------
@@ -31,22 +39,36 @@ def show(room: Room, page: Page, language: str, seconds: float | None = None, me
     """
     empty = not (page.title or page.text)
     sheets = lay_out(page, language, room.window.size, room.letter_px, room.theme, room.renderer.look, footers=seconds is None)
-    number = 0
+    number, end = 0, ""
     while number < len(sheets):
         last = number == len(sheets) - 1
         least = page.least if last else 0.0
-        end = _wait(room, language, sheets[number], back=number > 0, seconds=seconds, least=least, empty=empty, meanwhile=meanwhile)
+        options = page.options if last else ()
+        end = _wait(room, language, sheets[number], options, clicks, back=number > 0, seconds=seconds, least=least, empty=empty, meanwhile=meanwhile)
         number += -1 if end == "back" else 1
     (room.forget if seconds is None else room.set_aside)()
+    return end if page.options else ""
 
 
-def _wait(room: Room, language: str, sheet: Sheet, back: bool, seconds: float | None, least: float, empty: bool, meanwhile: Callable[[], object] | None) -> str:
-    """One sheet on the screen; ``on`` or ``back``. How to go on is said when one can."""
+def _wait(
+    room: Room,
+    language: str,
+    sheet: Sheet,
+    options: Sequence[Option],
+    clicks: bool,
+    back: bool,
+    seconds: float | None,
+    least: float,
+    empty: bool,
+    meanwhile: Callable[[], object] | None,
+) -> str:
+    """One sheet on the screen; ``on``, ``back`` or the name of an option. How to go on is said when one can."""
     body = None if empty else room.pictures.once(sheet.body)
     footer = None if sheet.footer is None else room.pictures.once(sheet.footer)
     waits = [least > LEAST]
 
     def draw() -> None:
+        room.pointer(bool(options) and clicks)
         room.backdrop(empty)
         if body is not None:
             room.pictures.draw(body, 0, sheet.y)
@@ -62,9 +84,15 @@ def _wait(room: Room, language: str, sheet: Sheet, back: bool, seconds: float | 
             return ""
         if back and press.device == "key" and press.key in ("left", "backspace"):
             return "back"
+        if options:
+            if press.device == "key":
+                return next((option.name for option in options if option.key == press.key), "")
+            x, y = room.surface.to_pixels(press.x, press.y)
+            there = (option.name for option, (x0, y0, x1, y1) in zip(options, sheet.buttons, strict=True) if x0 <= x <= x1 and y0 <= y <= y1)
+            return next(there, "") if clicks else ""
         return "on" if press.device == "click" or press.key in ("space", "return", "right") or is_button(press.key) else ""
 
-    return _until(room, language, draw, decide, seconds, meanwhile=meanwhile)
+    return _until(room, language, draw, decide, seconds, meanwhile=meanwhile, waits="choice" if options else "page")
 
 
 def _until(
@@ -75,13 +103,14 @@ def _until(
     seconds: float | None = None,
     may_pause: bool = True,
     meanwhile: Callable[[], object] | None = None,
+    waits: str = "page",
 ) -> str:
     """Keep something on the screen until a press decides, or for some time."""
     (room.forget if seconds is None else room.set_aside)()
     room.pointer(False)
     onset = room.replace(None, draw)
     if seconds is None:
-        room.tell("page", onset)
+        room.tell(waits, onset)
     if meanwhile is not None:
         room.rested = onset
         meanwhile()
@@ -95,7 +124,7 @@ def _until(
             if may_pause and press.device == "key" and press.key == "escape":
                 pause(room, language)
                 room.replace(None, draw)
-                room.tell("page", room.window.now())
+                room.tell(waits, room.window.now())
                 continue
             decision = decide(press)
             if decision:

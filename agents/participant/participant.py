@@ -11,10 +11,11 @@ from ...core.locale import sentence
 from ...errors import SpanLabError
 from ...paradigms import AnswerKeys, Display, Percept, Verdict
 from ...paradigms.example import ExampleDisplay
+from ...paradigms.responses.keys import key_label
 from ...paradigms.translation import Words, translated_display, translated_percept
 from ...paradigms.triggers import Triggers
 from ...stimuli.palette import PALETTES, PaletteName
-from ..protocol import Briefing, Response, Shown
+from ..protocol import Briefing, Option, Response, Shown
 from . import pages
 from .buttons import Box, open_box, read_box
 from .display import Screen
@@ -279,6 +280,26 @@ class Participant:
             when the participant presses Escape and leaves.
         """
         pages.show(self.open(), Page(text, title, footer, tuple(example), after, progress, least), self._language)
+
+    def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
+        """Show a text until one of its options is chosen, by its key or with a click on its button; nothing else ends it.
+
+        Parameters
+        ----------
+        usual : the name of the option that a simulated participant chooses
+        clicks : whether buttons can be clicked; keys alone choose where the assistant decides
+
+        Returns
+        -------
+        the name of the option
+
+        Raises
+        ------
+        Abandoned
+            when the participant presses Escape and leaves.
+        """
+        labelled = tuple(replace(option, label=f"{option.label}  ({key_label(option.key, self._language).upper()})") for option in options)
+        return pages.show(self.open(), Page(text, title, options=labelled), self._language, clicks=clicks)
 
     def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
         """An empty screen for some time, such as between two trials.

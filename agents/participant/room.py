@@ -44,7 +44,10 @@ class Attendant(Protocol):
     """Somebody who is told when the window waits for something: the simulated participant."""
 
     def waits(self, for_what: str, onset: float) -> None:
-        """``for_what`` is ``answer``, ``go on`` (a self-paced display) or ``page``; ``onset`` is in seconds on PsychoPy's clock."""
+        """``for_what`` is ``answer``, ``go on`` (a self-paced display), ``page`` or ``choice`` (a page with options).
+
+        ``onset`` is in seconds on PsychoPy's clock.
+        """
         ...
 
 

@@ -12,7 +12,8 @@ from ...core.locale import sentence
 from ...paradigms.example import ExampleDisplay
 from ...stimuli.fonts import wrap
 from ...stimuli.scene import Scene
-from .lettering import Block, line_height, set_text
+from ..protocol import Option
+from .lettering import Block, line_height, pill, set_text
 from .pictured import progress_bar, strip
 from .theme import STANDARD, Theme
 
@@ -35,6 +36,7 @@ class Page:
     after : paragraphs below the example
     progress : how much of the session is done (0 to 1), as a bar below the text
     least : seconds for which the last sheet stays at least
+    options : the only ways on from the last sheet, as buttons in the place of the footer
     """
 
     text: str
@@ -44,6 +46,7 @@ class Page:
     after: str = ""
     progress: float | None = None
     least: float = 0.0
+    options: tuple[Option, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +62,16 @@ Item = Block | Figure
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What one screen shows: a picture of the text with its middle ``y`` pixels above that of the window, and the same of the footer."""
+    """What one screen shows: a picture of the text with its middle ``y`` pixels above that of the window, and the same of the footer.
+
+    ``buttons`` are the boxes of the page's options (x0, y0, x1, y1), in pixels from the middle of the window (y up).
+    """
 
     body: Image.Image
     y: int
     footer: Image.Image | None
     footer_y: int
+    buttons: tuple[tuple[int, int, int, int], ...] = ()
 
 
 def page_letter(letter: int, window: tuple[int, int]) -> int:
@@ -143,11 +150,11 @@ def lay_out(
     """
     letter = page_letter(letter, window)
     column = min(window[0] - 3 * letter, COLUMN * letter)
-    feet = (
-        [_text(foot, window[0] - 2 * letter, letter, theme) for foot in (sentence("window.next", language), page.footer or sentence("window.go_on", language))]
-        if footers
-        else []
-    )
+    below = (sentence("window.next", language), page.footer or sentence("window.go_on", language)) if footers else ()
+    feet = [_text(foot, window[0] - 2 * letter, letter, theme) for foot in below]
+    boxes: list[tuple[int, int, int, int]] = []
+    if page.options:
+        feet[-1:], boxes = _buttons(page.options, window[0] - 2 * letter, letter, theme)
     foot = max((image.height for image in feet), default=0)
     top, bottom = window[1] // 2 - letter, -window[1] // 2 + foot + (2 * letter if feet else letter)
     items = _items(page, language, (window[0] - 3 * letter, top - bottom), column, letter, theme, look)
@@ -157,8 +164,28 @@ def lay_out(
         body = _composed(sheet, column, theme)
         footer = feet[-1 if number == len(sheets) - 1 else 0] if feet else None
         y = min((top + bottom) // 2 + round(0.4 * letter), top - -(-body.height // 2))
-        made.append(Sheet(body, y, footer, -window[1] // 2 + letter + foot // 2))
+        low = -window[1] // 2 + letter + foot // 2
+        last = number == len(sheets) - 1
+        made.append(Sheet(body, y, footer, low, tuple((x0, low + y0, x1, low + y1) for x0, y0, x1, y1 in boxes) if last else ()))
     return made
+
+
+def _buttons(options: Sequence[Option], room: int, letter: int, theme: Theme) -> tuple[list[Image.Image], list[tuple[int, int, int, int]]]:
+    """The options as buttons that look alike, side by side where there is room: a picture (the only one of a list), and their boxes from its middle (y up)."""
+    pills = [pill(option.label, round(letter * 1.1), theme.background, theme.accent_strong, theme.accent, theme.background) for option in options]
+    gap, high = 2 * letter, pills[0].height
+    beside = sum(one.width + gap for one in pills) - gap <= room
+    rows = [pills] if beside else [[one] for one in pills]
+    wide = max(sum(one.width + gap for one in row) - gap for row in rows)
+    whole = Image.new("RGB", (wide, len(rows) * (high + letter) - letter), theme.background)
+    boxes = []
+    for number, row in enumerate(rows):
+        left, top = (wide - sum(one.width + gap for one in row) + gap) // 2, number * (high + letter)
+        for one in row:
+            whole.paste(one, (left, top))
+            boxes.append((left - wide // 2, whole.height // 2 - top - high, left - wide // 2 + one.width, whole.height // 2 - top))
+            left += one.width + gap
+    return [whole], boxes
 
 
 def _text(text: str, room: int, letter: int, theme: Theme) -> Image.Image:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -12,7 +12,7 @@ from ...paradigms import AnswerKeys, Ask, Percept, Surface, Truth
 from ...paradigms.translation import Words
 from ...stimuli.palette import PaletteName
 from ..observers import Observer, make_observer
-from ..protocol import Briefing, Response
+from ..protocol import Briefing, Option, Response
 from .answering import CONFIRM_KEYS
 from .display_file import DisplayFile
 from .hands import Hands, Touch
@@ -107,6 +107,7 @@ class SimulatedParticipant(Participant):
         self._speed = speed
         self._answers: Answers = answers
         self._hands: Hands | None = None
+        self._chosen = ""
         self._random = np.random.RandomState(seed % 2**32)
         self.plan: Callable[[float], None] | None = None
 
@@ -160,9 +161,16 @@ class SimulatedParticipant(Participant):
             if self.plan is not None:
                 self.plan(onset)
             return
-        least = (LEAST if for_what == "page" else TOO_SOON) + 0.05
+        least = (TOO_SOON if for_what == "go on" else LEAST) + 0.05
         after = max(least, self.seconds(GO_ON_MS))
+        if for_what == "choice":
+            self.hands.at(onset + after, Touch(self._chosen, hold=0.05))
+            return
         self.hands.at(onset + after, Touch("space", hold=0.05) if self._random.randint(2) or for_what == "page" else Touch(x=0, y=0, hold=0.05))
+
+    def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
+        self._chosen = next(option.key for option in options if option.name == usual)
+        return super().choose(title, text, options, usual=usual, clicks=clicks)
 
     def seconds(self, distribution: tuple[float, float, float]) -> float:
         """One ex-Gaussian time, in seconds."""
