@@ -21,7 +21,7 @@ def sentences(paradigm: Paradigm, language: str) -> list[str]:
         levels = resolve_levels(paradigm, combination, 1)
         found[paradigm.told(language, levels)] = None
         for step in compile_trial(paradigm, levels, 1).steps:
-            if step.percept.ask is not None and paradigm.name != "lsr":  # its questions name the words of the trial
+            if step.percept.ask is not None and not paradigm.name.startswith("lsr"):  # their questions name the words of the trial
                 found |= dict.fromkeys(
                     (step.percept.ask.kind.legend("words"), step.percept.ask.kind.legend("words", language), step.percept.ask.kind.question())
                 )
