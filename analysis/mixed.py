@@ -174,7 +174,7 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None) -> Cells:
     if len(items):
         notes.append(same_trials(items)[1])
     items = _thinned(items, notes)
-    persons = items["participant"].where(items["participant"] != "", "")
+    persons = items["participant"].astype(str)  # no categories: one person's table knows no empty name
     several = items.assign(_person=persons.where(persons != "")).groupby("agent")["_person"].transform("nunique") > 1
     items = items.assign(person=persons.where(several, ""))
     groups = items.groupby(["agent", "condition"], sort=True)
