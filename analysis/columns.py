@@ -11,6 +11,11 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
+#: What people and spreadsheets write for yes and for no.
+YES = frozenset(
+    ("true", "1", "1.0", "yes", "wahr", "vrai", "verdadero", "vero", "waar", "verdadeiro", "sant", "sann", "sand", "prawda", "tosi", "igaz", "doğru", "истина")
+)
+NO = frozenset(("false", "0", "0.0", "no", "falsch", "faux", "falso", "onwaar", "falskt", "usann", "falsk", "fałsz", "epätosi", "hamis", "yanlış", "ложь"))
 _ROOM = 2**62
 #: Whole numbers so far apart at most are used as they are.
 _RANGE = 2**40

@@ -16,6 +16,7 @@ from ..sessions.record import read_session
 from .exclusions import Exclusions, Rule, apply_exclusions, timing_faults
 from .gather import SessionFacts, gather
 from .names import labelled, named, title_of
+from .spreadsheets import TEXT, UNREAD, WORKBOOK, read_text
 from .table import NEEDED, Scored, score_table
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ COLUMNS = (
     *("block", "trial", "trial_id", "step", "ask", "phase", "practice", "pilot", "set_size", "list_length", "serial_position"),
     *("output_position", "retention_steps", "chance", "blind", "correct_answer", "answer", "outcome", "correct", "warm_up", "rt_ms"),
 )
-_TABLES = (".parquet", ".csv")
+_TABLES = (".parquet", *TEXT, WORKBOOK)
 _TEXTS = {column.name for column in RECORDED if column.type in ("string", "json")}
 
 
@@ -62,7 +63,7 @@ class Data:
 def load(
     paths: Sequence[str | Path], *, include_practice: bool = False, include_pilot: bool = False, trial_ids: bool = True, rules: Sequence[Rule] = ()
 ) -> Data:
-    """Read sessions (folders), data folders full of them, and response tables (``.parquet`` or ``.csv`` files with the columns of the record).
+    """Read sessions (folders), data folders full of them, and response tables (``.parquet``, ``.csv``, ``.tsv``, ``.xlsx``: the columns of the record).
 
     Parameters
     ----------
@@ -135,16 +136,15 @@ def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tup
     cut : of a Parquet file, the first row and the one after the last; None for all
     """
     import pyarrow
-    import pyarrow.csv
     import pyarrow.parquet
 
     try:
-        if file.suffix.lower() == ".csv":
-            names = file.open(encoding="utf-8").readline().strip().replace('"', "").split(",")
-            read = names if whole else wanted(names, trial_ids)
-            texts = {name: pyarrow.string() for name in names if name in _TEXTS or name.startswith(("factor_", "record_"))}  # 007 is no number
-            options = pyarrow.csv.ConvertOptions(include_columns=read, column_types=texts, strings_can_be_null=True)
-            table = pyarrow.csv.read_csv(file, convert_options=options)
+        if file.suffix.lower() in (*TEXT, WORKBOOK):
+
+            def pick(names: Sequence[str]) -> Sequence[str]:
+                return [name for name in names if name] if whole else wanted(names, trial_ids)
+
+            table = read_text(file, pick, lambda name: name in _TEXTS or name.startswith(("factor_", "record_")))
         else:
             schema = pyarrow.parquet.read_schema(file)
             read = schema.names if whole else wanted(schema.names, trial_ids)
@@ -218,7 +218,16 @@ def wanted(names: Sequence[str], trial_ids: bool) -> list[str]:
 
 
 def tables_and_folders(paths: Sequence[str | Path]) -> tuple[list[Path], list[str | Path]]:
-    """Response tables in files, by their ending, and all other paths: sessions, and folders full of them."""
+    """Response tables in files, by their ending, and all other paths: sessions, and folders full of them.
+
+    Raises
+    ------
+    SpanLabError
+        for spreadsheets of a kind that is not read.
+    """
+    for path in paths:
+        if Path(path).suffix.lower() in UNREAD and not Path(path).is_dir():
+            raise SpanLabError(f"{path} cannot be read: of spreadsheets, tables in .xlsx and .csv are. Save it as one of these")
     tables = [Path(path) for path in paths if Path(path).suffix.lower() in _TABLES]
     return tables, [path for path in paths if Path(path) not in tables]
 

@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .columns import apart, coded, groups, packed
+from .columns import NO, YES, apart, coded, groups, packed
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _TEXT = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "paradigm_hash", "generator", "trial_id", "outcome")
 #: Numbers and what they may be at least and at most; whether they are whole.
-_NUMBERS: Mapping[str, tuple[float, float, bool]] = {
+NUMBERS: Mapping[str, tuple[float, float, bool]] = {
     **dict.fromkeys(("trial", "block", "step", "ask"), (-np.inf, np.inf, False)),
     **dict.fromkeys(("set_size", "list_length", "retention_steps"), (0, np.inf, True)),
     **dict.fromkeys(("serial_position", "output_position"), (1, np.inf, True)),
     **dict.fromkeys(("chance", "blind"), (0, 1, False)),
 }
-_YES_NO = ("oracle", "practice", "pilot", "warm_up")
+#: Columns that hold yes or no.
+YES_NO = ("correct", "oracle", "practice", "pilot", "warm_up")
 #: What tells one trial, as it was taken by somebody, from all others.
 TRIAL = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "block", "practice", "trial", "trial_id")
 #: Columns without which no accuracy can be told.
@@ -199,11 +200,11 @@ def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
     nothing = pd.Categorical.from_codes(np.zeros(len(table), np.int8), categories=pd.Index([""], dtype="str")) if once else ""
     for name in _TEXT:
         table[name] = as_text(table[name]) if name in table.columns else nothing
-    for name, (low, high, whole) in _NUMBERS.items():
+    for name, (low, high, whole) in NUMBERS.items():
         table[name] = _numbers(table[name], name, left_out, low, high, whole) if name in table.columns else np.nan
     if "rt_ms" in table.columns:
         table["rt_ms"] = _numbers(table["rt_ms"], "rt_ms", left_out, 0)
-    for name in _YES_NO:
+    for name in YES_NO[1:]:
         table[name] = _boolean(table[name]).fillna(0.0).astype(bool) if name in table.columns else False
     table["correct"] = _boolean(table["correct"]) if "correct" in table.columns else np.nan
     unasked = _absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
@@ -244,7 +245,7 @@ def _boolean(column: pd.Series) -> pd.Series:
     """Yes and no in any spelling that a file may hold, as 1.0, 0.0 and NaN."""
     if column.dtype == bool:
         return column.astype(float)
-    words = {"true": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "0": 0.0, "0.0": 0.0}
+    words = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
     return _each(column, lambda value: words.get(str(value).strip().lower(), np.nan), float)
 
 

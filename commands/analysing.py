@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..analysis.loading import Data
 
-DataArgument = Annotated[list[Path], typer.Argument(help="sessions, folders full of sessions, or response tables (.parquet, .csv)", metavar="DATA...")]
+DataArgument = Annotated[list[Path], typer.Argument(help="sessions, folders full of sessions, or response tables (.parquet, .csv, .xlsx)", metavar="DATA...")]
 PracticeOption = Annotated[bool, typer.Option("--practice", help="include practice trials")]
 PilotOption = Annotated[bool, typer.Option("--pilot", help="include pilot sessions")]
 _WIDTH = 110
