@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +16,7 @@ from .arguments import (
     SetOption,
 )
 from .commands.analysing import figure, scores
+from .commands.checking import check
 from .commands.comparing import compare
 from .commands.display import display
 from .commands.exchange import export_app, import_app
@@ -115,23 +115,7 @@ def show(
     print(output)
 
 
-@app.command()
-def check(files: Annotated[list[Path], typer.Argument(help="files of paradigms and studies", metavar="FILE...")]) -> None:
-    """Check files of paradigms and studies: every problem with its file, line and key."""
-    from .commands.study import check_study
-    from .paradigms.checking import check_paradigm
-    from .sessions.study import is_study
-
-    problems: list[str] = []
-    for file in files:
-        try:
-            report = check_study(file) if is_study(file) else check_paradigm(file if os.path.exists(file) else str(file))
-        except SpanLabError as error:
-            problems.append(str(error))
-        else:
-            print(report)
-    if problems:
-        raise SpanLabError("\n".join(problems))
+app.command()(check)
 
 
 @app.command()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from .agents.protocol import Agent
 from .errors import SpanLabError
+from .extras import need
 from .paradigms import PlannedTrial, load_paradigm, plan_session
 from .paradigms.schema import SessionDesign
 from .sessions import Request, Runner, Session, begin
+from .sessions.unused import remove_unused
 
 SEED = 7
 #: the list lengths for which there are published human curves
@@ -40,29 +42,36 @@ def run_demo(output: Path, me: bool = False) -> Path:
     """
     from .agents.chat.scripted_server import ScriptedServer
     from .agents.network.agent import NetworkAgent
+    from .agents.participant.display import need_window
     from .agents.simulated import CapacityAgent, Chance, IdealAgent
     from .analysis.report import compare
     from .commands.transcript_page import report_pages
 
     began = time.monotonic()
-    output = _fresh(output)
-    data = output / "data"
+    for extra, package in (("lab", "psychopy"), ("lab", "Xlib"), ("networks", "torch"), ("chat", "openai")):
+        if package != "Xlib" or not me:
+            need(extra, package, "the demonstration")
+    if me:
+        need_window()
     vsr = load_paradigm("vsr")
     plan = plan_session(vsr, SEED, SessionDesign(repetitions=REPETITIONS, max_run=3, interval=500.0), {"list_length": list(LENGTHS)})
     with ExitStack() as stack:
         with _stage("starting a scripted chat server (fakellm) on this machine"):
             server = stack.enter_context(ScriptedServer())
         person, label = _participant(me, stack)
+        network = NetworkAgent("laptop")
+        output = stack.enter_context(_fresh(output))  # once everybody is there: what cannot start leaves nothing behind
+        data = output / "data"
         with _stage(f"{label}: {len(plan)} trials of visual serial recall in a PsychoPy window, about {_minutes(plan)}"):
             request = Request(SEED, participant="me" if me else "", design="demo", practice=me)
             session = _take(begin(data, vsr, person, plan, request), person)
-        for agent in (IdealAgent(), CapacityAgent(), Chance(), NetworkAgent("laptop"), server.agent()):
+        for agent in (IdealAgent(), CapacityAgent(), Chance(), network, server.agent()):
             with _stage(f"{agent.name}: the same trials"):
                 _take(begin(data, vsr, agent, plan, Request(SEED, design="demo", like=session.name)), agent)
         for name in ("sfr", "smu"):
             paradigm = load_paradigm(name)
             trials = plan_session(paradigm, SEED, trials=MACHINE_TRIALS)
-            for agent in (IdealAgent(), CapacityAgent(), Chance(), NetworkAgent("laptop"), server.agent()):
+            for agent in (IdealAgent(), CapacityAgent(), Chance(), network, server.agent()):
                 with _stage(f"{agent.name}: {MACHINE_TRIALS} trials of {name}"):
                     _take(begin(data, paradigm, agent, trials, Request(SEED, design="demo")), agent)
         with _stage("comparing"):
@@ -71,17 +80,26 @@ def run_demo(output: Path, me: bool = False) -> Path:
     return report
 
 
-def _fresh(output: Path) -> Path:
-    """A folder that holds nothing yet: what was recorded is never overwritten."""
+@contextmanager
+def _fresh(output: Path) -> Iterator[Path]:
+    """A folder that holds nothing yet: what was recorded is never overwritten. Where nothing comes to be in it, it goes again."""
     taken, n = output, 1
     try:
         while taken.exists() and (not taken.is_dir() or any(taken.iterdir())):
             n += 1
             taken = output.with_name(f"{output.name}-{n}")
+        made = not taken.exists()
         taken.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SpanLabError(f"cannot write to {output}: {error.strerror or error}; choose another folder with -o") from None
-    return taken
+    try:
+        yield taken
+    finally:
+        with suppress(OSError):  # they hold something
+            (taken / "data").rmdir()
+        with suppress(OSError):
+            if made:
+                taken.rmdir()
 
 
 def _participant(me: bool, stack: ExitStack) -> tuple[Agent, str]:
@@ -98,7 +116,11 @@ def _participant(me: bool, stack: ExitStack) -> tuple[Agent, str]:
 
 
 def _take(session: Session, agent: Agent) -> Session:
-    Runner(session, agent).run()
+    try:
+        Runner(session, agent).run()
+    except SpanLabError:
+        remove_unused(session.folder)
+        raise
     return session
 
 

@@ -91,6 +91,11 @@ class Effect:
         """Why a paradigm does not show this effect, in a sentence; empty when it does."""
         return self._lacking(self.whole(responses, paradigm, sums=False).found, paradigm)
 
+    def lacking(self, responses: pd.DataFrame | Scored, paradigm: str) -> tuple[str, ...]:
+        """The columns of this effect that a paradigm has no values in."""
+        there = self.whole(responses, paradigm, sums=False).found.there
+        return tuple(name for name in self.needs if name not in there)
+
     def _lacking(self, found: Evidence, paradigm: str) -> str:
         if not found.items:
             return f"{paradigm} has no scored answers."
@@ -100,7 +105,8 @@ class Effect:
         if lacking:
             return f"{paradigm} has no {' and no '.join(lacking)}."
         if len(found.conditions) < 2:
-            many = f"only one value of {self.x_title} ({next(iter(found.conditions))})" if found.conditions else f"no {self.x_title}"
+            absent = f"no {self.x_title}" if self.x not in found.there else "no answers that this figure is about"
+            many = f"only one value of {self.x_title} ({_plain(next(iter(found.conditions)))})" if found.conditions else absent
             return f"{paradigm} has {many}, so there is nothing to compare."
         return "" if found.valued else f"{paradigm} has no {self.measure}."
 
@@ -211,9 +217,12 @@ class Effect:
         return Scored(ready.items.assign(**{self.x: np.where(lost, np.nan, place)}), ready.intrusions, ready.notes) if lost.any() else ready
 
 
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _said(words: str, value: Any) -> str:
-    whole = isinstance(value, float) and value.is_integer()
-    text = words.format(int(value) if whole else value)
+    text = words.format(_plain(value))
     return text.replace("1 items", "1 item").replace(" 1 items", " 1 item") if text.startswith("1 items") else text
 
 

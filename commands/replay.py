@@ -189,7 +189,7 @@ def resume(
     if (workers is not None or scheduler is not None) and "parts" not in opened.info:
         raise SpanLabError(f"{session} is no large session, so it cannot be shared out: leave out --workers and --scheduler")
     with crew(workers, scheduler) as found:
-        run_session(opened, agent, found)
+        run_session(opened, agent, found, fresh=False)
 
 
 def _chat_again(session: Session, care: dict[str, object], price: list[str] | None) -> tuple[Session, Agent]:

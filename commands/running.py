@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import parse_generator, parse_levels, progress_bar
 from ..errors import SpanLabError
+from ..extras import need
 from .chatting import account_for, say
 
 if TYPE_CHECKING:
@@ -64,17 +65,27 @@ def check_patch(patch: str | None, paradigm: Paradigm, planned: list[PlannedTria
         read_patch(patch).check({step.percept.phase for trial in trials for step in trial.steps})
 
 
+#: what ports of triggers and button boxes need, by how their addresses begin
+_PORT_PACKAGES = {"serial": "serial", "lsl": "pylsl"}
+
+
 def person(simulate: str | None, seed: int, speed: float, window: dict[str, Any]) -> Agent:
     """Somebody at the window: a person, or the simulated participant. A port for trigger codes is open from here on, so that a recorder can take it up.
 
     Raises
     ------
     SpanLabError
-        when there is no display, or the port does not take codes.
+        when a package is not installed, there is no display that can be reached, or the port does not take codes.
     """
-    from ..agents.participant.display import need_display
+    from ..agents.participant.display import need_window
 
-    need_display()
+    for port in (window.get("triggers"), window.get("buttons")):
+        kind = str(port or "").partition(":")[0]
+        if kind in _PORT_PACKAGES:
+            need("triggers", _PORT_PACKAGES[kind], f"'{port}'")
+    if simulate is not None:
+        need("lab", "Xlib", "the simulated participant")
+    need_window()
     if simulate is not None:
         from ..agents.specs import make_agent
 
@@ -176,24 +187,36 @@ def begin_session(data: Path, paradigm: Paradigm, agent: Agent, planned: list[Pl
     return begin(data, paradigm, agent, planned, request)
 
 
-def run_session(session: Session, agent: Agent, crew: Crew | None = None) -> None:
-    """Run a session to its end; whatever stops it, the sentence says how to go on."""
-    from ..sessions import Runner
+def run_session(session: Session, agent: Agent, crew: Crew | None = None, fresh: bool = True) -> None:
+    """Run a session to its end; whatever stops it, the sentence says how to go on.
 
-    runner = Runner(session, agent, say=say, crew=crew)
+    Parameters
+    ----------
+    fresh : whether this command has begun it; then its folder is removed again when it cannot start
+    """
+    from ..agents.participant.errors import Abandoned
+    from ..sessions import Runner
+    from ..sessions.unused import has_finished, remove_unused
+
     tally = getattr(agent, "tally", None)
     try:
+        runner = Runner(session, agent, say=say, crew=crew)
         with progress_bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:
             if tally is not None:
                 tell(0, len(session.plan))  # trials take turns, so that none may be over for long
             runner.progress = tell
             runner.run()
     except KeyboardInterrupt:
-        raise SpanLabError(f"interrupted; the finished trials are safe. Go on with: spanlab resume {session.folder}") from None
+        safe = "; the finished trials are safe" if has_finished(session.folder) else " before any trial was finished"
+        raise SpanLabError(f"interrupted{safe}. Go on with: spanlab resume {session.folder}") from None
     except SpanLabError as error:
-        raise SpanLabError(f"{error}\nThe finished trials are safe. Go on with: spanlab resume {session.folder}") from None
+        if fresh and not isinstance(error, Abandoned) and remove_unused(session.folder):
+            raise SpanLabError(f"{error}\nNothing was begun, and no session is left behind.") from None
+        safe = "The finished trials are safe." if has_finished(session.folder) else "No trial is finished yet."
+        raise SpanLabError(f"{error}\n{safe} Go on with: spanlab resume {session.folder}") from None
     finally:
-        account_for(agent, session)
+        if session.folder.exists():
+            account_for(agent, session)
     if runner.span is not None:
         print(_told(runner.span))
     print(session.folder)

@@ -82,7 +82,7 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
 def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     """Try out what can go wrong, begin the session (only then is there a folder and a number), and run it."""
     from ..sessions.battery import NoConsentError
-    from ..sessions.sitting import sit_down
+    from ..sessions.sitting import sit_down, states
 
     agent: Any = battery.agent
     close = getattr(agent, "close", lambda: None)
@@ -109,7 +109,8 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
         raise SpanLabError(f"{error}\nTo ask again: {_again(sys.argv[1:], sitting)}") from None
     except (KeyboardInterrupt, SpanLabError) as error:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-        raise SpanLabError(f"{what}\nThe finished trials are safe. Go on with: {_again(sys.argv[1:], sitting)}") from None
+        safe = "The finished trials are safe." if any(one.done for one in states(sitting.folder).values()) else "No trial is finished yet."
+        raise SpanLabError(f"{what}\n{safe} Go on with: {_again(sys.argv[1:], sitting)}") from None
     print(sitting.folder)
 
 

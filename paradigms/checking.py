@@ -1,31 +1,47 @@
-"""Checking a paradigm by compiling it: every combination of factor levels, several seeds, both generators."""
+"""Checking a paradigm by compiling it: every combination of factor levels, several seeds, both generators; and by drawing a trial of each combination."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from ..errors import ParadigmError, Problem, SpanLabError
+from ..stimuli import Stimulus
+from ..stimuli.pixels import drawn, picture
+from ..stimuli.scene import CANVAS
 from .balance import BalanceError
 from .compile import compile_trial
 from .design import plan_session
 from .identity import trial_seed
 from .limits import MAX_WORK, work_done
-from .paradigm import GENERATORS, load_paradigm
+from .paradigm import GENERATORS, Generator, Paradigm, load_paradigm
 from .problems import in_order
 from .responses import ResponseKind
+from .responses.keys import key_problem
 from .schema import SessionDesign
+from .trial import Step, Trial
 from .triggers import unanswerable
+from .yaml_text import YamlPath
 
 _SEEDS = 3
 _MAX_TRIALS = 600
 _MAX_FAILURES = 30
 #: when trials are huge, fewer of them are compiled
 _MAX_WORK = 3 * MAX_WORK
+#: different displays that are drawn; then trials are only compiled
+_MAX_DRAWN = 2000
+#: how large a display is drawn as shapes, as people and vision models get it
+_SHAPES_PX = 2 * CANVAS
 
 
-def check_paradigm(source: str | Path) -> str:
-    """Validate a paradigm and compile trials of it; one line that says what was checked.
+def check_paradigm(source: str | Path, seen: Callable[[Paradigm, Trial], None] = lambda paradigm, trial: None) -> str:
+    """Validate a paradigm, compile trials of it and draw one of each combination of levels; one line that says what was checked.
+
+    Parameters
+    ----------
+    seen : given the paradigm and every trial of the corrected generator that was compiled
 
     Raises
     ------
@@ -36,12 +52,17 @@ def check_paradigm(source: str | Path) -> str:
     combinations = paradigm.combinations()
     problems: dict[tuple[str, str], Problem] = {}
     kinds: dict[ResponseKind, None] = {}
-    compiled = failures = work = 0
-    every = itertools.product(range(_SEEDS), combinations, GENERATORS)
-    for index, levels, generator in itertools.islice(every, _MAX_TRIALS):
+    look = _Look(paradigm)
+    compiled = failures = work = drawn_of = 0
+    every = [*itertools.islice(itertools.product(range(_SEEDS), combinations, GENERATORS), _MAX_TRIALS), *_random_levels(paradigm, combinations)]
+    for index, levels, generator in every:
         try:
             trial = compile_trial(paradigm, levels, trial_seed("check", 0, index), generator)
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+            if generator == GENERATORS[0]:
+                seen(paradigm, trial)
+                if index in (0, _SEEDS):
+                    drawn_of += look.at(trial) and not index
         except ParadigmError as error:
             failures += 1
             for problem in error.problems:
@@ -50,6 +71,8 @@ def check_paradigm(source: str | Path) -> str:
         work += work_done()
         if failures >= _MAX_FAILURES or work >= _MAX_WORK:
             break
+    for problem in _dead_keys(paradigm, kinds):
+        problems.setdefault((problem.where, problem.key), problem)
     if problems:
         raise ParadigmError(in_order(problems.values()))
     wrong = unanswerable(paradigm.triggers, kinds) if paradigm.triggers is not None else None
@@ -63,4 +86,106 @@ def check_paradigm(source: str | Path) -> str:
                 raise ParadigmError([paradigm.reader.document.problem(("designs", name, error.key), error.why)]) from None
             except SpanLabError as error:
                 raise ParadigmError([paradigm.reader.document.problem(("designs", name), str(error))]) from None
-    return f"{paradigm.reader.document.name}: {paradigm.name} is fine ({len(combinations)} combinations of factor levels, {compiled} trials compiled)"
+    many = f"{len(combinations)} combination{'s' * (len(combinations) > 1)} of factor levels, {compiled} trials compiled"
+    told = "each combination drawn" if drawn_of >= len(combinations) else f"{drawn_of} combinations drawn, which are {look.count} displays"
+    return f"{paradigm.reader.document.name}: {paradigm.name} is fine ({many}, {told})"
+
+
+def _random_levels(paradigm: Paradigm, combinations: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any], Generator]]:
+    """A trial for each level of the factors that are drawn at random, with the first combination of the others."""
+    for name, factor in paradigm.factors.items():
+        if factor.mode == "random":
+            for level in factor.levels[:_MAX_TRIALS]:
+                yield _SEEDS, {**combinations[0], name: level}, GENERATORS[0]
+
+
+class _Look:
+    """Looks at the displays of trials, each different one once: in pixels, in shapes and in words; and at the words of their questions."""
+
+    def __init__(self, paradigm: Paradigm) -> None:
+        self._paradigm = paradigm
+        self._seen: set[Stimulus | ResponseKind] = set()
+        #: how many different displays have been drawn
+        self.count = 0
+
+    def at(self, trial: Trial) -> bool:
+        """Draw all displays of a trial; false where that would be more than a check should take.
+
+        Raises
+        ------
+        ParadigmError
+            for the first that cannot be drawn or said.
+        """
+        if self.count >= _MAX_DRAWN:
+            return False
+        for step in trial.steps:
+            for stimulus in _stimuli(step):
+                if stimulus not in self._seen:
+                    self._seen.add(stimulus)
+                    self.count += 1
+                    self._draw(trial, step, stimulus)
+            ask = step.percept.ask
+            if ask is not None and ask.kind not in self._seen:
+                self._seen.add(ask.kind)
+                self._say(trial, step, ask.kind)
+        return True
+
+    def _draw(self, trial: Trial, step: Step, stimulus: Stimulus) -> None:
+        what = ""
+        try:
+            scene = stimulus.scene()
+            what = f"the stimulus '{stimulus.name}' cannot be drawn"
+            drawn(scene)
+            picture(scene, _SHAPES_PX)
+            what = f"the stimulus '{stimulus.name}' cannot be said in words"
+            stimulus.words()
+        except Exception as error:  # whatever somebody's own stimulus raises
+            raise self._problem(trial, step, stimulus.name, what, error) from error
+
+    def _say(self, trial: Trial, step: Step, kind: ResponseKind) -> None:
+        try:
+            kind.surface()
+            kind.question()
+            kind.legend("words")
+            for language in self._paradigm.instructions:
+                kind.legend("participant", language)
+        except Exception as error:
+            raise self._problem(trial, step, kind.name, f"the question '{kind.name}' cannot be put", error) from error
+
+    def _problem(self, trial: Trial, step: Step, part: str, what: str, error: Exception) -> ParadigmError:
+        document = self._paradigm.reader.document
+        path = next(_paths_to(self._paradigm.data.get("timeline"), ("timeline",), lambda key, value: key == part), ("timeline",))
+        why = str(error) if isinstance(error, SpanLabError) else f"{type(error).__name__}: {error}"
+        why = f"{what} ({why})" if what else why
+        levels = "".join(f"{name} = {level}, " for name, level in trial.levels.items())
+        return ParadigmError([document.problem(path, f"{why}, in step {step.index + 1} of a trial with {levels}seed {trial.seed}")])
+
+
+def _stimuli(step: Step) -> Iterator[Stimulus]:
+    percepts = step.feedback.values() if step.feedback is not None else [step.percept]
+    return (display.stimulus for percept in percepts for display in percept.displays)
+
+
+def _dead_keys(paradigm: Paradigm, kinds: dict[ResponseKind, None]) -> Iterator[Problem]:
+    """Keys of questions that no press can be told of, at the place in the file where they are given."""
+    for kind in kinds:
+        for key, value in kind.surface().keys:
+            why = key_problem(key)
+            if why:
+                named = _paths_to(paradigm.data.get("timeline"), ("timeline",), lambda at, given, key=key: at == "keys" and _holds(given, key))
+                asked = _paths_to(paradigm.data.get("timeline"), ("timeline",), lambda at, given, kind=kind: at == kind.name)
+                path = next(itertools.chain(named, asked), ("timeline",))
+                yield paradigm.reader.document.problem(path, f"the answer '{kind.write(value)}' could not be given: {why}")
+
+
+def _holds(given: Any, key: str) -> bool:
+    return isinstance(given, list) and key in map(str, given)
+
+
+def _paths_to(value: Any, path: YamlPath, wanted: Callable[[str, Any], bool]) -> Iterator[YamlPath]:
+    """The paths below ``path`` whose last key (with what stands there) is wanted, as they come in the file."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, below in inner:
+        if isinstance(key, str) and wanted(key, below):
+            yield (*path, key)
+        yield from _paths_to(below, (*path, key), wanted)

@@ -12,15 +12,14 @@ from ..errors import SpanLabError
 from ..paradigms import AnswerKeys, ResponseKind
 from ..paradigms.identity import digest
 from ..paradigms.problems import listed
-from ..paradigms.responses.keys import KEY_NAMES, is_button, is_key
+from ..paradigms.responses.keys import is_button, key_problem
 
 Sides = Literal["standard", "swapped", "counterbalanced"]
 
 
 def _a_key(name: str) -> str:
-    if not is_key(name):
-        hint = nearest(name, sorted(KEY_NAMES)) or "; keys are called as PsychoPy calls them, such as f, space, left, num_5"
-        raise ValueError(f"there is no key '{name}'{hint}")
+    if problem := key_problem(name):
+        raise ValueError(problem)
     return name
 
 
@@ -116,6 +115,24 @@ def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = F
             keys.kind_for(kind)
         except ValueError as error:
             raise SpanLabError(str(error)) from None
+
+
+def check_answerable(kinds: Iterable[ResponseKind]) -> None:
+    """See to it, before a person sits down, that every key that stands for an answer is one that the window tells of.
+
+    Parameters
+    ----------
+    kinds : questions with the keys of the session
+
+    Raises
+    ------
+    SpanLabError
+        with the first key that is none, and the answer that it stands for.
+    """
+    for kind in kinds:
+        for key, value in kind.surface().keys:
+            if problem := key_problem(key):
+                raise SpanLabError(f"the answer '{kind.write(value)}' could not be given: {problem}")
 
 
 def check_buttons(keys: AnswerKeys, box: str) -> None:

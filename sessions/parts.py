@@ -83,7 +83,7 @@ def one_of_each(plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
     return found
 
 
-class _Collected(Recorder):
+class Collected(Recorder):
     """Keeps the events of some trials instead of writing them."""
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ class Desk:
         SpanLabError
             what the agent reports.
         """
-        recorder = _Collected()
+        recorder = Collected()
         left = self.runner.take_apart(planned, recorder)
         if left:
             raise SpanLabError(f"trial {left[0].trial} gives feedback, as none before did; take it as an ordinary session: fewer than {LARGE} trials")

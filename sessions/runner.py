@@ -269,7 +269,7 @@ class Runner:
         answers = self.agent.answer(briefings, percepts) if together else []  # type: ignore[attr-defined]
         for (one, trial), responses in zip(together, answers, strict=True):
             key, attempt = self._start(one, trial)
-            log = _TrialLog(self.recorder, key, attempt)
+            log = TrialLog(self.recorder, key, attempt)
             for step, response in zip(self._steps(trial), responses, strict=True):
                 log.step(step, step.percept, response)
             log.flush()
@@ -360,7 +360,7 @@ class Runner:
             mind.attach(journal)
         if hasattr(mind, "mark") and self._codes is not None and (self._codes.practice or not planned.practice):
             mind.mark(self._codes, journal.trigger)
-        log = _TrialLog(self.recorder, key, attempt)
+        log = TrialLog(self.recorder, key, attempt)
         judged: list[Judged] = []
         for step, following in zip(steps, [*steps[1:], None], strict=True):
             if hasattr(mind, "coming"):
@@ -384,7 +384,7 @@ class Runner:
         return judged
 
 
-class _TrialLog:
+class TrialLog:
     """Writes one line a step, once the next step has begun: only then is it known how long the last display was really shown."""
 
     def __init__(self, recorder: Recorder, key: str, attempt: int) -> None:

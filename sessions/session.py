@@ -23,7 +23,7 @@ from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from .compact_plan import compacted, expanded
 from .damage import OF_SOME_TRIALS
 from .disk import only_writer, sync_folder, write_json
-from .keys import answer_keys, check_buttons, check_keys
+from .keys import answer_keys, check_answerable, check_buttons, check_keys
 from .part_files import PARTS, parts_missing
 from .parts import one_of_each
 from .record import FORMAT_VERSION, read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
@@ -231,12 +231,16 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
         if hasattr(agent, "takes"):
             agent.takes(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))  # type: ignore[attr-defined]
         kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
-    if hasattr(agent, "suits"):
-        agent.suits(kinds)  # type: ignore[attr-defined]
+    keys = answer_keys(request.extra.get("keys"))
     if "keys" in request.extra:
-        check_keys(answer_keys(request.extra["keys"]), kinds, others="study" in request.extra)
+        check_keys(keys, kinds, others="study" in request.extra)
         if agent.kind in PEOPLE:
-            check_buttons(answer_keys(request.extra["keys"]), getattr(agent, "buttons", ""))
+            check_buttons(keys, getattr(agent, "buttons", ""))
+    as_asked = [keys.kind_for(kind) for kind in kinds] if agent.kind in PEOPLE else list(kinds)
+    if agent.kind in PEOPLE:
+        check_answerable(as_asked)
+    if hasattr(agent, "suits"):
+        agent.suits(as_asked)  # type: ignore[attr-defined]
     if "triggers" in request.extra:
         codes = read_triggers(request.extra["triggers"]["codes"], paradigm.timeline, "trigger codes")
         # Those of the file may be for answers to trials that this session does not have; others were meant for this session.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..components import Component, Registry
+from ..errors import SpanLabError
 from .scene import BACKGROUND, Colour, Primitive, Scene
 from .tiling import Scatter, Tiling
 
@@ -40,8 +41,18 @@ class Stimulus(Component):
         return BACKGROUND
 
     def scene(self) -> Scene:
-        """The stimulus as a scene."""
-        return Scene(tuple(self.primitives()), self.background())
+        """The stimulus as a scene.
+
+        Raises
+        ------
+        SpanLabError
+            when what it says of itself cannot be drawn: a fault of the stimulus, which ``spanlab check`` finds before a session.
+        """
+        try:
+            return Scene(tuple(self.primitives()), self.background())
+        except Exception as error:  # whatever a stimulus of somebody's own raises
+            why = str(error) if isinstance(error, SpanLabError) else f"{type(error).__name__}: {error}"
+            raise SpanLabError(f"the stimulus '{self.name}' cannot be drawn ({why})") from error
 
 
 class Tiled(Stimulus):

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MAY_IMPORT: dict[str, set[str]] = {
     "": set(),
     "errors": set(),
+    "extras": {"errors"},
     "lazy": set(),
     "cluster": {"errors"},
     "locks": {"errors"},
@@ -26,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "human_data": {"errors", "components"},
     "stimuli": {"errors", "components"},
     "paradigms": {"core", "lazy", "whole", "errors", "components", "stimuli"},
-    "agents": {"core", "cluster", "locks", "whole", "errors", "components", "stimuli", "paradigms"},
+    "agents": {"core", "cluster", "extras", "locks", "whole", "errors", "components", "stimuli", "paradigms"},
     "sessions": {"core", "cluster", "lazy", "locks", "whole", "", "errors", "components", "stimuli", "paradigms", "agents"},
     "analysis": {"", "cluster", "whole", "errors", "components", "human_data", "sessions.record"},
 }

@@ -117,7 +117,7 @@ def test_the_setting_is_a_word_or_has_parts() -> None:
         ("sideways", (), "standard, swapped or counterbalanced"),
         ("standard", ("same",), "ANSWER=KEY"),
         ("standard", ("same=s", "same=d"), "each answer once"),
-        ("standard", ("same=escape",), "no key 'escape'"),
+        ("standard", ("same=escape",), "'escape' is kept for the session itself"),
         ("standard", ("same=spcae",), "did you mean 'space'"),
     ):
         with pytest.raises(SpanLabError, match=told):

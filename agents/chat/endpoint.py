@@ -6,7 +6,6 @@ anything that looks like a key has been taken out.
 
 from __future__ import annotations
 
-import importlib.util
 import ipaddress
 import os
 import re
@@ -15,6 +14,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from ...errors import SpanLabError
+from ...extras import need
 from .care import Care
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -148,9 +148,11 @@ class Endpoint:
 
     def check(self) -> None:
         """Raise an :class:`EndpointError` for all that can be known to be wrong before the first request."""
+        try:
+            need("chat", "openai", "a chat model")  # before a missing key: that would not help yet
+        except SpanLabError as error:
+            raise EndpointError(str(error)) from None
         _ = self.public, self.key()
-        if importlib.util.find_spec("openai") is None:
-            raise EndpointError("chat models need the openai package: pip install 'spanlab[chat]'")
 
     def redact(self, text: str) -> str:
         """``text`` in one line, cut to 200 characters, without the key and whatever looks like one."""

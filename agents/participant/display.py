@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import SpanLabError
+from ...extras import need
 from ...stimuli.scene import BACKGROUND
 from .frames import NO_VSYNC_HZ, FrameGrid
 
@@ -52,6 +53,28 @@ def need_display() -> None:
         )
 
 
+def need_window() -> None:
+    """See to it that a window can be opened, before anything begins: the packages first, then the display, and that it answers. PsychoPy is not imported.
+
+    Raises
+    ------
+    SpanLabError
+        with what is missing.
+    """
+    need("lab", "psychopy", "a window for participants")
+    need_display()
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        from Xlib import display
+    except ImportError:
+        return  # the window itself will say so
+    try:
+        display.Display().close()
+    except Exception as error:  # Xlib raises its own kinds
+        raise SpanLabError(_unreachable(error)) from None
+
+
 def import_psychopy() -> Any:
     """PsychoPy's ``visual`` module.
 
@@ -60,6 +83,7 @@ def import_psychopy() -> Any:
     SpanLabError
         when there is no display, or PsychoPy is not installed or cannot reach the display
     """
+    need("lab", "psychopy", "a window for participants")
     need_display()
     os.environ.setdefault("PSYCHOPYNOPACKAGES", "1")  # else PsychoPy rewrites PYTHONPATH and PATH
     try:

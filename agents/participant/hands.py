@@ -25,6 +25,13 @@ _NAMED = {
     "up": "Up",
     "down": "Down",
     "tab": "Tab",
+    "home": "Home",
+    "end": "End",
+    "pageup": "Prior",
+    "pagedown": "Next",
+    "insert": "Insert",
+    "delete": "Delete",
+    **{f"{side}{name}": f"{sign}_{side.upper()}" for side in "lr" for name, sign in (("shift", "Shift"), ("ctrl", "Control"), ("alt", "Alt"))},
     **{f"f{number}": f"F{number}" for number in range(1, 13)},
     **{f"num_{name.lower()}": f"KP_{name}" for name in ("Enter", "Add", "Subtract", "Multiply", "Divide", "Decimal")},
 }

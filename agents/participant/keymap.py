@@ -14,6 +14,22 @@ _SIGNS = {
     **{ord(sign): name for sign, name in ((";", "semicolon"), ("'", "apostrophe"), ("[", "bracketleft"), ("]", "bracketright"), ("\\", "backslash"))},
 }
 _DIGITS = frozenset(digits)
+#: Where signs are on a US keyboard, by Psychtoolbox's codes under X.
+_PLACES: dict[str, int] = {
+    **{name: code for code, name in enumerate("1234567890", start=11)},
+    **{name: code for code, name in enumerate(("minus", "equal"), start=21)},
+    **{name: code for code, name in enumerate((*"qwertyuiop", "bracketleft", "bracketright"), start=25)},
+    **{name: code for code, name in enumerate((*"asdfghjkl", "semicolon", "apostrophe"), start=39)},
+    "backslash": 52,
+    **{name: code for code, name in enumerate((*"zxcvbnm", "comma", "period", "slash"), start=53)},
+}
+#: Keys that Psychtoolbox never names on a system, because it has no name for them or another one.
+_NEVER_NAMED: dict[str, frozenset[str]] = {
+    "win32": frozenset({"plus", "rshift", "num_decimal", "num_enter"}),
+    "darwin": frozenset({"plus", "rctrl", "lalt", "ralt", "insert"}),
+}
+#: From so many letters on that are told by their signs, a keyboard has the Latin alphabet.
+_LATIN = 20
 #: What Psychtoolbox's codes are above those of X.
 _ABOVE_X = 1
 
@@ -62,6 +78,19 @@ class Keymap:
     def name(self, code: int, place: str) -> str:
         """The name of a key from Psychtoolbox's code; ``place`` is what Psychtoolbox calls it."""
         return self._names.get(code, place)
+
+    def delivers(self, name: str) -> bool:
+        """Whether a press of the key of this name can come, without the shift key, as far as that can be known.
+
+        On a keyboard with Latin letters every sign has to be on a key of its own. On others, keys whose signs have no name here count by their places.
+        """
+        if not self.known:
+            return name not in _NEVER_NAMED.get(sys.platform, ())
+        signs = set(self._names.values())
+        if name in signs or name not in _SIGNS.values():
+            return True
+        latin = sum(sign in signs for sign in ascii_lowercase) >= _LATIN
+        return not latin and name in _PLACES and _PLACES[name] not in self._names
 
 
 def named(plain: int, shifted: int) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
 from ...core.locale import sentence
 from ...errors import SpanLabError
-from ...paradigms import AnswerKeys, Display, Percept, Verdict
+from ...paradigms import AnswerKeys, Display, Percept, ResponseKind, Verdict
 from ...paradigms.example import ExampleDisplay
 from ...paradigms.responses.keys import key_label
 from ...paradigms.translation import Words, translated_display, translated_percept
@@ -21,6 +21,7 @@ from .buttons import Box, open_box, read_box
 from .display import Screen
 from .display_file import DisplayFile
 from .keyboard import Backend
+from .keymap import Keymap
 from .pages import Page
 from .patch import read_patch
 from .player import TOO_SOON, Player, time_of
@@ -157,6 +158,30 @@ class Participant:
         if self._port is not None:
             self._line = self._line or Line(self._port, self._tell)
             self._line.check()
+
+    def suits(self, kinds: Iterable[ResponseKind]) -> None:
+        """Before a session: see to it that this keyboard has the keys of all questions.
+
+        Parameters
+        ----------
+        kinds : questions with the keys of the session
+
+        Raises
+        ------
+        SpanLabError
+            with an answer for which there is neither a key nor a place to click.
+        """
+        keymap = Keymap()
+        for kind in kinds:
+            surface = kind.surface()
+            within_reach = {value for key, value in surface.keys if keymap.delivers(key)} | {region.value for region in surface.regions}
+            lacking = next(((key, value) for key, value in surface.keys if value not in within_reach), None)
+            if lacking is not None:
+                layout = f" (layout {keymap.layout})" if keymap.layout else ""
+                raise SpanLabError(
+                    f"the answer '{kind.write(lacking[1])}' could not be given: this keyboard{layout} has no key '{lacking[0]}' that works without shift; "
+                    "name another key in the paradigm, or for this session, such as --key ANSWER=KEY"
+                )
 
     def concerns(self, percepts: Sequence[Percept]) -> None:
         """Before a session: tell the assistant, on a page, when the display is not the one that was measured, or cannot show a duration well.

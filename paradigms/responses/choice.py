@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from ...components import Places, Words
 from ...core.locale import sentence
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
-from .keys import AnswerKeys, key_label
+from .keys import AnswerKeys, key_label, own_key
 from .labels import read_label
 from .regions import WHOLE_CANVAS, Area, Region, row_regions
 
@@ -156,7 +156,7 @@ class Choice(ResponseKind):
 
     def _may_swap(self, keys: tuple[str, ...]) -> bool:
         words = isinstance(self.options, tuple) and self.layout is None and self.count == 2
-        return words and self.swap and not (all(len(word) == 1 for word in self.labels) and keys == self._natural_keys())
+        return words and self.swap and keys != self._letter_keys()
 
     def _main_keys(self) -> tuple[str, ...]:
         return self.keys if self.keys is not None else self._natural_keys()
@@ -165,9 +165,14 @@ class Choice(ResponseKind):
         """Digits in reading order, or the words' own keys."""
         if isinstance(self.options, int):
             return tuple(str(n + 1) for n in range(self.options)) if self.options <= 9 else ()
-        if not self._seen and all(len(word) == 1 for word in self.labels):
-            return tuple({"-": "minus", "+": "plus", " ": "space"}.get(word, word) for word in self.labels)
-        return tuple(str(n + 1) for n, word in enumerate(self.options) if word is not None) if len(self.options) <= 9 else ()
+        return self._letter_keys() or tuple(str(n + 1) for n, word in enumerate(self.options) if word is not None) if len(self.options) <= 9 else ()
+
+    def _letter_keys(self) -> tuple[str, ...]:
+        """The words' own keys, where each word is a letter or sign with a key to itself; none where one of them has no such key."""
+        if self._seen or isinstance(self.options, int):
+            return ()
+        keys = tuple(own_key(word) for word in self.labels)
+        return keys if all(keys) and len(set(keys)) == len(keys) else ()
 
     def surface(self) -> Surface:
         keys = list(zip(self._main_keys(), self.values, strict=False))

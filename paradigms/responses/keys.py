@@ -9,6 +9,7 @@ from string import ascii_lowercase, digits
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from ...components import nearest
 from ...core.locale import sentence
 
 if TYPE_CHECKING:
@@ -35,16 +36,57 @@ _SIGNS: dict[str, str] = {
 _OTHERS = {"space", "return", "tab", "backspace", "lshift", "rshift", "lctrl", "rctrl", "lalt", "ralt", "home", "end", "pageup", "pagedown", "insert", "delete"}
 _KEYPAD = {f"num_{name}" for name in (*digits, "add", "subtract", "multiply", "divide", "decimal", "enter")}
 _FUNCTION = {f"f{number}" for number in range(1, 13)}
-#: Every key that may be given to an answer. Escape is left to the pause.
+#: Every key that may be given to an answer, as the window tells it: always without the shift key.
 KEY_NAMES = frozenset({*ascii_lowercase, *digits, *_SIGNS, *_OTHERS, *_KEYPAD, *_FUNCTION})
 #: keys whose names depend on the language
 _NAMED = frozenset({"space", "return"})
 _BUTTON = re.compile(r"button_([1-9]\d?)")
+#: Keys that a session keeps for itself, and what for.
+RESERVED: dict[str, str] = {"escape": "Escape pauses the session"}
+#: What these keys are called elsewhere.
+_ALSO_CALLED: dict[str, str] = {
+    **{sign: name for name, sign in _SIGNS.items()},
+    **{" ": "space", "spacebar": "space", "enter": "return", "numpad_enter": "num_enter", "esc": "escape", "del": "delete", "ins": "insert"},
+    **{"shift": "lshift", "ctrl": "lctrl", "control": "lctrl", "alt": "lalt"},
+    **{"page_up": "pageup", "page_down": "pagedown", "pgup": "pageup", "pgdn": "pagedown"},
+    **{f"{prefix}{digit}": f"num_{digit}" for prefix in ("numpad_", "kp_", "numpad", "kp") for digit in digits},
+    **{f"arrow{joint}{way}": way for joint in ("", "_") for way in ("left", "right", "up", "down")},
+}
+#: Signs that most keyboards have only together with the shift key, and what pyglet calls them.
+_SHIFTED: dict[str, str] = {
+    **{"!": "exclamation", '"': "doublequote", "#": "hash", "$": "dollar", "%": "percent", "&": "ampersand", "(": "parenleft", ")": "parenright"},
+    **{"*": "asterisk", ":": "colon", "<": "less", ">": "greater", "?": "question", "@": "at", "^": "asciicircum", "_": "underscore"},
+    **{"{": "braceleft", "|": "bar", "}": "braceright", "~": "asciitilde"},
+}
 
 
 def is_key(name: str) -> bool:
     """Whether an answer may be given with a key of this name (``button_1`` ... are those of a button box)."""
     return name in KEY_NAMES or _BUTTON.fullmatch(name) is not None
+
+
+def key_problem(name: str) -> str:
+    """Why an answer cannot be given with a key of this name, in a sentence; empty when it can."""
+    if is_key(name):
+        return ""
+    called = _ALSO_CALLED.get(name.lower(), name.lower())
+    if called in RESERVED:
+        return f"'{name}' is kept for the session itself ({RESERVED[called]}); take another key"
+    if name in _SHIFTED or name in _SHIFTED.values():
+        return f"'{name}' needs the shift key, and a press is told by its key alone; take a key that needs no shift"
+    if called in KEY_NAMES:
+        why = " (keys are told without the shift key, so letters are small)" if name.isupper() and len(name) == 1 else ""
+        return f"there is no key '{name}'; did you mean '{called}'?{why}"
+    if len(name) == 1 and name.isalpha():
+        return f"'{name}' is on the keyboards of some countries only; take a letter from a to z, a digit, or a key such as left, space or num_5"
+    hint = nearest(called, sorted(KEY_NAMES)) or "; keys are called as PsychoPy calls them, such as f, space, left, num_5 (docs/lab.md lists them)"
+    return f"there is no key '{name}'{hint}"
+
+
+def own_key(word: str) -> str:
+    """The key on which a word of one letter or sign stands: ``m`` for ``m`` and ``M``, ``minus`` for ``-``; empty where there is no such key."""
+    called = _ALSO_CALLED.get(word, word.lower())
+    return called if len(word) == 1 and called in KEY_NAMES else ""
 
 
 def is_button(name: str) -> bool:

@@ -1,0 +1,53 @@
+"""``spanlab check``: files of paradigms and studies before anybody sits down. Part of the command line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import SpanLabError
+
+if TYPE_CHECKING:
+    from ..paradigms import Paradigm, Trial
+
+#: answers from which the figures of a paradigm are told
+_ENOUGH = 20_000
+
+
+def check(files: Annotated[list[Path], typer.Argument(help="files of paradigms and studies", metavar="FILE...")]) -> None:
+    """Check files of paradigms and studies: every problem with its file, line and key; and which figures the data of a paradigm will have."""
+    from ..sessions.study import is_study
+    from .study import check_study
+
+    problems: list[str] = []
+    for file in files:
+        try:
+            report = check_study(file) if is_study(file) else _paradigm_checked(file if os.path.exists(file) else str(file))
+        except SpanLabError as error:
+            problems.append(str(error))
+        else:
+            print(report)
+    if problems:
+        raise SpanLabError("\n".join(problems))
+
+
+def _paradigm_checked(source: str | Path) -> str:
+    from ..analysis.prospects import prospects
+    from ..paradigms.checking import check_paradigm
+    from ..sessions.rehearsed import rehearsed
+
+    trials: list[Trial] = []
+    asked = 0
+
+    def keep(paradigm: Paradigm, trial: Trial) -> None:
+        nonlocal asked
+        if asked < _ENOUGH:
+            asked += sum(step.percept.ask is not None for step in trial.steps)
+            trials.append(trial)
+
+    line = check_paradigm(source, keep)
+    told = prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences()
+    return "\n".join([line, *(f"  {sentence}" for sentence in told)])

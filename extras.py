@@ -1,0 +1,41 @@
+"""Packages that come with an extra of the installation, such as ``spanlab[lab]``: whether they are there, before anything begins that needs them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from .errors import SpanLabError
+
+#: What each extra brings that sessions cannot begin without: the module that is imported, and what it is called.
+_PACKAGES: dict[str, dict[str, str]] = {
+    "lab": {"psychopy": "PsychoPy", "PyQt6": "PyQt6", "Xlib": "python-xlib"},
+    "chat": {"openai": "the openai package"},
+    "networks": {"torch": "PyTorch"},
+    "triggers": {"serial": "pyserial", "pylsl": "pylsl"},
+}
+
+
+def installed(package: str) -> bool:
+    """Whether a package can be found; it is not imported."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def need(extra: str, package: str, what: str) -> None:
+    """See to it that a package of an extra is installed.
+
+    Parameters
+    ----------
+    extra : such as ``lab``
+    package : the module that is imported, such as ``psychopy``
+    what : what needs it, as the beginning of a sentence, such as ``a window for participants``
+
+    Raises
+    ------
+    SpanLabError
+        when it is not, with how to install it.
+    """
+    if not installed(package):
+        raise SpanLabError(f"{what} needs {_PACKAGES[extra][package]}, which is not installed; install it with: pip install 'spanlab[{extra}]'")
