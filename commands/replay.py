@@ -71,6 +71,7 @@ def replay(
     scheduler: SchedulerOption = None,
 ) -> None:
     """A session with a machine, or one with each of several: the same trials, step by step."""
+    from ..paradigms import load_paradigm
     from ..sessions import Request
 
     if not agent:
@@ -90,7 +91,8 @@ def replay(
     elif paradigm is None:
         raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION or --trials-from FILE")
     else:
-        loaded, plan = plan_trials(paradigm, seed, set_, trials, design, generator)
+        loaded = load_paradigm(paradigm)
+        plan = plan_trials(loaded, seed, set_, trials, design, generator)
         request = Request(seed=seed, generator=parse_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
     settings, treated, prices = parse_pairs(chat, "--chat"), care_given(concurrency, max_cost, max_tokens, cache, care), parse_prices(price, agent)
     # All of them before the first begins: a slip in the last name shows at once, and what all of them will cost.

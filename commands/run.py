@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ..arguments import DataOption, DesignOption, GeneratorOption, SeedOption, SetOption, TrialsOption, TriggersOption, parse_generator
+from ..arguments import DataOption, DesignOption, GeneratorOption, SetOption, TrialsOption, TriggersOption, parse_generator
 from ..errors import SpanLabError
-from .running import begin_session, check_patch, person, plan_trials, run_session, trigger_codes, window_options
+from .running import begin_session, check_patch, parse_simulate, person, plan_trials, run_session, trigger_codes, window_options
 from .study import DialogOption, ExistingOption, FieldOption, NumberOption, SessionOption, StudyOptions, parse_fields, run_study
 
 DATA = Path("data")
@@ -20,7 +20,10 @@ def run(
     paradigm: Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file: a paradigm or a study", metavar="PARADIGM_OR_STUDY")],
     participant: Annotated[str, typer.Option("--participant", help="identifier of the person")] = "",
     set_: SetOption = None,
-    seed: SeedOption = 1,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", help="seed of the session; when not given it follows from the participant and how many sessions there were before", min=0),
+    ] = None,
     trials: TrialsOption = None,
     design: DesignOption = None,
     data: DataOption = DATA,
@@ -72,8 +75,10 @@ def run(
     dialog: DialogOption = True,
 ) -> None:
     """A session with a person at the screen: one paradigm, or a session of a study."""
+    from ..paradigms import load_paradigm
     from ..sessions import Request
     from ..sessions.keys import key_request, key_setting
+    from ..sessions.seeds import SessionSeed, seed_for
     from ..sessions.study import is_study
 
     window = {
@@ -92,11 +97,14 @@ def run(
     if not participant and simulate is None:
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
     setting = key_setting(keys, key)
-    loaded, plan = plan_trials(paradigm, seed, set_, trials, design, generator)
+    loaded = load_paradigm(paradigm)
+    who = participant or f"simulated:{parse_simulate(simulate or '', speed)[0]}"
+    chosen_seed = seed_for(data, loaded.name, who) if seed is None else SessionSeed(seed)
+    plan = plan_trials(loaded, chosen_seed.seed, set_, trials, design, generator)
     check_patch(patch, loaded, plan)
-    agent = person(simulate, seed, speed, {**window, **looks})
+    agent = person(simulate, chosen_seed.seed, speed, {**window, **looks})
     request = Request(
-        seed=seed,
+        seed=chosen_seed.seed,
         generator=parse_generator(generator),
         participant=participant,
         design=design or "human",
@@ -104,7 +112,7 @@ def run(
         pilot=pilot,
         practice=practice,
         source=paradigm,
-        extra={"keys": key_request(setting, participant), **trigger_codes(loaded, triggers, trigger_code)},
+        extra={"seed_from": chosen_seed.as_json(), "keys": key_request(setting, participant), **trigger_codes(loaded, triggers, trigger_code)},
     )
     run_session(begin_session(data, loaded, agent, plan, request), agent)
 

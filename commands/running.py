@@ -140,13 +140,12 @@ def machine(spec: str, seed: int, chat: Mapping[str, Any] | None = None, care: M
 
 
 def plan_trials(
-    paradigm: str, seed: int, set_: list[str] | None, trials: int | None, design: str | None, generator: str = "corrected"
-) -> tuple[Paradigm, list[PlannedTrial]]:
-    """The paradigm, and the trials of a session that was asked for by options."""
-    from ..paradigms import load_paradigm, plan_session, session_design
+    paradigm: Paradigm, seed: int, set_: list[str] | None, trials: int | None, design: str | None, generator: str = "corrected"
+) -> list[PlannedTrial]:
+    """The trials of a session that was asked for by options."""
+    from ..paradigms import plan_session, session_design
 
-    loaded = load_paradigm(paradigm)
-    return loaded, plan_session(loaded, seed, session_design(loaded, design), parse_levels(set_), trials, parse_generator(generator))
+    return plan_session(paradigm, seed, session_design(paradigm, design), parse_levels(set_), trials, parse_generator(generator))
 
 
 def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) -> tuple[Paradigm, Trial]:

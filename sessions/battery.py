@@ -14,6 +14,7 @@ from ..paradigms.identity import digest
 from .disk import append_line, only_writer, read_lines
 from .keys import check_keys
 from .runner import Progress, Runner
+from .seeds import seeds_taken, session_names
 from .session import Request, Session, begin, complete, reopen, try_out, utc_now
 from .sitting import JOURNAL, Sitting, agreed_in, states
 from .study import StudyParadigm
@@ -64,6 +65,7 @@ class Battery:
         self.sitting, self.agent, self.pilot, self.now = sitting, agent, pilot, now
         self._extra, self._progress = extra, progress
         self._tried: tuple[Path, int] | None = None
+        self._seeds: dict[str, int] = {}
 
     def run(self) -> None:
         """Run the session of the study (or what is left of it) to its end.
@@ -154,7 +156,13 @@ class Battery:
             self._page("thanks", self._say("over"), "end")
 
     def _seed(self, one: StudyParadigm) -> int:
-        return self.sitting.study.seed_for(self.sitting.person.number, self.sitting.session, one.name, self.sitting.run)
+        """The seed of a session that has not begun: nobody else's in the data folder."""
+        if one.name not in self._seeds:
+            sitting = self.sitting
+            taken = seeds_taken(session_names(sitting.data), one.paradigm.name) | set(self._seeds.values())
+            wanted = sitting.study.seeds_for(sitting.person.number, sitting.session, one.name, sitting.run, sitting.person.kind)
+            self._seeds[one.name] = next(seed for seed in wanted if seed not in taken)
+        return self._seeds[one.name]
 
     def _begin(self, one: StudyParadigm) -> Session:
         return begin(self.sitting.folder, one.paradigm, self.agent, one.plan(self._seed(one)), self._request(one), self.now)

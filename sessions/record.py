@@ -171,14 +171,15 @@ def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
     """
     found: list[Path] = []
     for path in map(Path, paths):
-        inside = [path] if (path / "session.json").exists() else sorted(_sessions_below(path))
+        inside = [path] if (path / "session.json").exists() else sorted(sessions_below(path))
         if not inside:
             raise SpanLabError(f"{path}: there is no session here (a session is a folder with a session.json)")
         found += [folder for folder in inside if folder not in found]
     return found
 
 
-def _sessions_below(path: Path) -> Iterator[Path]:
+def sessions_below(path: Path) -> Iterator[Path]:
+    """Session folders in a folder, and up to five levels below."""
     for folder, inner, files in os.walk(path, followlinks=True):
         depth = len(Path(folder).relative_to(path).parts)
         if "session.json" in files:

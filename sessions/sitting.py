@@ -72,6 +72,11 @@ class Sitting:
     fields: Mapping[str, Any]
 
     @property
+    def data(self) -> Path:
+        """The data folder: this session is in the folder of its participant, in that of the study."""
+        return self.folder.parents[2]
+
+    @property
     def order(self) -> list[StudyParadigm]:
         """The paradigms in the order of this participant."""
         return self.study.order_for(self.person.number, self.session)
@@ -219,7 +224,7 @@ def states(folder: Path) -> dict[str, State]:
         left, staircase = trials_left(info, events), staircase_of(info, events)
         done = len(info["plan"]) - left if staircase is None else len(staircase.levels)
         found[name] = State(path, done, len(info["plan"]), not left, _practice_of(info, events))
-    return found
+    return dict(sorted(found.items()))
 
 
 def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,19 +13,18 @@ from ..agents.participant.theme import ThemeName
 from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
 from ..paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, session_design
-from ..paradigms.identity import MAX_MASTER_SEED, digest
+from ..paradigms.identity import digest
 from ..paradigms.problems import in_order, listed, show, validated
 from ..paradigms.yaml_text import Document, YamlPath, read
 from ..stimuli.palette import PaletteName
 from .fields import COMMON, FieldPart, missing_texts
 from .keys import KeySetting, key_request
 from .orders import Order, order_of, rows
-from .participants import misnamed
+from .participants import Kind, misnamed
+from .seeds import LOWER_HALF, drawn_seeds
 from .study_schema import Breaks, Entry, StudyFile
 from .triggers import trigger_request
 
-#: seeds of first runs; the others are for those that were begun anew
-_FIRST_RUNS = (MAX_MASTER_SEED + 1) // 2
 #: what the dialog asks of every study
 _BUILT_IN = ("participant", "session", "number", "language", "existing")
 
@@ -82,26 +82,31 @@ class Study:
     @property
     def most_participants(self) -> int:
         """The largest number for which there are seeds."""
-        return _FIRST_RUNS // (len(self.sessions) * len(self.paradigms))
+        return LOWER_HALF // (len(self.sessions) * len(self.paradigms))
 
-    def seed_for(self, number: int, session: int, name: str, run: int) -> int:
-        """The seed of one paradigm in one session of one participant: different wherever one of these differs.
+    def seeds_for(self, number: int, session: int, name: str, run: int = 1, kind: Kind = "person") -> Iterator[int]:
+        """Seeds for one paradigm in one session of one participant, in the order in which they are tried: the first is different wherever one of these differs,
+        and is had unless another session of the data folder has it.
 
-        A session that is begun anew (``run`` above 1) gets trials that were not seen before; its seed is drawn from the other half of all seeds.
+        A session that is begun anew (``run`` above 1), and those of pilots and rehearsals, who are counted by themselves, get trials that nobody else has:
+        their seeds come from the other half of all seeds.
 
         Raises
         ------
         SpanLabError
             when the number is too large for the study.
         """
-        if run > 1:
-            return _FIRST_RUNS + int(digest([self.name, self.seed, number, session, name, run], length=8), 16) % _FIRST_RUNS
+        others = drawn_seeds([self.name, self.seed, number, session, name, run, kind])
+        if run > 1 or kind != "person":
+            return others
         most = self.most_participants
         if number > most:
             raise SpanLabError(f"the study {self.name} has seeds for {most} participants; the number {number} is above that")
         part = next(n for n, one in enumerate(self.paradigms) if one.name == name)
         index = ((number - 1) * len(self.sessions) + session - 1) * len(self.paradigms) + part
-        return (self.seed - 1 + index) % _FIRST_RUNS
+        # Studies begin at different places, so that two of them in one data folder do not give their first participants the same trials.
+        start = int(digest([self.name], length=8), 16)
+        return itertools.chain([(start + self.seed - 1 + index) % LOWER_HALF], others)
 
 
 def is_study(source: str | Path) -> bool:

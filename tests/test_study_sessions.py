@@ -78,7 +78,7 @@ def test_every_ordinary_session_says_of_which_study_it_is(study: Study, data: Pa
         }
         assert (info["participant"], info["language"], info["pilot"]) == ("p07", "de", False)
         assert info["generator"] == ("published" if name == "long" else "corrected")
-        assert info["seed"] == study.seed_for(7, 1, name, 1)
+        assert info["seed"] == next(study.seeds_for(7, 1, name))
     assert len({info["seed"] for info in (read_session(folder) for folder in find_sessions([data]))}) == 3
 
 
