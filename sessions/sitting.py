@@ -327,7 +327,7 @@ def _seated(study: Study, folder: Path, person: Person, wanted: Wanted) -> tuple
     run = 1 + max((read_head(path)["run"] for path in before), default=0)
     language = wanted.language.strip() or study.languages[0]
     own = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
-    study.seed_for(person.number, session, study.paradigms[0].name, run)
+    study.seeds_for(person.number, session, study.paradigms[0].name, run, person.kind)
     return Sitting(own, study, person, session, run, language, fields), False
 
 
