@@ -19,6 +19,20 @@ class Stopped(SpanLabError):  # noqa: N818 - it is no fault
     """Something was not begun, since nothing new is to begin: the session is being stopped."""
 
 
+class Unobtainable(SpanLabError):  # noqa: N818 - it is no fault of the session
+    """A trial cannot be had, and asking again does not help; others may.
+
+    Parameters
+    ----------
+    message : why, in a sentence
+    bearable : of the trials of a session, the share that may be missing before it stops
+    """
+
+    def __init__(self, message: str, bearable: float) -> None:
+        super().__init__(message)
+        self.bearable = bearable
+
+
 @dataclass(frozen=True, slots=True)
 class Briefing:
     """What an agent is told before a trial.
@@ -176,7 +190,15 @@ class Journal(Protocol):
         ...
 
     def refused(self, line: Mapping[str, Any]) -> None:
-        """Note, without waiting, that the server refused a request: nobody pays for it."""
+        """Note, without waiting, that the server refused a request that had left: nobody pays for it."""
+        ...
+
+    def lost(self, line: Mapping[str, Any]) -> None:
+        """Note, without waiting, that a request that had left came to nothing, although a reply may have been under way, which has to be paid for."""
+        ...
+
+    def unsent(self, line: Mapping[str, Any]) -> None:
+        """Note, without waiting, that a request could not leave."""
         ...
 
     async def keep(self, line: Mapping[str, Any]) -> None:

@@ -31,6 +31,10 @@ PriceOption = Annotated[
     typer.Option("--price", help="of a chat model: what a million tokens cost, read and written; for one of several agents AGENT=IN/OUT", metavar="IN/OUT"),
 ]
 CacheOption = Annotated[Path | None, typer.Option("--cache", help="chat agents: folder in which replies are kept for other sessions", metavar="DIR")]
+FailOnErrorOption = Annotated[
+    float | None,
+    typer.Option("--fail-on-error", help="chat agents: stop when more than this share of trials cannot be had (0.1)", metavar="SHARE", min=0, max=1),
+]
 CareOption = Annotated[
     list[str] | None,
     typer.Option("--care", help="how a chat server is treated, such as timeout_s=60 or requests_per_minute=500; may be repeated", metavar="NAME=VALUE"),
@@ -41,7 +45,13 @@ _MOST_KINDS = 60
 
 
 def care_given(
-    concurrency: int | None, max_cost: float | None, max_tokens: int | None, cache: Path | None, more: list[str] | None, before: Mapping[str, Any] | None = None
+    concurrency: int | None,
+    max_cost: float | None,
+    max_tokens: int | None,
+    cache: Path | None,
+    fail_on_error: float | None,
+    more: list[str] | None,
+    before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """How the servers of chat agents are to be treated, as options say it; fields of ``Care``.
 
@@ -54,7 +64,7 @@ def care_given(
     SpanLabError
         naming everything that is unknown, out of bounds or said twice.
     """
-    options = {"concurrency": concurrency, "max_cost": max_cost, "max_tokens_in_all": max_tokens, "cache": cache}
+    options = {"concurrency": concurrency, "max_cost": max_cost, "max_tokens_in_all": max_tokens, "cache": cache, "fail_on_error": fail_on_error}
     chosen = {name: value for name, value in options.items() if value is not None}
     pairs = parse_pairs(more, "--care")
     twice = [name for name in pairs if name in chosen]
@@ -68,7 +78,7 @@ def care_given(
 
     _, wrong = validated(Care, values)
     if wrong:
-        spelt = {"max_cost": "--max-cost", "max_tokens_in_all": "--max-tokens", "concurrency": "--concurrency", "cache": "--cache"}
+        spelt = {"max_tokens_in_all": "--max-tokens", **{name: "--" + name.replace("_", "-") for name in ("max_cost", "concurrency", "cache", "fail_on_error")}}
         raise SpanLabError("; ".join(f"{spelt.get(str(path[0]), '--care')}: {message}" if path else message for path, message in wrong))
     return {**(before or {}), **values}
 
@@ -102,7 +112,7 @@ def estimated(agent: Agent, paradigm: Paradigm, planned: Sequence[PlannedTrial],
         percepts = [step.shown_after("right") for step in trial.steps if step.percept.model_step]
         trials.append((brief(agent, paradigm, request.language, trial), percepts, len(alike) * share))
     found = estimate(chat, trials)
-    chat.account.foresee(found.requests, found.prompt_tokens + found.completion_tokens, found.cost)
+    chat.account.foresee(found.requests, found.prompt_tokens, found.completion_tokens)
     say(f"{agent.name}: {found}")
     return {"estimate": found.noted()}
 
@@ -115,9 +125,7 @@ def take_up(agent: Agent, session: Session) -> None:
 
         chat.account.carry(Transcript(session.folder).totals())
         if foreseen := session.info.get("estimate"):
-            prices = chat.account.prices
-            read, written = foreseen["prompt_tokens"], foreseen["completion_tokens"]
-            chat.account.foresee(foreseen["requests"], read + written, None if prices is None else prices.cost(read, written))
+            chat.account.foresee(foreseen["requests"], foreseen["prompt_tokens"], foreseen["completion_tokens"])
 
 
 def account_for(agent: Agent, session: Session) -> None:

@@ -24,7 +24,19 @@ from ..arguments import (
 )
 from ..cluster import crew
 from ..errors import SpanLabError
-from .chatting import CacheOption, CareOption, ConcurrencyOption, MaxCostOption, MaxTokensOption, PriceOption, care_given, estimated, noted, take_up
+from .chatting import (
+    CacheOption,
+    CareOption,
+    ConcurrencyOption,
+    FailOnErrorOption,
+    MaxCostOption,
+    MaxTokensOption,
+    PriceOption,
+    care_given,
+    estimated,
+    noted,
+    take_up,
+)
 from .run import DATA
 from .running import begin_session, machine, person, plan_trials, run_session, window_again
 
@@ -33,7 +45,7 @@ if TYPE_CHECKING:
     from ..paradigms import Paradigm, PlannedTrial
     from ..sessions import Request, Session
 
-_FOR_CHAT = {"chat", "concurrency", "max_cost", "max_tokens", "price", "cache", "care"}
+_FOR_CHAT = {"chat", "concurrency", "max_cost", "max_tokens", "price", "cache", "care", "fail_on_error", "retry_failed"}
 
 
 def replay(
@@ -64,6 +76,7 @@ def replay(
     max_tokens: MaxTokensOption = None,
     price: PriceOption = None,
     cache: CacheOption = None,
+    fail_on_error: FailOnErrorOption = None,
     care: CareOption = None,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
     states: Annotated[bool, typer.Option("--states", help="keep the hidden states of networks, too")] = False,
@@ -94,7 +107,8 @@ def replay(
         loaded = load_paradigm(paradigm)
         plan = plan_trials(loaded, seed, set_, trials, design, generator)
         request = Request(seed=seed, generator=parse_generator(generator), design=design or "human", pilot=pilot, source=paradigm)
-    settings, treated, prices = parse_pairs(chat, "--chat"), care_given(concurrency, max_cost, max_tokens, cache, care), parse_prices(price, agent)
+    treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care)
+    settings, prices = parse_pairs(chat, "--chat"), parse_prices(price, agent)
     # All of them before the first begins: a slip in the last name shows at once, and what all of them will cost.
     takers = [machine(spec, request.seed, settings, treated, prices.get(spec)) for spec in agent]
     shared_out = "--workers" if workers is not None else "--scheduler" if scheduler is not None else ""
@@ -106,7 +120,7 @@ def replay(
 
 def _refuse_chat(context: typer.Context) -> None:
     """Options for chat agents, where there is none."""
-    given = [name for name in context.params if name in _FOR_CHAT and context.params[name] not in (None, [], ())]
+    given = [name for name in context.params if name in _FOR_CHAT and context.params[name] not in (None, [], (), False)]
     if given:
         spelt = " and ".join("--" + name.replace("_", "-") for name in given)
         raise SpanLabError(f"{spelt} sets something for chat agents, and there is none; add --agent chat:MODEL, or leave it out")
@@ -163,14 +177,18 @@ def resume(
     max_tokens: MaxTokensOption = None,
     price: PriceOption = None,
     cache: CacheOption = None,
+    fail_on_error: FailOnErrorOption = None,
     care: CareOption = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="chat agents: ask again for the trials that could not be had")] = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
     """Go on with a session that was interrupted, at the next trial, with its own settings."""
     from ..sessions import complete, reopen
+    from ..sessions.record import has_failed
 
-    if complete(session):
+    again = retry_failed and has_failed(session)
+    if complete(session) and not again:
         print(f"nothing to do: every trial of {session} is finished")
         return
     opened = reopen(session)
@@ -185,13 +203,13 @@ def resume(
         observer = opened.info["agent"].partition(":")[2] if kind == "simulated" else None
         agent = person(observer, settings.get("seed", opened.seed), settings.get("speed", 1.0), window)
     elif kind == "chat":
-        opened, agent = _chat_again(opened, care_given(concurrency, max_cost, max_tokens, cache, care, opened.info.get("care")), price)
+        opened, agent = _chat_again(opened, care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, opened.info.get("care")), price)
     else:
         agent = machine(opened.info["agent"], opened.seed)
     if (workers is not None or scheduler is not None) and "parts" not in opened.info:
         raise SpanLabError(f"{session} is no large session, so it cannot be shared out: leave out --workers and --scheduler")
     with crew(workers, scheduler) as found:
-        run_session(opened, agent, found, fresh=False)
+        run_session(opened, agent, found, fresh=False, retry_failed=retry_failed)
 
 
 def _chat_again(session: Session, care: dict[str, object], price: list[str] | None) -> tuple[Session, Agent]:

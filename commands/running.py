@@ -186,12 +186,13 @@ def begin_session(data: Path, paradigm: Paradigm, agent: Agent, planned: list[Pl
     return begin(data, paradigm, agent, planned, request)
 
 
-def run_session(session: Session, agent: Agent, crew: Crew | None = None, fresh: bool = True) -> None:
+def run_session(session: Session, agent: Agent, crew: Crew | None = None, fresh: bool = True, retry_failed: bool = False) -> None:
     """Run a session to its end; whatever stops it, the sentence says how to go on.
 
     Parameters
     ----------
     fresh : whether this command has begun it; then its folder is removed again when it cannot start
+    retry_failed : whether trials that could not be had are asked for again
     """
     from ..agents.participant.errors import Abandoned
     from ..sessions import Runner
@@ -199,7 +200,7 @@ def run_session(session: Session, agent: Agent, crew: Crew | None = None, fresh:
 
     tally = getattr(agent, "tally", None)
     try:
-        runner = Runner(session, agent, say=say, crew=crew)
+        runner = Runner(session, agent, say=say, crew=crew, retry_failed=retry_failed)
         with progress_bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:
             if tally is not None:
                 tell(0, len(session.plan))  # trials take turns, so that none may be over for long

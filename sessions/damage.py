@@ -56,6 +56,7 @@ _EVENT_KEYS: dict[str, Keys] = {
     },
     "step": {**_OF_TRIAL, "step": (int,), "phase": (str,), "planned_ms": (int, float, type(None))},
     "trial_end": {**_OF_TRIAL, "steps": (int,)},
+    "trial_failed": {**_OF_TRIAL, "why": (str,)},
     "reply": {**_OF_TRIAL, "reply": (dict,)},
     "practice": {"passed": (bool,)},
     "practice_decision": {"decided": (str,)},
@@ -115,7 +116,7 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
 
 def transcript_damage(line: Any) -> str | None:
     """Why a line of ``transcripts.jsonl`` cannot be read, or None."""
-    without_reply = isinstance(line, dict) and (line.get("begun") is True or line.get("refused") is True)
+    without_reply = isinstance(line, dict) and any(line.get(end) is True for end in ("begun", "refused", "lost", "unsent"))
     return _misfit(line, _TRANSCRIPT_KEYS if without_reply else {**_TRANSCRIPT_KEYS, **_REPLY_KEYS}) or _trial_misfit(line)
 
 

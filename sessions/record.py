@@ -231,13 +231,13 @@ def trial_key(practice: bool, trial: int) -> str:
 
 
 def trials_left(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> int:
-    """How many planned trials (practice apart) are not finished."""
+    """How many planned trials (practice apart) are neither finished nor marked as failed."""
     events = list(events)
     staircase = staircase_of(session, events)
     if staircase is not None:
-        return 0 if staircase.over else staircase.rule.trials - len(staircase.levels)
-    done = finished_trials(events)
-    return sum(trial_key(False, planned["trial"]) not in done for planned in session["plan"])
+        return 0 if staircase.over else max(0, staircase.rule.trials - len(staircase.levels) - len(failed_trials(events)))
+    over = {*finished_trials(events), *failed_trials(events)}
+    return sum(trial_key(False, planned["trial"]) not in over for planned in session["plan"])
 
 
 def staircase_of(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Staircase | None:
@@ -289,6 +289,18 @@ def finished_trials(events: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         elif event["event"] == "trial_end" and steps.get(attempt) == event["steps"]:
             done.setdefault(*attempt)
     return done
+
+
+def failed_trials(events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """For every trial that could not be had, and was not finished later, why: a sentence."""
+    events = list(events)
+    done = finished_trials(events)
+    return {event["trial"]: event["why"] for event in events if event["event"] == "trial_failed" and event["trial"] not in done}
+
+
+def has_failed(folder: str | Path) -> bool:
+    """Whether a session has trials that could not be had."""
+    return bool(failed_trials(read_events(folder)))
 
 
 def trials_taken(events: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

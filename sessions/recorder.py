@@ -237,8 +237,19 @@ class TrialJournal:
         self._recorder.note({"trial": self._key, "attempt": self._attempt, **line, "begun": True})
 
     def refused(self, line: Mapping[str, Any]) -> None:
-        """Note that the server refused a request that had left (``ask``, ``request``): it was not paid for."""
-        self._recorder.note({"trial": self._key, "attempt": self._attempt, **line, "refused": True})
+        """Note that the server refused a request that had left (``ask``, ``request``, ``fault``): it was not paid for."""
+        self._nothing(line, "refused")
+
+    def lost(self, line: Mapping[str, Any]) -> None:
+        """Note that a request that had left came to nothing (``ask``, ``request``, ``fault``, tokens ``taken`` where told): it may have been paid for."""
+        self._nothing(line, "lost")
+
+    def unsent(self, line: Mapping[str, Any]) -> None:
+        """Note that a request could not leave (``ask``, ``request``, ``fault``)."""
+        self._nothing(line, "unsent")
+
+    def _nothing(self, line: Mapping[str, Any], end: str) -> None:
+        self._recorder.note({"trial": self._key, "attempt": self._attempt, **line, end: True})
 
     async def keep(self, line: Mapping[str, Any]) -> None:
         """Keep a reply (``ask``, ``request``, ``sent``, ``reply``); it is on the disk when this returns."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..agents.protocol import PEOPLE, Agent, Briefing, Response
+from ..agents.protocol import PEOPLE, Agent, Briefing, Response, Unobtainable
 from ..cluster import Alone, Crew
 from ..errors import SpanLabError
 from ..paradigms import Ask, Percept, PlannedTrial, Step, Trial, Truth, Verdict
@@ -19,7 +19,7 @@ from .disk import only_writer
 from .part_files import PARTS
 from .parts import take_parts
 from .people import Hospitality
-from .record import finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
+from .record import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
 from .recorder import Recorder, TrialJournal
 from .session import Session, brief, settings_of, utc_now, write_info
 from .staircase import Staircase
@@ -29,6 +29,8 @@ _BATCH = 128
 _START = {"event": "session_start"}
 #: under which name is kept what an agent asks before the first trial
 _NO_TRIAL = "0"
+#: so many trials that cannot be had, before any that can, say that none can
+_NONE_AT_ALL = 3
 
 #: called after every finished trial with (trials done, trials in all)
 Progress = Callable[[int, int], None]
@@ -69,6 +71,7 @@ class Runner:
     now : the wall clock, for the measured column ``started_at``
     say : told what happens when the session is being stopped
     crew : who takes the parts of a large session; this process when not given
+    retry_failed : whether trials that could not be had are asked for again
     """
 
     def __init__(
@@ -79,8 +82,10 @@ class Runner:
         now: Callable[[], str] = utc_now,
         say: Callable[[str], None] | None = None,
         crew: Crew | None = None,
+        retry_failed: bool = False,
     ) -> None:
         self.session, self.agent, self.now = session, agent, now
+        self._retry_failed = retry_failed
         self.crew: Crew = crew or Alone()
         self.say: Callable[[str], None] = say or (lambda sentence: None)
         self.progress: Progress = progress or (lambda done, total: None)
@@ -106,7 +111,7 @@ class Runner:
         return None if self._staircase is None else self._staircase.summary()
 
     def run(self) -> None:
-        """Run (or go on with) the session until every planned trial is finished, and write the response table.
+        """Run (or go on with) the session until every planned trial is finished or cannot be had, and write the response table.
 
         Raises
         ------
@@ -131,6 +136,7 @@ class Runner:
     def _take_up(self, events: Sequence[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]) -> None:
         """What an earlier part of the session has left: finished trials, attempts, practice scores, replies that were paid for."""
         self._done = finished_trials(events)
+        self._failed = {} if self._retry_failed else failed_trials(events)
         self._attempts: dict[str, int] = {}
         self._replies = replies_by_trial(events, lines)
         self._preparations = max((line["attempt"] for line in lines if line["trial"] == _NO_TRIAL), default=0)
@@ -193,7 +199,7 @@ class Runner:
             if self.session.info["practice"]:
                 await hospitality.practise(lambda planned, ms: self.take(self._unseen(planned), ms), self._scores, self._decided)
             hospitality.begin_main()
-        pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in self._done]
+        pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in {**self._done, **self._failed}]
         self._count = len(self.session.plan) - len(pending)
         if self._staircase is None and hasattr(self.agent, "answer"):
             await self._in_batches(pending)
@@ -225,7 +231,11 @@ class Runner:
             self._ready()
             if hospitality is not None:
                 hospitality.between(planned, before, self._count, len(self.session.plan))
-            scores = [score for one in await self.take(planned, planned.interval_ms) for score in one.scores]
+            judged = await self._taken(planned, planned.interval_ms)
+            if judged is None:
+                self._tell()
+                continue
+            scores = [score for one in judged for score in one.scores]
             if staircase is not None:
                 staircase.take(staircase.rule.correct(scores))
             if hospitality is not None:
@@ -243,8 +253,35 @@ class Runner:
             write_info(self.session.folder, {**self.session.info, "apparatus": found})
 
     async def _take_and_tell(self, planned: PlannedTrial) -> None:
-        await self.take(planned)
+        await self._taken(planned)
         self._tell()
+
+    async def _taken(self, planned: PlannedTrial, interval_ms: float | None = None) -> list[Judged] | None:
+        """Take one trial; None when it cannot be had, which is then on record."""
+        try:
+            return await self.take(planned, interval_ms)
+        except Unobtainable as reason:
+            await self._fail(planned, reason)
+            return None
+
+    async def _fail(self, planned: PlannedTrial, reason: Unobtainable) -> None:
+        """Put on record that a trial cannot be had.
+
+        Raises
+        ------
+        SpanLabError
+            when too many cannot.
+        """
+        key = trial_key(planned.practice, planned.trial)
+        self.recorder.write({"event": "trial_failed", "trial": key, "attempt": self._attempts[key], "why": str(reason)})
+        await self.recorder.committed()
+        self._failed[key] = str(reason)
+        failed, count = len(self._failed), len(self.session.plan)
+        if failed > reason.bearable * count or (failed >= _NONE_AT_ALL and not self._done):
+            raise SpanLabError(
+                f"{failed} of {count} trials cannot be had, the last one since {reason}. That is too many to go on (--fail-on-error {reason.bearable:g}); "
+                "a higher share goes on without them, --retry-failed asks for them again"
+            )
 
     async def _in_batches(self, pending: Sequence[PlannedTrial]) -> None:
         size = getattr(self.agent, "batch_size", _BATCH)

@@ -1,12 +1,13 @@
 """``transcripts.jsonl``: what was said to and by a chat model, a line a reply; each was on the disk before the reply was used.
 
 A line says of which trial, attempt and question it is, gives the identity of the request, the messages that were new in it (``sent``) and the reply. Before a
-request leaves, a line with ``begun`` is written, so that those in flight when a program is killed are known; one that the server refused has a line with
-``refused``.
+request leaves, and again whenever it is repeated, a line with ``begun`` is written, so that those in flight when a program is killed are known. One that came
+to nothing has a further line that says so: ``refused`` by the server, ``lost`` (a reply may have been under way, which has to be paid for) or ``unsent``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -52,20 +53,41 @@ def replies_by_trial(events: Iterable[Mapping[str, Any]], lines: Iterable[Mappin
 
 
 def paid_twice_at_most(lines: Iterable[Mapping[str, Any]]) -> int:
-    """How many requests left without their reply being kept or refused, and were sent again, or will be: all of those may have been paid for in vain."""
-    begun: set[tuple[Any, ...]] = set()
+    """How many times a request left without its reply being kept or refused: all of those may have been paid for in vain."""
+    open_: Counter[tuple[Any, ...]] = Counter()
     for line in lines:
-        which = (line["trial"], line["attempt"], line["ask"], line["request"])
-        if is_reply(line) or _is_refusal(line):
-            begun.discard(which)
-        else:
-            begun.add(which)
-    return len(begun)
+        if line.get("begun") is True:
+            open_[_which(line)] += 1
+        elif (is_reply(line) and not line["reply"].get("cached")) or _is_refusal(line):
+            open_[_which(line)] -= 1
+    return sum(count for count in open_.values() if count > 0)
 
 
 def refused(lines: Iterable[Mapping[str, Any]]) -> int:
     """How many requests the server refused."""
     return sum(map(_is_refusal, lines))
+
+
+def taken_in_vain(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The tokens that the server counted for requests that came to nothing, where it told them."""
+    return [line["taken"] for line in lines if line.get("lost") is True and isinstance(line.get("taken"), dict)]
+
+
+def faults(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """What went wrong on the way to replies, by the word for it. Older versions have noted it with the reply alone."""
+    found: Counter[str] = Counter()
+    noted: set[tuple[Any, ...]] = set()
+    for line in lines:
+        if "fault" in line:
+            found[str(line["fault"])] += 1
+            noted.add(_which(line))
+        elif is_reply(line) and _which(line) not in noted and not line["reply"].get("cached"):
+            found.update(line["reply"].get("faults", ()))
+    return found
+
+
+def _which(line: Mapping[str, Any]) -> tuple[Any, ...]:
+    return line["trial"], line["attempt"], line["ask"], line["request"]
 
 
 def _is_refusal(line: Mapping[str, Any]) -> bool:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from ..agents.chat.account import Prices, Totals, summary
-from ..agents.chat.messages import Reply, png
+from ..agents.chat.messages import Reply, Taken, png
 from ..agents.chat.vision import LETTERS, letter_picture
 from ..errors import SpanLabError
 from ..paradigms import Answer, ResponseKind, Trial, compile_trial
 from ..stimuli import Stimulus
-from .record import is_practice, read_events, trial_key
+from .record import failed_trials, is_practice, read_events, trial_key
 from .session import Session, same_trials
-from .transcript_file import paid_twice_at_most, read_transcript, refused, replies_by_trial
+from .transcript_file import faults, paid_twice_at_most, read_transcript, refused, replies_by_trial, taken_in_vain
 
 #: what became of an answer
 Mark = Literal["right", "wrong", "partly", "unread", ""]
@@ -169,17 +170,24 @@ class Transcript:
         return shown, asked
 
     def totals(self) -> Totals:
-        """What the session took so far, all its parts together."""
+        """What the session took so far, all its parts together: every departure is a reply, a refusal, or came to nothing."""
         totals = Totals()
-        for lines in self._kept.values():
-            for line in lines:
-                totals.add(Reply.model_validate(line["reply"]))
-        totals.requests = totals.replies + paid_twice_at_most(self._lines) + refused(self._lines)
+        for line in (line for lines in self._kept.values() for line in lines):
+            totals.add(Reply.model_validate(line["reply"]))
+            if "trial" not in line:  # among the events, as older versions kept it
+                totals.faults.update(line["reply"].get("faults", ()))
+        known = taken_in_vain(self._lines)
+        for taken in (*map(Taken.model_validate, known), *[None] * (paid_twice_at_most(self._lines) - len(known))):
+            totals.lose(taken)
+        totals.refused = refused(self._lines)
+        totals.faults.update(faults(self._lines))
+        totals.requests = totals.replies + totals.refused + totals.lost
         return totals
 
     def account(self) -> dict[str, Any]:
         """The account of the session for its record: all its parts together."""
-        return {**summary(self.totals(), self.prices), "paid_twice_at_most": paid_twice_at_most(self._lines)}
+        failed = failed_trials(self._events)
+        return {**summary(self.totals(), self.prices), "trials_failed": len(failed), "failed": dict(Counter(failed.values()))}
 
     @property
     def prices(self) -> Prices | None:

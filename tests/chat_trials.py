@@ -10,6 +10,7 @@ from typing import Any
 from spanlab.agents.chat import ChatSettings, Endpoint
 from spanlab.agents.chat.agent import ChatMind
 from spanlab.agents.chat.conversation import Conversation
+from spanlab.agents.chat.faults import Departures
 from spanlab.agents.chat.messages import Reply, Request
 from spanlab.agents.chat.paid import Paid
 from spanlab.agents.protocol import Briefing, Response
@@ -58,7 +59,7 @@ def hold(
     """A conversation without a server: what was sent and what was answered. ``say`` gives the reply to a request, which it gets with its number."""
     requests: list[Request] = []
 
-    async def send(request: Request, leaving: Callable[[], None] | None) -> Reply:
+    async def send(request: Request, departures: Departures | None) -> Reply:
         requests.append(request)
         return Reply(content=say(request, len(requests)), latency_ms=1.0)
 

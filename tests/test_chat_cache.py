@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
 from spanlab.agents.chat.cache import ReplyCache
 from spanlab.agents.chat.client import Client
+from spanlab.agents.chat.faults import Fault
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
@@ -104,14 +105,19 @@ def test_a_folder_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_client_asks_once(tmp_path: Path) -> None:
-    left = 0
+    class Counted:
+        left = 0
 
-    def leaving() -> None:
-        nonlocal left
-        left += 1
+        def leaves(self) -> None:
+            self.left += 1
+
+        def fails(self, fault: Fault, left: bool) -> None:
+            raise AssertionError(fault)
+
+    counted = Counted()
 
     async def ask(client: Client) -> Reply:
-        reply = await client.ask(REQUEST, leaving)
+        reply = await client.ask(REQUEST, counted)
         await client.aclose()
         return reply
 
@@ -123,7 +129,7 @@ def test_a_client_asks_once(tmp_path: Path) -> None:
         assert server.stats()["requests"] == 2
     assert (first.cached, second.cached, third.cached) == (False, True, False)
     assert second.content == first.content
-    assert left == 2
+    assert counted.left == 2
 
 
 def _session(server: Stub, data: Path, cache: Path, **settings: Any) -> tuple[Path, int]:

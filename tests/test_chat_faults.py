@@ -33,8 +33,7 @@ CHAOS = {
     "reset": 0.04,
     "silent": 0.01,
     "cut": 0.01,
-    "truncated": 0.03,
-    "bytes": 0.02,
+    "truncated": 0.05,
     "hollow": 0.01,
 }
 #: one reply in three cannot be read
@@ -76,7 +75,6 @@ def _ask(client: Client, *requests: Request) -> list[Reply]:
         ("silent", "timeout"),
         ("drip", "timeout"),
         ("truncated", "garbage"),
-        ("bytes", "garbage"),
         ("hollow", "garbage"),
     ],
 )

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from spanlab.agents.chat.endpoint import EndpointError
 from spanlab.agents.chat.faults import LONGEST_ASKED_S, Fault, asked_wait
-from spanlab.agents.chat.gate import COOL_DOWN_S, FIRST_LIMIT, Bucket, Gate, Limit
+from spanlab.agents.chat.gate import COOL_DOWN_S, FIRST_LIMIT, Gate, Limit
+from spanlab.agents.chat.pace import Bucket
 from spanlab.agents.protocol import Stopped
 
 
@@ -59,7 +60,7 @@ def virtually(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
     steps=st.lists(st.tuples(st.floats(0, 40), st.integers(1, 30)), max_size=40),
 )
 def test_no_minute_ever_has_more_than_its_budget(per_minute: int, steps: list[tuple[float, int]]) -> None:
-    """However long nobody asks, and however many ask at once."""
+    """However long nobody asks, however many ask at once, and when one is held up on its way for up to a second: a server counts what arrives."""
     now, taken, bucket = 0.0, [], Bucket(per_minute, 0.0)
     for pause, several in steps:
         now += pause
@@ -70,7 +71,7 @@ def test_no_minute_ever_has_more_than_its_budget(per_minute: int, steps: list[tu
             bucket.take(1, now)
             taken.append(now)
     for number, one in enumerate(taken[per_minute:]):
-        assert one - taken[number] >= 60 - 1e-6
+        assert one - taken[number] >= 61 - 1e-6
 
 
 @settings(max_examples=100, deadline=None)
@@ -94,7 +95,7 @@ def test_a_budget_is_used_up(per_minute: int) -> None:
         now += bucket.wait(1, now)
         bucket.take(1, now)
         count += 1
-    assert 0.97 * 10 * per_minute <= count <= 10 * per_minute + 1
+    assert 0.96 * 10 * per_minute <= count <= 10 * per_minute + 1
 
 
 def test_tokens_are_estimated_before_and_settled_after() -> None:
@@ -117,8 +118,8 @@ def test_tokens_are_estimated_before_and_settled_after() -> None:
         task.cancel()
         return await task
 
-    assert 580 <= virtually(lambda: counted(100.0)) <= 610
-    assert 57 <= virtually(lambda: counted(None)) <= 61
+    assert 565 <= virtually(lambda: counted(100.0)) <= 610
+    assert 56 <= virtually(lambda: counted(None)) <= 61
 
 
 # The limit

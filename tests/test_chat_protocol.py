@@ -6,7 +6,7 @@ import asyncio
 import gc
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from spanlab.agents.chat import ChatAgent, ChatSettings
 from spanlab.agents.chat.agent import ChatMind
 from spanlab.agents.chat.conversation import Conversation
+from spanlab.agents.chat.faults import Departures
 from spanlab.agents.chat.messages import Reply, Request, Text
 from spanlab.agents.chat.paid import Paid
 from spanlab.agents.chat.presets import presets
@@ -337,7 +338,7 @@ def test_nothing_of_the_truth_can_be_reached_from_a_mind(name: str) -> None:
     trial = compile_trial(paradigm, paradigm.combinations()[-1], seed=3, generator="corrected")
     protocol = settings(view="both", image_px=96)
 
-    async def send(request: Request, leaving: Callable[[], None] | None) -> Reply:
+    async def send(request: Request, departures: Departures | None) -> Reply:
         return Reply(content="1", latency_ms=1.0)
 
     async def run() -> Any:

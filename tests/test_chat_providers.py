@@ -15,7 +15,7 @@ from command_line import Run, complaint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.agents.chat import Care, ChatAgent, Endpoint
+from spanlab.agents.chat import ChatAgent, Endpoint
 from spanlab.agents.chat.endpoint import explain
 from spanlab.agents.chat.providers import FILE_VARIABLE, providers, serving
 from spanlab.agents.specs import make_agent
@@ -267,7 +267,7 @@ def test_what_asking_again_cannot_mend_is_told_as_that(monkeypatch: pytest.Monke
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
     response = httpx2.Response(status, request=httpx2.Request("POST", REMOTE["gemini"][0]))
     error = openai.APIStatusError("", response=response, body={"message": message, "code": code})
-    told = explain(error, serving("m@gemini").endpoint, "m", Care())
+    told = explain(error, serving("m@gemini").endpoint, "m", 120, 1)
     assert said in str(told)
     assert told.permanent
     assert KEY not in str(told)

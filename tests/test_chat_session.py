@@ -75,7 +75,7 @@ def test_an_endpoint_that_fails_loses_nothing_and_repeats_only_what_was_in_fligh
     failing = itertools.cycle([False] * 17 + [True])  # every eighteenth request is refused for good
 
     def moody(request: Request) -> Answer:
-        return (400, "application/json", b'{"error": {"message": "context too long"}}') if next(failing) else forward(request)
+        return (402, "application/json", b'{"error": {"message": "pay first"}}') if next(failing) else forward(request)
 
     with listening(moody) as tap:
         agent = _agent(tap.base_url, concurrency)
@@ -87,7 +87,7 @@ def test_an_endpoint_that_fails_loses_nothing_and_repeats_only_what_was_in_fligh
                 break
             except SpanLabError as error:
                 fault = str(error)
-            assert "context too long" in fault
+            assert "has no credit left (pay first)" in fault
             stops += 1
             session, agent = reopen(session.folder), _agent(tap.base_url, concurrency)
     assert stops >= 3

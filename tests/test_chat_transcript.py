@@ -203,14 +203,14 @@ def test_a_conversation_that_was_cut_short_can_be_read_and_goes_on(tmp_path: Pat
     count = itertools.count()
 
     def answer(request: Request) -> Answer:
-        return _completion("3") if next(count) < 4 else (400, "application/json", b'{"error": {"message": "no"}}')
+        return _completion("3") if next(count) < 4 else (402, "application/json", b'{"error": {"message": "no"}}')
 
     loaded = load_paradigm("vsr")
     plan = plan_session(loaded, 3, trials=1, levels={"list_length": [6]})
     with listening(answer) as tap:
         agent = _agent(tap.base_url)
         session = begin(tmp_path, loaded, agent, plan, Wanted(seed=3))
-        with pytest.raises(SpanLabError, match="no"):
+        with pytest.raises(SpanLabError, match="no credit left"):
             Runner(session, agent).run()
     read = Transcript(session.folder)
     talk = read.talk("1")

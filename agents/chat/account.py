@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -11,7 +12,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from .care import Care
-from .messages import Reply
+from .expected import CHARACTERS_PER_TOKEN, Expected
+from .faults import Fault
+from .messages import Reply, Taken
 
 _MILLION = 1_000_000
 
@@ -37,25 +40,38 @@ class Prices(BaseModel):
 class Totals:
     """What was sent and what came, added up.
 
+    Every departure of a request is counted, and each has one of three ends: a reply, a refusal (which nobody pays for), or nothing, where a reply may have been
+    under way and have to be paid for. So ``requests`` are ``replies``, ``refused`` and ``lost`` together, and those that are still under way.
+
     Parameters
     ----------
-    requests : requests that left, repeats after faults not counted
+    requests : departures, repeats after faults among them
     replies : replies that came from the server and were paid for
     cached : replies that came from the response cache, and cost nothing
+    refused : departures that the server refused
+    lost : departures that came to nothing, and may have been paid for: timed out, cut off, unreadable, or in flight when a program was killed
     faults : what went wrong on the way to replies, by the word for it
     prompt_tokens, completion_tokens : as the server counts them; of ``prompt_tokens`` the server had kept ``cached_tokens`` from earlier requests
     uncounted : replies whose tokens the server did not tell
+    lost_uncounted : of ``lost``, those whose tokens the server did not tell
+    dearest : of all replies, the most tokens that one read, and that one wrote
+    models : how many replies came from which model, by the name that the server gives
     """
 
     requests: int = 0
     replies: int = 0
     cached: int = 0
+    refused: int = 0
+    lost: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     cached_tokens: int = 0
     uncounted: int = 0
+    lost_uncounted: int = 0
+    dearest: tuple[int, int] = (0, 0)
+    models: Counter[str] = field(default_factory=Counter)
 
     @property
     def tokens(self) -> int:
@@ -63,25 +79,42 @@ class Totals:
         return self.prompt_tokens + self.completion_tokens
 
     def add(self, reply: Reply) -> None:
-        """Count a reply."""
+        """Count a reply; what went wrong before it came is counted when it does (``faults``)."""
+        if reply.served_model:
+            self.models[reply.served_model] += 1
         if reply.cached:
             self.cached += 1
             return
         self.replies += 1
-        self.faults.update(reply.faults)
         self.uncounted += reply.prompt_tokens is None or reply.completion_tokens is None
+        self.dearest = (max(self.dearest[0], reply.prompt_tokens or 0), max(self.dearest[1], reply.completion_tokens or 0))
+        self._take(reply)
+
+    def lose(self, taken: Taken | None) -> None:
+        """Count a departure that came to nothing, with the tokens that the server told."""
+        self.lost += 1
+        if taken is None:
+            self.lost_uncounted += 1
+        else:
+            self._take(taken)
+
+    def _take(self, taken: Taken) -> None:
         for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"):
-            setattr(self, name, getattr(self, name) + (getattr(reply, name) or 0))
+            setattr(self, name, getattr(self, name) + (getattr(taken, name) or 0))
 
     def cost(self, prices: Prices | None) -> float | None:
-        """What it cost; None without prices."""
+        """What it cost, as far as the server told; None without prices."""
         return None if prices is None else prices.cost(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
+
+    def cost_at_most(self, prices: Prices | None) -> float | None:
+        """What it cost if everything that was lost had to be paid for like the dearest reply; None without prices."""
+        return None if prices is None else (self.cost(prices) or 0.0) + self.lost_uncounted * prices.cost(*self.dearest)
 
 
 class Account:
     """The running account of one agent in one session, and the limits that it was given.
 
-    A client tells it of every request (:meth:`leaves`), of every reply (:meth:`arrives`), and of requests that come to nothing (:meth:`fails`).
+    A client :meth:`holds <hold>` what a request may take before it leaves, and tells of it what becomes of it.
 
     Parameters
     ----------
@@ -95,74 +128,100 @@ class Account:
         self.prices = prices
         #: replies that the whole session is expected to take, when it was estimated
         self.expected: int | None = None
-        self.in_flight = 0
+        #: what is under way
+        self.under_way: set[Held] = set()
         self._care = care
         self._clock = clock
         self._began: float | None = None
         self._here = 0
-        # what one reply cost and took at most; before the first reply, what was foreseen
-        self._dearest = (0.0, 0.0)
+        self._size = Expected()
+        # by reply, when it was foreseen: tokens read and written
         self._foreseen = (0.0, 0.0)
+        # what was lost or never counted seems to have taken
+        self._unknown = _Sum()
 
-    def foresee(self, requests: int, tokens: int, cost: float | None) -> None:
+    @property
+    def size(self) -> Expected:
+        """How many tokens requests are going to take."""
+        return self._size
+
+    def foresee(self, requests: int, prompt_tokens: int, completion_tokens: int) -> None:
         """What the whole session is expected to take (see :mod:`.estimate`): for the time that is left, and for limits until the first reply has come."""
         self.expected = requests
-        self._foreseen = ((cost or 0.0) / max(1, requests), tokens / max(1, requests))
+        self._foreseen = (prompt_tokens / max(1, requests), completion_tokens / max(1, requests))
 
     def carry(self, earlier: Totals) -> None:
         """Go on from what earlier parts of the session took: limits hold for the session as a whole."""
         self.totals = earlier
+        self._size.most_written = max(self._size.most_written, earlier.dearest[1])
+        for _ in range(earlier.lost_uncounted + earlier.uncounted):
+            self._unknown += self._worth(*earlier.dearest)
 
-    def leaves(self) -> None:
-        """A request leaves."""
-        if self._began is None:
-            self._began = self._clock()
-        self.totals.requests += 1
-        self.in_flight += 1
+    def hold(self, characters: int, at_most: int | None = None) -> Held:
+        """What a request may take is held from now on, as soon as it is let in.
 
-    def arrives(self, reply: Reply) -> None:
-        """The reply to a request that left is there."""
-        self.in_flight -= 1
-        self._count(reply)
+        Parameters
+        ----------
+        characters : of the conversation
+        at_most : so many tokens are written at most, where the request says so
+        """
+        return Held(self, characters, at_most)
 
     def found(self, reply: Reply) -> None:
         """A reply came from the cache; nothing left."""
-        if self._began is None:
-            self._began = self._clock()
-        self._count(reply)
-
-    def fails(self, *faults: str) -> None:
-        """A request that left comes to nothing, after these faults."""
-        self.in_flight -= 1
-        self.totals.faults.update(faults)
-
-    def _count(self, reply: Reply) -> None:
+        self._begin()
         self.totals.add(reply)
         self._here += 1
-        if not reply.cached:
-            prompt, completion = reply.prompt_tokens or 0, reply.completion_tokens or 0
-            cost = 0.0 if self.prices is None else self.prices.cost(prompt, completion, reply.cached_tokens or 0)
-            self._dearest = (max(cost, self._dearest[0]), max(prompt + completion, self._dearest[1]))
 
-    def exhausted(self) -> str:
-        """Why no further request may leave, in a sentence; empty as long as one may.
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit of cost or tokens."""
+        return self._care.max_cost is not None or self._care.max_tokens_in_all is not None
 
-        Requests under way count as much as the dearest reply so far, so that a limit is kept and not only noticed; before the first reply as much as was
-        foreseen.
-        """
+    def _begin(self) -> None:
+        if self._began is None:
+            self._began = self._clock()
+
+    def _worth(self, prompt: float, completion: float) -> _Sum:
+        """What so many tokens are worth."""
+        cost = 0.0 if self.prices is None else self.prices.cost(math.ceil(prompt), math.ceil(completion))
+        return _Sum(cost, prompt + completion)
+
+    def _spent(self) -> _Sum:
+        """What was spent, with what is not known reckoned in."""
+        return _Sum(self.totals.cost(self.prices) or 0.0, self.totals.tokens) + self._unknown
+
+    def coming(self, characters: int, at_most: int | None, surely: bool) -> _Sum:
+        """What a request is going to take: as the longest so far, or (``surely``) with room for a longer one, since the others that leave with it could be."""
+        if not self._size.replies:
+            return self._worth(max(self._foreseen[0], characters / CHARACTERS_PER_TOKEN), self._foreseen[1])
+        return self._worth(*self._size.most(characters, at_most, surely))
+
+    def beyond(self, more: _Sum) -> str:
+        """Which limit would be passed by so much more, in a sentence; empty when none would."""
         limit, most = self._care.max_cost, self._care.max_tokens_in_all
-        if limit is None and most is None:
-            return ""
-        if self.totals.uncounted:
-            return "the server does not tell how many tokens it took, so a limit of cost or tokens cannot be kept; leave out --max-cost and --max-tokens"
-        coming = self.in_flight + 1
-        dearest = self._dearest if self._here else self._foreseen
-        cost, tokens = self.totals.cost(self.prices), self.totals.tokens
-        if limit is not None and cost is not None and cost + coming * dearest[0] > limit:
-            return f"--max-cost {limit:g} is reached: {money(cost)} was spent, and one more request could go beyond it; give a higher --max-cost to go on"
-        if most is not None and tokens + coming * dearest[1] > most:
-            return f"--max-tokens {most} is reached: {tokens:,} tokens were taken, and one more request could go beyond it; give a higher --max-tokens to go on"
+        spent = self._spent()
+        lost = self.totals.lost
+        reckoned = f" (with {lost:,} {'request' if lost == 1 else 'requests'} that came to nothing and may have been paid for)" if lost else ""
+        if limit is not None and self.prices is not None and spent.cost + more.cost > limit:
+            return (
+                f"--max-cost {limit:g} is reached: {money(spent.cost)} was spent{reckoned}, and one more request could go beyond it; "
+                "give a higher --max-cost to go on"
+            )
+        if most is not None and spent.tokens + more.tokens > most:
+            return (
+                f"--max-tokens {most} is reached: {round(spent.tokens):,} tokens were taken{reckoned}, and one more request could go beyond it; "
+                "give a higher --max-tokens to go on"
+            )
         return ""
+
+    def exhausted(self, characters: int = 0, at_most: int | None = None) -> str:
+        """Why no further request may leave, in a sentence; empty as long as one may, alone."""
+        if not self.limited:
+            return ""
+        if self.totals.uncounted and not self._size.replies and not self.totals.tokens:
+            return "the server does not tell how many tokens it took, so a limit of cost or tokens cannot be kept; leave out --max-cost and --max-tokens"
+        return self.beyond(self.coming(characters, at_most, surely=False))
 
     def tally(self) -> str:
         """How it stands, in a few words: for the line that shows progress."""
@@ -176,8 +235,8 @@ class Account:
         if cost is not None:
             parts.append(f"cost {money(cost)}")
         if totals.faults:
-            parts.append(f"{totals.faults.total():,} repeated")
-        parts.append(f"{self.in_flight} under way")
+            parts.append(f"{totals.faults.total():,} faults")
+        parts.append(f"{len(self.under_way)} under way")
         left = self.seconds_left()
         if left is not None:
             parts.append(f"{duration(left)} left")
@@ -195,14 +254,100 @@ class Account:
         return summary(self.totals, self.prices)
 
 
+class Held:
+    """What one departure of a request may take: held from the moment when it is let in until it is known what it took."""
+
+    def __init__(self, account: Account, characters: int, at_most: int | None) -> None:
+        self._account, self._characters, self._at_most = account, characters, at_most
+        #: why it may not leave, although it was let in
+        self.refusal = ""
+        #: whether it has left
+        self.left = False
+
+    def reserve(self, alone: bool) -> bool:
+        """Whether it may go in beside what is under way; what it may take is held then. One that is ``alone`` always may, and is told ``refusal``.
+
+        Of the first request nothing is known but an estimate, so with a limit it goes alone. Later ones go together, no more than twice as many as there were
+        replies, as long as all of them, with room for longer replies than any so far, are within the limit; beyond that one after the other. So a limit is
+        passed by no more than one request.
+        """
+        account = self._account
+        if account.limited and alone:
+            self.refusal = account.exhausted(self._characters, self._at_most)
+        elif account.limited:
+            under_way = [held.coming() for held in account.under_way]
+            if len(under_way) >= 2 * account.size.replies or account.beyond(sum([*under_way, self.coming()], _Sum())):
+                return False
+        account.under_way.add(self)
+        return True
+
+    def coming(self) -> _Sum:
+        """What it is going to take, with room for more."""
+        return self._account.coming(self._characters, self._at_most, surely=True)
+
+    def release(self) -> None:
+        """It is known what became of it."""
+        self._account.under_way.discard(self)
+
+    def leaves(self) -> None:
+        """It leaves; again, when a server has sent it elsewhere."""
+        if self.left:
+            self._lose(None)
+        self._account._begin()
+        self._account.totals.requests += 1
+        self.left = True
+
+    def arrives(self, reply: Reply) -> None:
+        """Its reply is there."""
+        account = self._account
+        account.totals.add(reply)
+        account._here += 1
+        if reply.prompt_tokens is not None and reply.completion_tokens is not None:
+            account._size.learn(self._characters, reply.prompt_tokens, reply.completion_tokens)
+        else:
+            account._unknown += account.coming(self._characters, self._at_most, surely=False)
+
+    def fails(self, fault: Fault | None) -> None:
+        """It comes to nothing; without a fault, since nobody waits for it any more."""
+        totals = self._account.totals
+        if fault is not None:
+            totals.faults[fault.word] += 1
+        if not self.left:
+            return
+        if fault is None or fault.begun:
+            self._lose(None if fault is None else fault.taken)
+        else:
+            totals.refused += 1
+
+    def _lose(self, taken: Taken | None) -> None:
+        account = self._account
+        account.totals.lose(taken)
+        if taken is None:
+            account._unknown += account.coming(self._characters, self._at_most, surely=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """A cost and a number of tokens."""
+
+    cost: float = 0.0
+    tokens: float = 0.0
+
+    def __add__(self, other: _Sum) -> _Sum:
+        return _Sum(self.cost + other.cost, self.tokens + other.tokens)
+
+
 def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
     """Totals for a record: fit for JSON."""
+    counted = ("requests", "replies", "cached", "refused", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
     return {
-        **{name: getattr(totals, name) for name in ("requests", "replies", "cached", "prompt_tokens", "completion_tokens", "reasoning_tokens")},
-        "cached_tokens": totals.cached_tokens,
+        **{name: getattr(totals, name) for name in counted},
         "without_token_counts": totals.uncounted,
         "retries": dict(sorted(totals.faults.items())),
+        "paid_twice_at_most": totals.lost,
+        "models": dict(sorted(totals.models.items())),
         "cost": totals.cost(prices),
+        "cost_at_most": totals.cost_at_most(prices),
         "prices": None if prices is None else prices.model_dump(exclude_none=True),
     }
 
@@ -219,10 +364,17 @@ def told(account: Mapping[str, Any]) -> str:
         parts.append(f"cost {money(account['cost'])}")
     if account["retries"]:
         by_fault = ", ".join(f"{count:,} {fault.replace('_', ' ')}" for fault, count in account["retries"].items())
-        parts.append(f"repeated after faults: {by_fault}")
+        parts.append(f"faults on the way: {by_fault}")
     twice = account.get("paid_twice_at_most")
     if twice:
-        parts.append(f"at most {twice:,} {'request' if twice == 1 else 'requests'} paid for twice, in flight at an interruption")
+        reckoned = account.get("cost_at_most")
+        cost = f" (then it cost {money(reckoned)})" if reckoned is not None and reckoned > (account["cost"] or 0) else ""
+        requests = f"{twice:,} {'request' if twice == 1 else 'requests'}"
+        parts.append(f"at most {requests} paid for in vain: too late, cut off, unreadable, or in flight at an end{cost}")
+    if account.get("trials_failed"):
+        failed = account["trials_failed"]
+        reasons = "; ".join(f"{count:,} since {why}" for why, count in account["failed"].items())
+        parts.append(f"{failed:,} {'trial' if failed == 1 else 'trials'} could not be had ({reasons})")
     return "; ".join(parts)
 
 

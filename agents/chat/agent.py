@@ -13,16 +13,16 @@ from typing import Any, ClassVar
 
 from ...errors import SpanLabError
 from ...paradigms import Ask, Percept, ResponseKind
-from ..protocol import Briefing, Journal, Response
+from ..protocol import Briefing, Journal, Response, Unobtainable
 from .account import Account
 from .care import Care
 from .client import Client
 from .constrained import response_format
 from .conversation import Conversation, remembered
-from .endpoint import Endpoint
+from .endpoint import Endpoint, EndpointError
 from .extraction import Reading, check_extraction, read, split_reasoning
 from .logprobs import answer_logprobs, answer_probabilities
-from .messages import Reply
+from .messages import Reply, Request
 from .paid import Paid, Send
 from .settings import ChatSettings
 from .vision import VisionCheck
@@ -120,7 +120,7 @@ class ChatAgent:
         ask : what gives the replies in place of the server, one for each question, whatever can be read in it (for an estimate)
         """
         settings = self._settings if ask is None else self._settings.model_copy(update={"reask": 0})
-        return ChatMind(Conversation(briefing, settings, self._model, uuid.uuid4().hex), Paid(ask or self._client.ask), settings)
+        return ChatMind(Conversation(briefing, settings, self._model, uuid.uuid4().hex), Paid(ask or self._client.ask), settings, self._care.fail_on_error)
 
     def settings(self) -> dict[str, Any]:
         """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is what figures must say of this agent."""
@@ -164,10 +164,11 @@ class _Attempt:
 class ChatMind:
     """One trial's conversation with a chat model."""
 
-    def __init__(self, conversation: Conversation, paid: Paid, settings: ChatSettings) -> None:
+    def __init__(self, conversation: Conversation, paid: Paid, settings: ChatSettings, bearable: float = 0.0) -> None:
         self._conversation = conversation
         self._paid = paid
         self._settings = settings
+        self._bearable = bearable
         self._asked = 0
 
     def attach(self, journal: Journal) -> None:
@@ -179,6 +180,8 @@ class ChatMind:
 
         Raises
         ------
+        Unobtainable
+            when the endpoint does not give a reply in this trial, while it may in others.
         SpanLabError
             when the endpoint fails for good: a lost connection is no answer of the model's.
         """
@@ -207,11 +210,20 @@ class ChatMind:
         settings, replaying = self._settings, self._paid.replaying
         if settings.view != "words":
             await asyncio.to_thread(self._conversation.draw)  # other conversations, and their clocks, go on
-        reply = await self._paid.reply(self._conversation.request(_options(kind, settings)), self._asked)
+        reply = await self._replied(self._conversation.request(_options(kind, settings)))
         _, rest = split_reasoning(reply, settings)
         reading = read(kind, rest, settings, cut=reply.finish_reason == "length")
         self._conversation.hear(remembered(rest, reading, settings))
         return _Attempt(reply, reading, replaying)
+
+    async def _replied(self, request: Request) -> Reply:
+        try:
+            return await self._paid.reply(request, self._asked)
+        except EndpointError as error:
+            if not error.of_request:
+                raise
+            fault = error
+        raise Unobtainable(str(fault), self._bearable)
 
     def _probabilities(self, kind: ResponseKind, reply: Reply) -> dict[str, Any]:
         """The probabilities of the allowed answers, where they were asked for and came."""

@@ -13,10 +13,9 @@ from pydantic import ValidationError
 from ...errors import SpanLabError
 from ...paradigms.identity import digest
 from .messages import Reply, Request
+from .replies import is_reply
 
 _VERSION = 1
-#: ends of replies that say something of the server and not of the model
-_NOT_KEPT = frozenset({"content_filter"})
 
 
 class ReplyCache:
@@ -57,6 +56,8 @@ class ReplyCache:
             if content["key"] != self._key(request):
                 raise ValueError("it is the reply to another request")
             reply = Reply.model_validate(content["reply"])
+            if not is_reply(reply):
+                return None  # an error that was once taken for a reply
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, ValidationError):
@@ -72,7 +73,7 @@ class ReplyCache:
         SpanLabError
             when it cannot be written.
         """
-        if reply.finish_reason in _NOT_KEPT or reply.refusal is not None:
+        if not is_reply(reply) or reply.refusal is not None:
             return
         path = self.path(request)
         partial = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -7,15 +7,18 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from .account import Account
+from .account import Account, Held
 from .cache import ReplyCache
 from .care import Care
-from .endpoint import Endpoint, EndpointError, explain
-from .faults import TRIES_OF_STRANGERS, Fault, asked_wait, word_of_status
+from .endpoint import Endpoint, EndpointError, explain, explain_status
+from .expected import characters
+from .faults import TRIES_OF_STRANGERS, Departures, Fault, FaultWord, asked_wait, may_be_paid, word_of_status
 from .gate import Gate, Limit, Pass
 from .messages import Message, Picture, Reply, Request
 from .replies import NoReplyError, read_reply
@@ -23,11 +26,9 @@ from .replies import NoReplyError, read_reply
 if TYPE_CHECKING:
     import ssl
 
+    import httpx2
     from openai import AsyncOpenAI
 
-#: how many characters a token is taken to have, until the server has told, and a picture
-_CHARACTERS_PER_TOKEN = 4.0
-_CHARACTERS_PER_PICTURE = 4000
 _PICTURED_KEPT = 2048
 #: how many conversations share the connections of one client
 _CONNECTIONS = 16
@@ -62,12 +63,11 @@ class Client:
         self._account = account or Account(self._care)
         self._header = conversation_header
         self._clock = clock
-        self._cache = ReplyCache(self._care.cache, [endpoint.identity, endpoint.provider, model, repeat]) if self._care.cache is not None else None
+        self._cache = ReplyCache(self._care.cache, [endpoint.public, endpoint.provider, model, repeat]) if self._care.cache is not None else None
         self._gate = Gate(Limit(self._care.max_concurrency, self._care.concurrency), self._care.requests_per_minute, self._care.tokens_per_minute)
         self._orders: dict[str, int] = {}
         self._met = False
         self._certificates: ssl.SSLContext | None = None
-        self._expected = _Expected()
         # connections belong to the event loop that opened them; a few conversations share a client, since it looks at all its connections for every request
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, AsyncOpenAI]] = WeakKeyDictionary()
         self._shares = -(-(self._care.concurrency or self._care.max_concurrency) // _CONNECTIONS)
@@ -88,7 +88,7 @@ class Client:
                 base_url=self._endpoint.url,
                 timeout=self._care.timeout_s,
                 max_retries=0,
-                http_client=openai.DefaultAsyncHttpxClient(limits=limits, verify=self._certificates),
+                http_client=openai.DefaultAsyncHttpxClient(limits=limits, verify=self._certificates, event_hooks={"request": [_watch]}),
             )
         return clients[share]
 
@@ -100,19 +100,19 @@ class Client:
         """Send no new request from now on, nor repeat one: whoever wants to gets :class:`.gate.Stopped`. Those under way come back."""
         self._gate.stop(why)
 
-    async def ask(self, request: Request, leaving: Callable[[], None] | None = None, fresh: bool = False) -> Reply:
+    async def ask(self, request: Request, departures: Departures | None = None, fresh: bool = False) -> Reply:
         """The reply to a conversation.
 
         Parameters
         ----------
         request : the conversation
-        leaving : called when the request really leaves: not for replies from the cache, and once, however often it is repeated
+        departures : who is told whenever the request really leaves, and of what comes to nothing: never for replies from the cache
         fresh : whether the server itself is to reply, now, whatever the cache holds
 
         Raises
         ------
         EndpointError
-            when there is none; never for what a reply says. No other request begins after that.
+            when there is none; never for what a reply says. No other request begins after that, unless it says something of this request alone.
         Stopped
             when no new request may begin.
         """
@@ -120,59 +120,69 @@ class Client:
         if cache is not None and (reply := cache.get(request)) is not None:
             self._account.found(reply)
             return reply
-        outcome = await self._until_answered(request, leaving)
+        outcome = await self._until_answered(request, departures)
         if isinstance(outcome, EndpointError):
-            self.wind_down(str(outcome))
+            if not outcome.of_request:
+                self.wind_down(str(outcome))
             raise outcome  # outside any except block, so that nothing of the request (whose headers hold the key) hangs on it
         if cache is not None:
             cache.put(request, outcome)
         return outcome
 
-    async def _until_answered(self, request: Request, leaving: Callable[[], None] | None) -> Reply | EndpointError:
+    async def _until_answered(self, request: Request, departures: Departures | None) -> Reply | EndpointError:
         """The reply, or why there will be none."""
         order = self._orders.setdefault(request.conversation, len(self._orders))
-        client, content = self._client(order), self._content(request)
+        client, content, size = self._client(order), self._content(request), characters(request)
         headers = {"Content-Type": "application/json", **({self._header: request.conversation} if self._header else {})}
-        faults: list[str] = []
-        began, left = self._clock(), False
-        outcome: Reply | Fault | None = None
-        try:
-            while True:
-                async with self._gate.request(order, self._expected.tokens(request) if self._care.tokens_per_minute else 0.0) as one:
-                    if not left:
-                        if limit := self._account.exhausted():
-                            return EndpointError(limit)
-                        if leaving is not None:
-                            leaving()
-                        self._account.leaves()
-                        left = True
-                    waited = self._clock() - began
-                    outcome = await self._once(client, content, headers, len(faults) + 1)
-                    self._note(one, request, outcome)
-                if isinstance(outcome, Reply):
-                    return outcome.model_copy(update={"faults": tuple(faults), "waited_ms": waited * 1000}) if faults else outcome
-                faults.append(outcome.word)
-                most = self._care.max_retries if self._met or not outcome.stranger else min(self._care.max_retries, TRIES_OF_STRANGERS)
-                if outcome.error.permanent or len(faults) > most:
-                    return outcome.error
-                await self._gate.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
-        finally:
+        at_most = next((request.options[name] for name in ("max_tokens", "max_completion_tokens") if name in request.options), None)
+        faults: list[Fault] = []
+        began = self._clock()
+        while True:
+            held = self._account.hold(size, at_most)
+            tokens = self._account.size.tokens(size) if self._care.tokens_per_minute else 0.0
+            async with self._gate.request(order, tokens, held) as one:
+                if held.refusal:
+                    return EndpointError(held.refusal)
+                waited = self._clock() - began
+                outcome = await self._sent(client, content, headers, len(faults) + 1, _Departing(held, departures))
+                self._note(one, outcome)
             if isinstance(outcome, Reply):
-                self._account.arrives(outcome.model_copy(update={"faults": tuple(faults)}) if faults else outcome)
-            elif left:
-                self._account.fails(*faults)
+                words = tuple(fault.word for fault in faults)
+                return outcome.model_copy(update={"faults": words, "waited_ms": waited * 1000}) if faults else outcome
+            faults.append(outcome)
+            most = self._care.max_retries if self._met or not outcome.stranger else min(self._care.max_retries, TRIES_OF_STRANGERS)
+            begun = sum(fault.begun for fault in faults)
+            if outcome.error.permanent or len(faults) > most:
+                return outcome.error
+            if begun > self._care.max_retries_begun:
+                # others are answered, so it is this conversation that the server cannot bring to an end
+                return outcome.error if not self._met else EndpointError(str(outcome.error), False, outcome.error.status, of_request=True)
+            await self._gate.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
 
-    def _note(self, one: Pass, request: Request, outcome: Reply | Fault) -> None:
+    async def _sent(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int, departing: _Departing) -> Reply | Fault:
+        """What one request brings, once the account and whoever keeps a journal have been told."""
+        try:
+            outcome = await self._once(client, content, headers, tries, departing)
+        except BaseException:
+            departing.held.fails(None)
+            raise
+        if isinstance(outcome, Reply):
+            departing.held.arrives(outcome)
+            return outcome
+        departing.held.fails(outcome)
+        if departing.departures is not None:
+            departing.departures.fails(outcome, departing.held.left)
+        return outcome
+
+    def _note(self, one: Pass, outcome: Reply | Fault) -> None:
         """Tell the gate what became of a request."""
         if isinstance(outcome, Reply):
             self._met = one.answered = True
             if outcome.prompt_tokens is not None:
                 one.tokens = float(outcome.prompt_tokens + (outcome.completion_tokens or 0))
-                if self._care.tokens_per_minute:
-                    self._expected.learn(request, outcome)
         else:
-            one.busy = outcome.busy
-            if outcome.error.status is not None:
+            one.busy, one.wait_s = outcome.busy, outcome.wait_s
+            if outcome.error.status is not None and not outcome.begun:
                 one.tokens = 0.0  # refused, and not taken from what the server allows
 
     def _content(self, request: Request) -> bytes:
@@ -180,7 +190,7 @@ class Client:
         messages = b",".join(map(_written, request.messages))
         return b'{"messages":[' + messages + b"]," + _json({"model": self._model, **request.options})[1:]
 
-    async def _once(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int) -> Reply | Fault:
+    async def _once(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int, departing: _Departing) -> Reply | Fault:
         """What one request brings."""
         import httpx2
         import openai
@@ -188,41 +198,53 @@ class Client:
         # one is made up else for every request, and never sent
         options: Any = {"headers": headers, "idempotency_key": "none"}
         started = self._clock()
+        fault: Fault
         try:
-            async with asyncio.timeout(self._care.timeout_s):  # of all of it: a server may drip
-                response = await client.post("/chat/completions", cast_to=httpx2.Response, content=content, options=options)
+            with departing:
+                async with asyncio.timeout(self._care.timeout_s):  # of all of it: a server may drip
+                    response = await client.post("/chat/completions", cast_to=httpx2.Response, content=content, options=options)
             latency_ms = (self._clock() - started) * 1000
             return read_reply(response.content, latency_ms, self._endpoint.reasoning_fields)
         except TimeoutError:
             error = openai.APITimeoutError(request=httpx2.Request("POST", self._endpoint.public))
-            return self._fault(error, tries)
+            fault = self._fault(error, tries, departing.held.left)
         except NoReplyError as nothing:
-            if nothing.said:
-                return self._told(nothing)
-            return self._fault(nothing, tries)
+            fault = self._told(nothing, tries)
         except (openai.OpenAIError, httpx2.HTTPError, OSError) as error:
-            return self._fault(error, tries)
+            fault = self._fault(error, tries, departing.held.left)
+        if departing.trouble is not None:
+            raise departing.trouble
+        return fault
 
-    def _fault(self, error: Exception, tries: int) -> Fault:
-        """An exception as a fault."""
+    def _fault(self, error: Exception, tries: int, left: bool) -> Fault:
+        """An exception as a fault; ``left``: whether the request had left before it."""
         import openai
 
-        told = explain(error, self._endpoint, self._model, self._care.model_copy(update={"max_retries": tries - 1}))
+        told = explain(error, self._endpoint, self._model, self._care.timeout_s, tries)
         if isinstance(error, openai.APIStatusError):
-            status = error.status_code
-            return Fault(word_of_status(status), told, busy=status in (429, 503), wait_s=asked_wait(error.response.headers))
+            return self._of_status(told, error.status_code, asked_wait(error.response.headers))
         if isinstance(error, openai.APITimeoutError):
-            return Fault("timeout", told, busy=True)  # a server that lets requests queue up says so by being late
-        return Fault("garbage" if isinstance(error, NoReplyError | openai.APIResponseValidationError) else "connection", told)
+            return Fault("timeout", told, busy=True, begun=left)  # a server that lets requests queue up says so by being late
+        return Fault("garbage" if isinstance(error, openai.APIResponseValidationError) else "connection", told, begun=left)
 
-    def _told(self, nothing: NoReplyError) -> Fault:
-        """An error that came in place of a reply, as if all was well."""
+    def _of_status(self, told: EndpointError, status: int, wait_s: float | None = None) -> Fault:
+        busy = not told.permanent and status in (402, 429, 503, 529)
+        word: FaultWord = "filter" if told.filtered else "rate_limit" if busy and status == 402 else word_of_status(status)
+        return Fault(word, told, busy, wait_s, begun=may_be_paid(status))
+
+    def _told(self, nothing: NoReplyError, tries: int) -> Fault:
+        """What came in place of a reply, as if all was well: an error that the server tells, or nothing that can be read."""
+        where, said = self._endpoint.public, self._endpoint.redact(nothing.said)
+        if not said:
+            wrong = f"{where} answered, but not as a chat-completions server does; is {self._endpoint.source} right (it usually ends in /v1)?"
+            return Fault("garbage", EndpointError(wrong, permanent=False), begun=True, taken=nothing.taken)
         status = nothing.status
-        permanent = status is not None and 400 <= status < 500 and status not in (408, 409, 429)
-        remedy = "change the chat settings or the model" if permanent else "try again later"
-        sentence = f"{self._endpoint.public} reported an error instead of a reply ({self._endpoint.redact(nothing.said)}); {remedy}"
-        word = "server" if status is None else word_of_status(status)
-        return Fault(word, EndpointError(sentence, permanent=permanent, status=status), busy=status in (429, 503))
+        if status is None:
+            failed = EndpointError(f"{where} reported an error instead of a reply ({said}); try again later", permanent=False)
+            return Fault("server", failed, begun=nothing.begun, taken=nothing.taken)
+        quoted = said if nothing.filtered else f"an error in place of a reply: {said}"
+        fault = self._of_status(explain_status(self._endpoint, self._model, status, quoted, tries, nothing.code, nothing.filtered), status)
+        return replace(fault, begun=nothing.begun or fault.begun, taken=nothing.taken)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -239,31 +261,49 @@ class Client:
         self._clients.clear()
 
 
-class _Expected:
-    """How many tokens a request is going to take, from what those before it took."""
-
-    def __init__(self) -> None:
-        self._characters = 0
-        self._prompt = 0
-        self._completion = 0
-        self._replies = 0
-
-    def tokens(self, request: Request) -> float:
-        """An estimate for a request and its reply."""
-        per_token = self._characters / self._prompt if self._prompt else _CHARACTERS_PER_TOKEN
-        completion = self._completion / self._replies if self._replies else 0.0
-        return _characters(request) / per_token + completion
-
-    def learn(self, request: Request, reply: Reply) -> None:
-        """What a request really took."""
-        self._characters += _characters(request)
-        self._prompt += reply.prompt_tokens or 0
-        self._completion += reply.completion_tokens or 0
-        self._replies += 1
+#: who is to be told when the request of the running task really leaves
+_LEAVING: ContextVar[Callable[[], None] | None] = ContextVar("leaving", default=None)
 
 
-def _characters(request: Request) -> int:
-    return sum(_CHARACTERS_PER_PICTURE if isinstance(part, Picture) else len(part.text) for message in request.messages for part in message.parts)
+class _Departing:
+    """Tells the account, and whoever keeps a journal, when a request really leaves: its connection stands, and its first byte is the next thing to go.
+
+    Parameters
+    ----------
+    held : by the account
+    departures : who is told besides
+    """
+
+    def __init__(self, held: Held, departures: Departures | None) -> None:
+        self.held, self.departures = held, departures
+        #: what kept the departure from being noted: then nothing left
+        self.trouble: Exception | None = None
+
+    def __enter__(self) -> None:
+        self._token = _LEAVING.set(self._leaves)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        _LEAVING.reset(self._token)
+
+    def _leaves(self) -> None:
+        try:
+            if self.departures is not None:
+                self.departures.leaves()
+        except Exception as error:
+            self.trouble = error
+            raise
+        self.held.leaves()
+
+
+async def _watch(request: httpx2.Request) -> None:
+    """Have it told when a request leaves."""
+    leaving = _LEAVING.get()
+
+    async def trace(name: str, about: Mapping[str, Any]) -> None:
+        if leaving is not None and name.endswith("send_request_headers.started") and about["request"].method == b"POST":  # and not what a proxy is asked
+            leaving()
+
+    request.extensions = {**request.extensions, "trace": trace}
 
 
 def _json(value: Any) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from ...paradigms import Percept
 from ..protocol import Briefing
 from .account import money, short
 from .agent import ChatAgent
+from .faults import Departures
 from .messages import Message, Picture, Reply, Request
 
 #: assumed: letters to a token of words
@@ -103,7 +104,7 @@ async def _hold(agent: ChatAgent, briefing: Briefing, percepts: Sequence[Percept
     reasons = " ".join(["because"] * (REASONING_TOKENS * CHARACTERS_PER_TOKEN // len("because ")))
     longest = settings["max_tokens"] or math.inf
 
-    async def reply(request: Request, leaving: Callable[[], None] | None = None) -> Reply:
+    async def reply(request: Request, departures: Departures | None = None) -> Reply:
         count.requests += 1
         tokens, pictures = sent(request.messages)
         count.prompt_tokens += tokens

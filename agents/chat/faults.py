@@ -7,17 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from .endpoint import EndpointError
+from .messages import Taken
 
-#: what went wrong, in a word: the server wants fewer requests, failed, was cut off, took too long, or sent what is no reply
-FaultWord = Literal["rate_limit", "server", "connection", "timeout", "garbage"]
+#: what went wrong, in a word: the server wants fewer requests, failed, was cut off, took too long, sent what is no reply, or a filter took it away
+FaultWord = Literal["rate_limit", "server", "connection", "timeout", "garbage", "filter"]
 
 #: the longest wait that a server may ask for; it is asked again then, whatever it said
 LONGEST_ASKED_S: Final = 300.0
 _FIRST_S: Final = 0.5
 _LONGEST_S: Final = 60.0
+#: the request, or a gateway on its way, took too long
+_LATE: Final = frozenset({408, 504, 524})
 #: so often a request is repeated while the server has never given a reply: it may not be there at all
 TRIES_OF_STRANGERS: Final = 2
 
@@ -32,12 +35,16 @@ class Fault:
     error : the sentence for the user, should nothing help
     busy : whether it says that there are too many requests
     wait_s : how long the server asked to wait; None when it said nothing
+    begun : whether a reply may have been under way, which has to be paid for although it never came
+    taken : the tokens that the server counted for it, where it told them
     """
 
     word: FaultWord
     error: EndpointError
     busy: bool = False
     wait_s: float | None = None
+    begun: bool = False
+    taken: Taken | None = None
 
     @property
     def stranger(self) -> bool:
@@ -59,9 +66,26 @@ class Fault:
         return min(_FIRST_S * 2 ** min(before, 30), _LONGEST_S) * (0.5 + 0.5 * chance)
 
 
+class Departures(Protocol):
+    """Who is told of every departure of a request, before it leaves, and of those that came to nothing."""
+
+    def leaves(self) -> None:
+        """It leaves now, for the first time or again."""
+        ...
+
+    def fails(self, fault: Fault, left: bool) -> None:
+        """It came to nothing; ``left``: whether it had left at all."""
+        ...
+
+
 def word_of_status(status: int) -> FaultWord:
     """The kind of a fault that the server has told by a status."""
-    return "rate_limit" if status == 429 else "timeout" if status == 408 else "server"
+    return "rate_limit" if status == 429 else "timeout" if status in _LATE else "server"
+
+
+def may_be_paid(status: int) -> bool:
+    """Whether a request that was refused with a status may have been paid for: somebody between us and the model did not wait for its reply."""
+    return status in _LATE
 
 
 def asked_wait(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

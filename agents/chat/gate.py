@@ -10,15 +10,15 @@ import heapq
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from ..protocol import Stopped
+from .pace import Bucket, Pace
 
 #: where a limit begins that follows the server
 FIRST_LIMIT: Final = 8
 #: for so long after it was halved a limit stays as it is: what a server refuses meanwhile belongs to the same burst
 COOL_DOWN_S: Final = 2.0
-_MINUTE_S: Final = 60.0
 
 
 class Limit:
@@ -42,6 +42,11 @@ class Limit:
         self._calm_from = float("-inf")
 
     @property
+    def fixed(self) -> bool:
+        """Whether it stays as it is."""
+        return self._fixed is not None
+
+    @property
     def now(self) -> int:
         """The limit as a whole number, at least 1."""
         return int(self._value)
@@ -61,34 +66,16 @@ class Limit:
         return True
 
 
-class Bucket:
-    """A budget a minute, handed out evenly: it holds what flows in within a second, and at least one.
+class Budget(Protocol):
+    """What a request may take of a budget of cost or tokens."""
 
-    Never more than ``per_minute`` leave it within any minute, save that what costs more than it holds may leave a full one, which then owes the rest.
-    """
+    def reserve(self, alone: bool) -> bool:
+        """Hold it, if it is there; one that is ``alone`` is always let in, to be told why it may not leave."""
+        ...
 
-    def __init__(self, per_minute: float, at: float) -> None:
-        self._size = max(1.0, per_minute / _MINUTE_S)
-        self._flow = (per_minute - self._size + 1) / _MINUTE_S
-        self._level = self._size
-        self._at = at
-
-    def _fill(self, at: float) -> None:
-        if at > self._at:
-            self._level = min(self._size, self._level + (at - self._at) * self._flow)
-            self._at = at
-
-    def wait(self, amount: float, at: float) -> float:
-        """Seconds until so much may be taken."""
-        self._fill(at)
-        missing = min(amount, self._size) - self._level
-        # what rounding leaves over must not become a wait that is too short for any clock
-        return 0.0 if missing <= 1e-9 else max(missing / self._flow, 1e-6)
-
-    def take(self, amount: float, at: float) -> None:
-        """Take it, or give some back when it is negative."""
-        self._fill(at)
-        self._level = min(self._size, self._level - amount)
+    def release(self) -> None:
+        """It is known what it took."""
+        ...
 
 
 @dataclass(order=True, slots=True)
@@ -96,6 +83,7 @@ class _Waiting:
     order: int
     number: int
     tokens: float = field(compare=False)
+    budget: Budget | None = field(compare=False)
     admitted: asyncio.Future[None] = field(compare=False)
 
 
@@ -103,13 +91,15 @@ class _Waiting:
 class Pass:
     """A request that may be sent now. What became of it is noted here before it goes out of the gate.
 
-    ``tokens`` are those that it took, as far as that is known; ``busy``: the server was too busy for it; ``answered``: a reply came.
+    ``tokens`` are those that it took, as far as that is known; ``busy``: the server was too busy for it, and asked to be left alone for ``wait_s``;
+    ``answered``: a reply came.
     """
 
     sent_at: float
     expected: float
     tokens: float | None = None
     busy: bool = False
+    wait_s: float | None = None
     answered: bool = False
 
 
@@ -124,6 +114,7 @@ class Gate:
 
     def __init__(self, limit: Limit, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> None:
         self._limit = limit
+        self._pace = None if limit.fixed else Pace()
         self._per_minute = (requests_per_minute, tokens_per_minute)
         self._budgets: tuple[Bucket | None, Bucket | None] | None = None
         self._waiting: list[_Waiting] = []
@@ -199,13 +190,14 @@ class Gate:
                 free.set_result(None)
 
     @asynccontextmanager
-    async def request(self, order: int, tokens: float = 0.0) -> AsyncGenerator[Pass]:
+    async def request(self, order: int, tokens: float = 0.0, budget: Budget | None = None) -> AsyncGenerator[Pass]:
         """Wait until a request may be sent; it is under way until the context ends.
 
         Parameters
         ----------
         order : those of a lower number go first
         tokens : how many it is expected to take
+        budget : what it may cost, held from the moment when it is let in
 
         Raises
         ------
@@ -213,15 +205,15 @@ class Gate:
             when no new request may begin.
         """
         self.check()
-        await self._enter(order, tokens)
+        await self._enter(order, tokens, budget)
         one = Pass(asyncio.get_running_loop().time(), tokens)
         try:
             yield one
         finally:
-            self._leave(one)
+            self._leave(one, budget)
 
-    async def _enter(self, order: int, tokens: float) -> None:
-        waiting = _Waiting(order, self._number, tokens, asyncio.get_running_loop().create_future())
+    async def _enter(self, order: int, tokens: float, budget: Budget | None) -> None:
+        waiting = _Waiting(order, self._number, tokens, budget, asyncio.get_running_loop().create_future())
         self._number += 1
         heapq.heappush(self._waiting, waiting)
         self._admit()
@@ -233,16 +225,24 @@ class Gate:
                 heapq.heapify(self._waiting)
             elif waiting.admitted.done() and not waiting.admitted.cancelled() and waiting.admitted.exception() is None:
                 self.under_way -= 1  # it was let in at the very moment
+                if budget is not None:
+                    budget.release()
                 self._admit()
             raise
 
-    def _leave(self, one: Pass) -> None:
+    def _leave(self, one: Pass, budget: Budget | None) -> None:
         at = asyncio.get_running_loop().time()
         if one.busy:
             self._limit.suffer(one.sent_at, at)
+            if self._pace is not None:
+                self._pace.refused(one.sent_at, at, one.wait_s)
         elif one.answered:
             self._limit.thrive(self.under_way, at)
+            if self._pace is not None:
+                self._pace.accepted(at)
         self.under_way -= 1
+        if budget is not None:
+            budget.release()
         tokens = self._buckets(at)[1]
         if tokens is not None and one.tokens is not None:
             tokens.take(one.tokens - one.expected, at)
@@ -263,13 +263,19 @@ class Gate:
         loop = asyncio.get_running_loop()
         while self._waiting and self.under_way < self._limit.now:
             first, at = self._waiting[0], loop.time()
+            if self._pace is not None and self._pace.alone and self.under_way:
+                return
             costs = [(bucket, cost) for bucket, cost in zip(self._buckets(at), (1.0, first.tokens), strict=True) if bucket is not None]
-            wait = max((bucket.wait(cost, at) for bucket, cost in costs), default=0.0)
-            if wait > 0:
+            waits = [bucket.wait(cost, at) for bucket, cost in costs] + ([] if self._pace is None else [self._pace.wait(at)])
+            if (wait := max(waits, default=0.0)) > 0:
                 self._timer = loop.call_later(wait, self._admit)
                 return
+            if first.budget is not None and not first.budget.reserve(alone=not self.under_way):
+                return  # when one of those under way comes back, it is known how much is left
             heapq.heappop(self._waiting)
             for bucket, cost in costs:
                 bucket.take(cost, at)
+            if self._pace is not None:
+                self._pace.take(at)
             self.under_way += 1
             first.admitted.set_result(None)

@@ -124,17 +124,26 @@ def chained(before: str, value: Any) -> str:
     return hashlib.sha256(f"{before}{canonical(value)}".encode("ascii")).hexdigest()[:16]
 
 
-class Reply(BaseModel):
+class Taken(BaseModel):
+    """Tokens as a server counts them; None where it does not. Of those that were read it had kept ``cached_tokens`` from earlier requests."""
+
+    model_config = ConfigDict(frozen=True)
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+class Reply(Taken):
     """One reply that was paid for, fit for JSON.
 
     ``content`` is the whole text ('' when there was none), ``reasoning`` what the server delivered apart from it. ``faults`` names what went wrong before it
-    came, one word an attempt (rate_limit, server, connection, timeout, garbage); ``latency_ms`` is the time of the attempt that succeeded,
+    came, one word an attempt (rate_limit, server, connection, timeout, garbage, filter); ``latency_ms`` is the time of the attempt that succeeded,
     ``waited_ms`` that of all before it. ``first_logprobs`` are the natural logarithms of the
     probabilities of the first token, by token, as far as the server gives them.
     ``cached`` replies came from the cache and cost nothing.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     content: str
     reasoning: str | None = None
@@ -142,10 +151,6 @@ class Reply(BaseModel):
     finish_reason: str | None = None
     served_model: str | None = None
     fingerprint: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    cached_tokens: int | None = None
     latency_ms: float
     waited_ms: float = 0.0
     faults: tuple[str, ...] = ()

@@ -7,11 +7,11 @@ from typing import Any
 
 from ...errors import SpanLabError
 from ..protocol import Journal
-from .endpoint import EndpointError
+from .faults import Departures, Fault
 from .messages import Reply, Request
 
-#: sends a request and gives the reply; is told what to call when the request really leaves
-Send = Callable[[Request, Callable[[], None] | None], Awaitable[Reply]]
+#: sends a request and gives the reply; is told who wants to know of every departure
+Send = Callable[[Request, Departures | None], Awaitable[Reply]]
 
 
 class Paid:
@@ -62,13 +62,26 @@ class Paid:
             return Reply.model_validate(stored["reply"])
         about = {"ask": question, "request": request.identity}
         journal = self._journal
-        try:
-            reply = await self._send(request, None if journal is None else lambda: journal.begun(about))
-        except EndpointError as error:
-            # one that never left is not known, and nobody is charged for what is refused
-            if journal is not None and error.status is not None and 400 <= error.status < 500:
-                journal.refused(about)
-            raise
+        reply = await self._send(request, None if journal is None else _Noted(journal, about))
         if journal is not None:
             await journal.keep({**about, "sent": added, "reply": reply.model_dump(mode="json")})
         return reply
+
+
+class _Noted:
+    """Notes what becomes of every departure of a request."""
+
+    def __init__(self, journal: Journal, about: Mapping[str, Any]) -> None:
+        self._journal, self._about = journal, about
+
+    def leaves(self) -> None:
+        self._journal.begun(self._about)
+
+    def fails(self, fault: Fault, left: bool) -> None:
+        told = {**self._about, "fault": fault.word}
+        if not left:
+            self._journal.unsent(told)
+        elif fault.begun:
+            self._journal.lost({**told, **({} if fault.taken is None else {"taken": fault.taken.model_dump(exclude_none=True)})})
+        else:
+            self._journal.refused(told)

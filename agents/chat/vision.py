@@ -176,6 +176,12 @@ class _Kept:
     def refused(self, line: Mapping[str, Any]) -> None:
         self._journal.refused(line)
 
+    def lost(self, line: Mapping[str, Any]) -> None:
+        self._journal.lost(line)
+
+    def unsent(self, line: Mapping[str, Any]) -> None:
+        self._journal.unsent(line)
+
     async def keep(self, line: Mapping[str, Any]) -> None:
         await self._journal.keep(line)
 
