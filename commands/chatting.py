@@ -124,6 +124,7 @@ def take_up(agent: Agent, session: Session) -> None:
         from ..sessions.transcripts import Transcript
 
         chat.account.carry(Transcript(session.folder).totals())
+        chat.account.warn = say
         if foreseen := session.info.get("estimate"):
             chat.account.foresee(foreseen["requests"], foreseen["prompt_tokens"], foreseen["completion_tokens"])
 

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from ..agents.protocol import Agent, Stopped
@@ -70,10 +70,12 @@ def wind_down(agent: Agent, why: str) -> None:
 async def interruptible(agent: Agent, session: Coroutine[Any, Any, None], say: Callable[[str], None]) -> None:
     """Run a session, so that Ctrl-C finishes what is under way: once, and nothing new begins; twice, and it stops at once.
 
+    So it is when a system or a scheduler ends the program (SIGTERM), or its terminal goes away (SIGHUP).
+
     Raises
     ------
     KeyboardInterrupt
-        when Ctrl-C has stopped it.
+        when Ctrl-C, or a signal that means the same, has stopped it.
     """
     if not hasattr(agent, "wind_down") or threading.current_thread() is not threading.main_thread():
         await session
@@ -93,7 +95,7 @@ async def interruptible(agent: Agent, session: Coroutine[Any, Any, None], say: C
 
 @contextmanager
 def _counting(agent: Agent, running: asyncio.Future[None], say: Callable[[str], None]) -> Iterator[list[int]]:
-    """How often Ctrl-C was pressed, and what follows from it."""
+    """How often Ctrl-C was pressed, or a signal came that means the same, and what follows from it."""
     loop = asyncio.get_running_loop()
     pressed: list[int] = []
 
@@ -101,14 +103,20 @@ def _counting(agent: Agent, running: asyncio.Future[None], say: Callable[[str], 
         pressed.append(number)
         if len(pressed) == 1:
             loop.call_soon_threadsafe(wind_down, agent, "the session was interrupted")
-            say("finishing what is under way; Ctrl-C again stops at once")
+            with suppress(OSError):  # the terminal may be what went away
+                say("finishing what is under way; Ctrl-C again stops at once")
         elif len(pressed) == 2:
             loop.call_soon_threadsafe(running.cancel)
         else:
             signal.default_int_handler(number, frame)
 
-    before = signal.signal(signal.SIGINT, press)
+    # SIGHUP is not known everywhere; a signal that a parent wants to have ignored (nohup) stays so
+    signals = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+    before = {number: handler for number in signals if (handler := signal.getsignal(number)) is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, press)
     try:
         yield pressed
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -448,7 +448,9 @@ def test_settings_tell_everything_but_secrets(monkeypatch: pytest.MonkeyPatch) -
     assert KEY not in json.dumps([said, found])
 
 
-@pytest.mark.parametrize("address", ["https://me:hunter22@llm.example.org/v1", "https://hunter22@llm.example.org/v1", "https://llm.example.org/v1?key=hunter22"])
+@pytest.mark.parametrize(
+    "address", ["https://me:hunter22@llm.example.org/v1", "https://hunter22@llm.example.org/v1", "https://llm.example.org/v1?key=hunter22"]
+)
 def test_an_address_with_secrets_in_it_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", address)

@@ -186,6 +186,22 @@ def test_twenty_kills_among_3600_calls_lose_no_reply_and_change_no_answer(tmp_pa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_the_end_of_a_program_or_of_its_terminal_is_as_ctrl_c(tmp_path: Path, number: signal.Signals) -> None:
+    with stub(answers=ANSWERS, delay_ms=200) as server:
+        process = _start(server, tmp_path / "stopped", 6, 4)
+        _when_answered(server, 5, process)
+        process.send_signal(number)
+        assert process.communicate(timeout=60) == ("finishing what is under way; Ctrl-C again stops at once\n", "")
+        assert process.returncode == 130
+        (folder,) = find_sessions([tmp_path / "stopped"])
+        lines = read_transcript(folder)
+        assert paid_twice_at_most(lines) == 0, "all that was under way is there"
+        assert sum("reply" in line for line in lines) == server.stats()["answered"]
+    assert read_events(folder)[-1]["event"] == "interrupted"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 def test_ctrl_c_finishes_what_is_under_way_and_a_second_one_stops_at_once(tmp_path: Path) -> None:
     expected = _undisturbed(tmp_path / "undisturbed", 6)
     data = tmp_path / "stopped"

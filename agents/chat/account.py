@@ -130,8 +130,11 @@ class Account:
         self.expected: int | None = None
         #: what is under way
         self.under_way: set[Held] = set()
+        #: told once when replies come from another model than in earlier parts of the session
+        self.warn: Callable[[str], None] = lambda sentence: None
         self._care = care
         self._clock = clock
+        self._models: frozenset[str] = frozenset()
         self._began: float | None = None
         self._here = 0
         self._size = Expected()
@@ -153,6 +156,7 @@ class Account:
     def carry(self, earlier: Totals) -> None:
         """Go on from what earlier parts of the session took: limits hold for the session as a whole."""
         self.totals = earlier
+        self._models = frozenset(earlier.models)
         self._size.most_written = max(self._size.most_written, earlier.dearest[1])
         for _ in range(earlier.lost_uncounted + earlier.uncounted):
             self._unknown += self._worth(*earlier.dearest)
@@ -170,13 +174,24 @@ class Account:
     def found(self, reply: Reply) -> None:
         """A reply came from the cache; nothing left."""
         self._begin()
-        self.totals.add(reply)
-        self._here += 1
+        self.take(reply)
 
     @property
     def limited(self) -> bool:
         """Whether there is a limit of cost or tokens."""
         return self._care.max_cost is not None or self._care.max_tokens_in_all is not None
+
+    def take(self, reply: Reply) -> None:
+        """Count a reply."""
+        if self._models and reply.served_model and reply.served_model not in self._models:
+            before = ", ".join(sorted(self._models))
+            self.warn(
+                f"WARNING: so far the replies of this session came from {before}, and now {reply.served_model} answers at the same address. "
+                "The session goes on; its account says how many replies came from which model, and the record which answer"
+            )
+            self._models = frozenset()
+        self.totals.add(reply)
+        self._here += 1
 
     def _begin(self) -> None:
         if self._began is None:
@@ -300,8 +315,7 @@ class Held:
     def arrives(self, reply: Reply) -> None:
         """Its reply is there."""
         account = self._account
-        account.totals.add(reply)
-        account._here += 1
+        account.take(reply)
         if reply.prompt_tokens is not None and reply.completion_tokens is not None:
             account._size.learn(self._characters, reply.prompt_tokens, reply.completion_tokens)
         else:
@@ -371,6 +385,8 @@ def told(account: Mapping[str, Any]) -> str:
         cost = f" (then it cost {money(reckoned)})" if reckoned is not None and reckoned > (account["cost"] or 0) else ""
         requests = f"{twice:,} {'request' if twice == 1 else 'requests'}"
         parts.append(f"at most {requests} paid for in vain: too late, cut off, unreadable, or in flight at an end{cost}")
+    if len(account.get("models", ())) > 1:
+        parts.append("replies came from " + ", ".join(f"{model} ({count:,})" for model, count in account["models"].items()))
     if account.get("trials_failed"):
         failed = account["trials_failed"]
         reasons = "; ".join(f"{count:,} since {why}" for why, count in account["failed"].items())
