@@ -32,7 +32,9 @@ Generator = Literal["corrected", "published"]
 GENERATORS: tuple[Generator, ...] = ("corrected", "published")
 #: factors that are columns of the record by themselves
 COLUMN_FACTORS = ("set_size", "list_length", "retention_steps")
-_RESERVED = (*COUNTERS, "generator", *FUNCTIONS)
+#: in instructions: whether it is a person who reads them
+FOR_PEOPLE = "for_people"
+_RESERVED = (*COUNTERS, "generator", FOR_PEOPLE, *FUNCTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +121,9 @@ class Paradigm:
             raise SpanLabError(f"{self.name}: more than {MAX_COMBINATIONS} combinations of factor levels; choose some levels, or make some factors random")
         return [dict(zip(crossed, levels, strict=True)) for levels in itertools.product(*crossed.values())]
 
-    def told(self, language: str, levels: Mapping[str, Any]) -> str:
-        """The instructions in a language, for the levels of a trial."""
-        return self.instructions[language].fill(self.reader, levels)
+    def told(self, language: str, levels: Mapping[str, Any], for_people: bool = False) -> str:
+        """The instructions in a language, for the levels of a trial, as machines or people read them."""
+        return self.instructions[language].fill(self.reader, {**levels, FOR_PEOPLE: for_people})
 
     def network_view(self, levels: Mapping[str, Any]) -> NetworkView | None:
         """What a network sees of trials with these levels, or None when there is nothing for networks."""
@@ -220,7 +222,7 @@ def build_paradigm(document: Document) -> Paradigm:
     of_levels = frozenset(raw_factors)
     told = data.get("instructions")
     instructions = {
-        language: LevelText.read(reader, text, ("instructions", language), of_levels)
+        language: LevelText.read(reader, text, ("instructions", language), of_levels | {FOR_PEOPLE})
         for language, text in (told.items() if isinstance(told, dict) else ())
         if isinstance(text, str)
     }

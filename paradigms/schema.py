@@ -206,7 +206,8 @@ class Head(_Part):
     instructions: dict[str, str] = Field(description="neutral instructions by language; how to answer is added for each kind of agent")
     translations: dict[str, Annotated[dict[Shown, Shown], Field(min_length=1)]] = Field(
         default_factory=dict,
-        description="texts on the screen that people read in their language, by language: {de: {correct: richtig}}; machines see them as written",
+        description="texts on the screen and words to answer with as people of a language read them: {de: {correct: richtig, same: gleich}}; "
+        "machines and the record have them as written",
     )
     practice: Practice | None = Field(default=None, description="practice trials")
     example: Example | None = Field(default=None, description="the pictured example in the instructions, where it is not to be the usual one")

@@ -41,15 +41,19 @@ def translated_display(display: Display, words: Words) -> Display:
 def mistranslated(document: Document, translations: Mapping[str, Words], languages: Iterable[str]) -> Iterator[tuple[YamlPath, str]]:
     """What is wrong with the translations of a paradigm: texts that the timeline does not have, languages without instructions, texts that cannot be drawn.
     Translations that are inherited may be of texts that a timeline of one's own has no more."""
-    texts = sorted(set(_texts(document.data.get("timeline"))))
+    answers = set(_answers(document.data.get("timeline")))
+    texts = sorted({*_texts(document.data.get("timeline")), *answers})
     beside = _file(document, ("timeline",))
     for language, words in translations.items():
         if language not in languages:
             yield ("translations", language), f"there are no instructions in '{language}'; their languages are {listed(languages)}"
+        called = [word for answer, word in words.items() if answer in answers]
         for text, other in words.items():
+            if text in answers and called.count(other) > 1:
+                yield ("translations", language, text), f"two answers would both be called '{other}'"
             if text not in texts and beside and _file(document, ("translations", language, text)) == beside:
                 hint = nearest(text, texts) or (f"; it has {listed(texts)}" if texts else "; it has none")
-                yield ("translations", language, text), f"the timeline shows no text '{text}'{hint}"
+                yield ("translations", language, text), f"the timeline shows no text '{text}', and has no such answer{hint}"
             try:
                 if Lines.model_validate({"text": other}).text != other:
                     yield ("translations", language, text), f"leave out blanks at the ends, and more than one in a row; found {other!r}"
@@ -74,3 +78,16 @@ def _texts(part: Any) -> Iterator[str]:
             yield text
         for one in part.values():
             yield from _texts(one)
+
+
+def _answers(part: Any) -> Iterator[str]:
+    """The words to answer with that are written out in a timeline. Those that are seen at places are to be remembered, and stay as they are."""
+    if isinstance(part, list):
+        for one in part:
+            yield from _answers(one)
+    elif isinstance(part, dict):
+        choice = part.get("choice")
+        if isinstance(choice, dict) and "layout" not in choice and isinstance(choice.get("options"), list):
+            yield from (option for option in choice["options"] if isinstance(option, str))
+        for one in part.values():
+            yield from _answers(one)

@@ -85,7 +85,7 @@ class Hospitality:
 
     def _instructions(self, planned: PlannedTrial) -> str:
         levels = resolve_levels(self._session.paradigm, planned.levels, planned.seed)
-        return self._session.paradigm.told(self._language, levels)
+        return self._session.paradigm.told(self._language, levels, for_people=True)
 
     def _legends(self, told: str, planned: PlannedTrial) -> list[str]:
         """How to answer, in all conditions with these instructions."""

@@ -71,8 +71,9 @@ class Session:
 
     @property
     def answer_keys(self) -> AnswerKeys:
-        """With which keys the participant answers."""
-        return answer_keys(self.info.get("keys"))
+        """With which keys the participant answers, and in which words."""
+        words = self.paradigm.translations.get(self.info["language"], {}) if self.info["agent_kind"] in PEOPLE else {}
+        return replace(answer_keys(self.info.get("keys")), words=words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def told_to(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str
         when these settings are for other paradigms, or a gap in them cannot be filled.
     """
     own: str | None = agent.wording(paradigm.name) if hasattr(agent, "wording") else None  # type: ignore[attr-defined]
-    return paradigm.told(language, levels) if own is None else filled(own, levels, f"{agent.name}: the instructions for {paradigm.name}")
+    return paradigm.told(language, levels, agent.kind in PEOPLE) if own is None else filled(own, levels, f"{agent.name}: the instructions for {paradigm.name}")
 
 
 def brief(agent: Agent, paradigm: Paradigm, language: str, trial: Trial, seed: int = 0, keys: AnswerKeys | None = None) -> Briefing:

@@ -16,10 +16,25 @@ from test_lab_timing import FOUND, measured
 from spanlab.agents.participant import Participant, ParticipantMind, pages
 from spanlab.agents.participant import participant as participant_module
 from spanlab.agents.participant.frames import FrameGrid
+from spanlab.agents.participant.surface import SurfaceView
+from spanlab.agents.participant.theme import STANDARD
 from spanlab.agents.protocol import Response
 from spanlab.errors import ParadigmError
-from spanlab.paradigms import Display, Paradigm, Percept, compile_trial, fingerprint, load_paradigm, paradigm_from_data, plan_session, session_design
-from spanlab.sessions import Request, Runner, begin
+from spanlab.paradigms import (
+    AnswerKeys,
+    Display,
+    Paradigm,
+    Percept,
+    ResponseKind,
+    compile_trial,
+    fingerprint,
+    load_paradigm,
+    paradigm_from_data,
+    plan_session,
+    session_design,
+)
+from spanlab.sessions import Request, Runner, begin, read_responses
+from spanlab.sessions.keys import KeySetting, key_request
 from spanlab.stimuli.kinds.lettering import Lines
 from spanlab.stimuli.kinds.plain import Blank
 
@@ -106,13 +121,67 @@ def test_only_people_are_briefed_with_words_and_nobody_is_handed_other_percepts(
         assert texts(display for percept in percepts for display in percept.displays) <= {*GERMAN, "1-back"}
 
 
+def _asked(paradigm: Paradigm) -> ResponseKind:
+    steps = compile_trial(paradigm, paradigm.combinations()[0], 1).steps
+    return next(step.percept.ask.kind for step in steps if step.percept.ask is not None)
+
+
+def test_answers_are_called_by_their_words_in_the_language_of_the_person_and_recorded_as_they_are(tmp_path: Path) -> None:
+    paradigm = load_paradigm("cd")
+    agent = AtTheWindow(guess)
+    plan = plan_session(paradigm, 1, session_design(paradigm, None), {"feature": "size"}, 4)
+    session = begin(tmp_path, paradigm, agent, plan, Request(language="de", practice=False, extra={"keys": key_request(KeySetting(sides="swapped"), "p")}))
+    Runner(session, agent).run()
+    assert any("f = anders, j = gleich" in page for page in agent.pages)
+    assert not any("same" in page or "different" in page for page in agent.pages)
+    assert set(read_responses(session.folder)["correct_answer"]) <= {'"same"', '"different"'}
+    assert {step.ask.kind.answer_names() for _, percepts in agent.seen for step in percepts if step.ask is not None} == {("same", "different")}
+    (briefing, _) = agent.seen[0]
+    asked = briefing.keys.kind_for(_asked(paradigm))
+    assert asked.label("same") == "gleich"
+    assert asked.surface().keys == (("f", "different"), ("j", "same"))
+    assert asked.write("same") == "same"
+
+
+def test_machines_are_not_told_how_people_call_answers(tmp_path: Path) -> None:
+    paradigm, agent = load_paradigm("cd"), Saying(guess)
+    plan = plan_session(paradigm, 1, session_design(paradigm, None), {"feature": "size"}, 1)
+    session = begin(tmp_path, paradigm, agent, plan, Request(language="de"))
+    Runner(session, agent).run()
+    (briefing, _) = agent.seen[0]
+    assert not briefing.keys.words
+    assert "gleich (same), oder ist etwas anders (different)?" in briefing.instructions
+
+
+def test_a_press_is_acknowledged_in_the_words_of_the_person() -> None:
+    """What the window draws for an answer that has no place on the screen."""
+    paradigm, drawn = load_paradigm("cd"), []
+    kind = AnswerKeys(words=paradigm.translations["de"]).kind_for(_asked(paradigm))
+    surface: Any = SurfaceView.__new__(SurfaceView)
+    surface._theme, surface.letter_px = STANDARD, 20
+    surface._pictures = SimpleNamespace(put=lambda key, make: drawn.append(key))
+    for value in ("same", "different"):
+        surface._given(kind, value)
+    assert drawn == [("given", "gleich"), ("given", "anders")]
+
+
+def test_words_that_are_to_be_remembered_are_not_translated() -> None:
+    kind = _asked(load_paradigm("lsr"))
+    words = {str(value): "x" for value in kind.surface().keys}
+    assert AnswerKeys(words=words).kind_for(kind) is kind
+
+
 BASE = "extends: nback_verbal_feedback\nparadigm: own\n"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("translations: {de: {corect: richtig}}", "own.yaml:3 translations > de > corect: the timeline shows no text 'corect'; did you mean 'correct'?"),
+        ("translations: {de: {m: Treffer, '-': Treffer}}", "own.yaml:3 translations > de > m: two answers would both be called 'Treffer'"),
+        (
+            "translations: {de: {corect: richtig}}",
+            "own.yaml:3 translations > de > corect: the timeline shows no text 'corect', and has no such answer",
+        ),
         ("translations:\n  fr: {correct: juste}", "own.yaml:4 translations > fr: there are no instructions in 'fr'; their languages are en, de"),
         ("translations: {de: {correct: 正解}}", "own.yaml:3 translations > de > correct: the typeface has no '正'"),
         ("translations: {de: {correct: ' richtig'}}", "own.yaml:3 translations > de > correct: leave out blanks at the ends"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core.locale import sentence
-from ...paradigms import Display, Percept, Trial, Truth
+from ...paradigms import AnswerKeys, Display, Percept, Trial, Truth
 from ...paradigms.translation import Words, translated_display
 from .answering import AnswerSheet
 from .lettering import Block, set_text
@@ -61,7 +61,8 @@ class Preview:
         self.views = [replace(view, display=translated_display(view.display, words or {})) for view in views(trial)]
         self.number = 0
         self.answer_shown = False
-        kinds = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+        self._keys = AnswerKeys(words=words or {})
+        kinds = dict.fromkeys(self._keys.kind_for(step.percept.ask.kind) for step in trial.steps if step.percept.ask is not None)
         room.surface.prepare(tuple(kinds), language)
         room.renderer.prepare(view.display.stimulus for view in self.views)
 
@@ -85,7 +86,9 @@ class Preview:
         view = self.views[self.number]
         if view.percept.ask is None or view.truth.answer is None:
             return ""
-        return sentence("window.correct", self._language, answer=view.percept.ask.kind.write(view.truth.answer))
+        kind, answer = self._keys.kind_for(view.percept.ask.kind), view.truth.answer
+        written = kind.write(answer) if isinstance(answer, tuple) else kind.label(answer)
+        return sentence("window.correct", self._language, answer=written)
 
     def _show(self, view: View) -> int:
         """Show one display; 1 for the next one, -1 for the one before, 0 to leave."""
@@ -116,7 +119,8 @@ class Preview:
         room, letter = self._room, self._room.letter_px
         width, height = room.window.size
         edge = height // 2 - round(1.6 * letter)
-        sheet = None if view.percept.ask is None else AnswerSheet(view.percept.ask, 0.0)
+        ask = view.percept.ask
+        sheet = None if ask is None else AnswerSheet(replace(ask, kind=self._keys.kind_for(ask.kind)), 0.0)
         keys = sentence("window.preview_answer" if self.answer() else "window.preview", self._language)
         above = [Block(self.caption(), letter, weight="semibold")]
         if self.answer_shown:

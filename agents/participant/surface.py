@@ -89,7 +89,7 @@ class SurfaceView:
                     self._which(number)
                 if not surface.regions:
                     for value in dict.fromkeys(value for _, value in surface.keys):
-                        self._given(value)
+                        self._given(kind, value)
 
     def _text(self, key: Any, text: str, scale: float = 1.0, **style: Any) -> Any:
         room = min(self._width - 4 * self.letter_px, max(2 * self.canvas_px, 34 * self.letter_px))
@@ -106,9 +106,9 @@ class SurfaceView:
     def _which(self, number: int) -> Any:
         return self._text(("which", number), sentence("window.which", self.language, n=number), weight="semibold")
 
-    def _given(self, value: int | str) -> Any:
-        text, theme = str(value + 1) if isinstance(value, int) else value, self._theme
-        return self._pictures.put(("given", value), lambda: pill(text, self.letter_px, theme.background, theme.accent_strong, theme.accent, theme.background))
+    def _given(self, kind: ResponseKind, value: int | str) -> Any:
+        text, theme = kind.label(value), self._theme
+        return self._pictures.put(("given", text), lambda: pill(text, self.letter_px, theme.background, theme.accent_strong, theme.accent, theme.background))
 
     def _counter(self, marked: int, take: int | None) -> Any:
         key = "marked_any" if take is None else "marked"
@@ -198,7 +198,7 @@ class SurfaceView:
                 self._outline(region, line=(255, 255, 255), width=width + 4, inset=0.04)  # to be seen on any colour
                 self._outline(region, line=_MARK, width=width, inset=0.04)
             else:
-                chip = self._given(given[0])
+                chip = self._given(sheet.ask.kind, given[0])
                 self._pictures.draw(chip, 0, self.canvas_px / 2 + float(chip.size[1]))
         elif under is not None and not sheet.complete:
             self._outline(under, line=_MARK, width=1.5, inset=0.04)

@@ -80,6 +80,10 @@ class ResponseKind(Component):
         """
         return self
 
+    def label(self, value: int | str) -> str:
+        """One value of an answer as a person reads it."""
+        return str(value + 1) if isinstance(value, int) else value
+
     def answer_names(self) -> tuple[str, ...]:
         """The answers to which a session may give keys of its own, as people and models write them: here none."""
         return ()

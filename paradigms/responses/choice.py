@@ -128,7 +128,7 @@ class Choice(ResponseKind):
         keys = self._main_keys()
         if keys:
             digits = keys == self.labels and len(keys) > 2 and "".join(keys) == "123456789"[: len(keys)]
-            named = [(key_label(key, language), label) for key, label in zip(keys, self.labels, strict=False)]
+            named = [(key_label(key, language), self.label(value)) for key, value in zip(keys, self.values, strict=False)]
             pressed = ", ".join(key if key == label else f"{key} = {label}" for key, label in named)
             instead, how = "or_" if parts else "", "digit" if digits else "key"
             parts.append(sentence(f"legend.{instead}{how}", language, last=len(keys), keys=pressed))
@@ -138,6 +138,11 @@ class Choice(ResponseKind):
         return () if self._seen else self.labels
 
     def with_keys(self, keys: AnswerKeys) -> Choice:
+        kind = self._keyed(keys)
+        called = tuple((name, keys.words[name]) for name in self.answer_names() if name in keys.words)
+        return CalledChoice.model_validate({**kind.model_dump(), "called": called}) if called else kind
+
+    def _keyed(self, keys: AnswerKeys) -> Choice:
         names = self.answer_names()
         if not names:
             return self
@@ -223,3 +228,12 @@ class Choice(ResponseKind):
 
     def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
         return [ItemScore(answer=answer, correct_answer=correct, correct=answer == correct)]  # type: ignore[arg-type]
+
+
+class CalledChoice(Choice):
+    """A choice at the window, whose answers a person reads in other words; what is answered and recorded stays as it is."""
+
+    called: tuple[tuple[str, str], ...] = Field(description="answers, each with what is read in its place")
+
+    def label(self, value: int | str) -> str:
+        return dict(self.called).get(str(value)) or super().label(value)
