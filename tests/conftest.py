@@ -2,6 +2,8 @@
 
 * Temporary files lie in memory where there is room for them: sessions wait for the disk after every trial, many thousand times in all.
 * ``HOME`` points at a temporary folder (PsychoPy writes ``~/.psychopy3``); the real one is in ``REAL_HOME``, and caches stay where they are.
+* The current folder is a temporary one, and whoever lists a folder in which others have their things (``/``, the home, the folder of temporary files) fails:
+  a command that is pointed there reads every session on the computer.
 * ``DISPLAY`` is unset: without the ``screen`` fixture, a test runs as on a machine without a display, also on a desktop.
 * ``screen`` starts one Xvfb per test process and sets ``DISPLAY`` for the test, so windows of parallel processes never see each other's keys.
 """
@@ -54,6 +56,31 @@ _private_home()
 if sys.platform.startswith("linux"):
     os.environ.pop("DISPLAY", None)
     os.environ.pop("WAYLAND_DISPLAY", None)
+
+
+def _of_others() -> frozenset[str]:
+    """Folders in which others have their things."""
+    shared = {"/", os.environ["REAL_HOME"], str(REPOSITORY.parent), tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm", "/home", "/root", "/Users"}
+    return frozenset(os.path.realpath(one) for one in shared)
+
+
+_OF_OTHERS = _of_others()
+
+
+def _stay_inside(event: str, arguments: tuple[object, ...]) -> None:
+    if event in ("os.listdir", "os.scandir") and isinstance(arguments[0], (str, os.PathLike)):
+        folder = os.path.realpath(arguments[0])
+        assert folder not in _OF_OTHERS, f"a test lists {folder}, in which others have their things"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The current folder is one of the tests' own."""
+    before = Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("current"))
+    sys.addaudithook(_stay_inside)  # for good: hooks cannot be removed
+    yield
+    os.chdir(before)
 
 
 # A shell that starts the tests in the background makes them, and every program that they start, deaf to Ctrl-C; some tests press it.

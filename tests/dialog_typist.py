@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from effort import HANGS_S
 from PIL import Image
 from Xlib import XK, X, display
 from Xlib.ext import xtest
@@ -21,7 +22,7 @@ class Typist:
         self._display: Any = display.Display(name)
         self._root = self._display.screen().root
 
-    def wait_for(self, found: Callable[[], Any], seconds: float = 20.0) -> Any:
+    def wait_for(self, found: Callable[[], Any], seconds: float = HANGS_S) -> Any:
         """What is found, as soon as it is."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:

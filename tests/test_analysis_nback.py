@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from effort import at_most
 from nback_answers import GOLDEN, block_rows, planted_counts, write_published
 
 from spanlab.analysis.nback import COUNTS, OURS, PUBLISHED, Rules, measured, nback_blocks, told
@@ -338,18 +339,15 @@ def test_intervals_of_people_hold_what_was_planted() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_answers_take_seconds() -> None:
-    import time
-
+def test_a_million_answers_are_little_work() -> None:
     one = pd.concat([block_rows(LABELS * 3, list(LABELS * 3), n=n, trial=n) for n in (1, 2, 3)], ignore_index=True)
     copies = 14_000
     table = pd.concat([one] * copies, ignore_index=True)
     table["trial"] = np.repeat(np.arange(3 * copies), 24)
     table["trial_id"] = table["trial"].astype(str)
     scored = score_table(table)
-    begun = time.perf_counter()
-    cells = nback_cells(nback_blocks(scored))
-    assert time.perf_counter() - begun < 15
+    with at_most(1000):
+        cells = nback_cells(nback_blocks(scored))
     assert cell(cells, "hit_rate", n=2)["n_blocks"] == copies
 
 

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from command_line import Run, complaint
+from effort import at_most
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paradigm_texts import PROBE, text
@@ -227,7 +228,13 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
 
 # random command lines ------------------------------------------------------------------------------------------------------------------------------------
 
+
 #: values for options and arguments; ``good.yaml`` and one trial of chance are what may succeed
+def stays_inside(text: str) -> bool:
+    """Whether a value, taken for a path, is one of the test's own folder: commands read whatever sessions are where they are pointed to."""
+    return not text.startswith(("/", "~", "\\")) and ".." not in re.split(r"[/\\=]", text)
+
+
 VALUES = st.one_of(
     st.sampled_from(
         [
@@ -244,8 +251,7 @@ VALUES = st.one_of(
             "file/x",
             "/proc/x",
             ".",
-            "..",
-            "/",
+            "folder/..",
             "",
         ]
     ),
@@ -278,7 +284,7 @@ VALUES = st.one_of(
     st.sampled_from(
         ["human", "published", "corrected", "en", "xx", "x.png", "--", "-", "-o", "--set", "--help", "--version", "matrix", "matrx", "\u00e9\u2192", "a b", "*"]
     ),
-    st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6),
+    st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6).filter(lambda text: stays_inside(text)),
 )
 OPTIONS = {
     "show": ["-o", "--set", "--seed", "--generator", "--nonsense"],
@@ -317,13 +323,12 @@ def command_lines(draw: st.DrawFn) -> list[str]:
 @given(line=command_lines())
 @settings(FUZZ, max_examples=100)
 def test_random_command_lines(run: Run, things: None, line: list[str]) -> None:
-    began = time.perf_counter()
-    status, out, err = run(*line)
+    with at_most(2000):
+        status, out, err = run(*line)
     assert "Traceback" not in out + err
     if status != 0:
         assert err.strip() or "--help" in line
         assert status in (1, 2)
-    assert time.perf_counter() - began < 30
 
 
 @pytest.mark.slow

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import builtins
 import json
-import time
 from keyword import iskeyword
 from typing import Any
 
 import pytest
+from effort import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -214,10 +214,8 @@ GREEDY = [
 
 @pytest.mark.parametrize("text", GREEDY, ids=[text[:40] for text in GREEDY])
 def test_nothing_hangs_or_eats_memory(text: str) -> None:
-    began = time.perf_counter()
-    with pytest.raises(ExpressionError):
+    with at_most(300), pytest.raises(ExpressionError):
         value(text)
-    assert time.perf_counter() - began < 5
 
 
 DEEP = [
@@ -339,17 +337,16 @@ def outcome(text: str) -> Any:
 
 
 def check(text: str) -> None:
-    """An expression gives a plain value, or an ExpressionError; whatever it is, quickly."""
-    began = time.perf_counter()
+    """An expression gives a plain value, or an ExpressionError; whatever it is, with little work."""
     before = json.dumps(ENVIRONMENT)
-    found = outcome(text)
+    with at_most(300):
+        found = outcome(text)
     if isinstance(found, ExpressionError):
         assert str(found)
     else:
         weigh(found)
         json.dumps(found, allow_nan=False)
     assert json.dumps(ENVIRONMENT) == before, "an expression changes nothing"
-    assert time.perf_counter() - began < 5
 
 
 @given(GRAMMAR)

@@ -8,7 +8,6 @@ import copy
 import json
 import re
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from effort import at_most
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paradigm_texts import PROBE, load, text
@@ -27,8 +27,8 @@ from spanlab.paradigms.library import path as library_path
 from spanlab.paradigms.schema import DatasetDesign
 from spanlab.paradigms.yaml_text import parse
 
-#: loading and compiling take some milliseconds; a hostile file may take a few seconds
-PATIENCE_S = 12.0
+#: loading and compiling are a fraction of a million additions; a hostile file may cost as much as some hundred millions
+MUCH = 800
 
 HERE = Path(__file__).parent
 SHIPPED = [path.read_text(encoding="utf-8") for name in list_paradigms() if (path := library_path(name)) is not None]
@@ -56,9 +56,8 @@ def tried(folder: Path, content: str | bytes) -> SpanLabError | None:
 
 def survives(folder: Path, content: str | bytes) -> bool:
     """Whether a file works; when not, its error names the file, and the line wherever there is one."""
-    began = time.perf_counter()
-    error = tried(folder, content)
-    assert time.perf_counter() - began < PATIENCE_S
+    with at_most(MUCH):
+        error = tried(folder, content)
     if isinstance(error, ParadigmError):
         assert error.problems
     for line in str(error).split("\n") if error is not None else ():
@@ -352,10 +351,8 @@ def test_hostile_files_neither_hang_nor_fill_the_memory(tmp_path: Path, name: st
 def test_checking_hostile_files_ends(tmp_path: Path, name: str) -> None:
     path = tmp_path / "broken.yaml"
     path.write_text(str(HOSTILE[name]), encoding="utf-8")
-    began = time.perf_counter()
-    with suppress(SpanLabError):
+    with at_most(4 * MUCH), suppress(SpanLabError):
         assert "small is fine" in check_paradigm(path)
-    assert time.perf_counter() - began < 4 * PATIENCE_S
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from chat_servers import real_cache
 from chat_trials import briefing
+from effort import HANGS_S
 
 from spanlab.agents.chat.scripted_server import LABEL, ScriptedServer, install
 from spanlab.agents.protocol import Response
@@ -90,7 +91,7 @@ def test_it_does_not_outlive_a_program_that_is_killed() -> None:
     os.kill(owner.pid, signal.SIGKILL)
     owner.wait()
     owner.stdout.close()
-    until = time.monotonic() + 10
+    until = time.monotonic() + HANGS_S
     while time.monotonic() < until:
         try:
             urllib.request.urlopen(f"{root}/_fakellm/stats").close()

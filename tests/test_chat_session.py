@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from chat_servers import Answer, Request, Stub, forwarding, listening, real_cache, stub
+from effort import HANGS_S
 
 from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
 from spanlab.agents.chat.scripted_rules import demonstration_rules
@@ -209,7 +210,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_a_second_one_stops_at_once(tmp_pa
         process = _start(server, data, 6, 4)
         _when_answered(server, 5, process)
         process.send_signal(signal.SIGINT)
-        said, wrong = process.communicate(timeout=60)
+        said, wrong = process.communicate(timeout=HANGS_S)
         assert (process.returncode, wrong) == (130, "")
         assert said == "finishing what is under way; Ctrl-C again stops at once\n"
         (folder,) = find_sessions([data])
@@ -223,7 +224,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_a_second_one_stops_at_once(tmp_pa
         process.send_signal(signal.SIGINT)
         time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60)[1] == ""
+        assert process.communicate(timeout=HANGS_S)[1] == ""
         assert process.returncode == 130
         assert paid_twice_at_most(read_transcript(folder)) <= 4
         assert read_events(folder)[-1]["event"] == "interrupted"

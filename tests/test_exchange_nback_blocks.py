@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, complaint
+from effort import HANGS_S
 from hypothesis import given
 from hypothesis import strategies as st
 from nback_files import LETTERS, UNLABELLED, block_text, identity_block, write_block, write_letters
@@ -338,7 +339,9 @@ nback_sets.import_blocks(Path(sys.argv[1]), Path(sys.argv[2]))
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
 def test_an_import_that_is_killed_leaves_nothing_that_looks_finished(tmp_path: Path) -> None:
     write_letters(tmp_path / "letters")
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "letters"), str(tmp_path / "out")], check=False, env=os.environ.copy(), timeout=60)
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path / "letters"), str(tmp_path / "out")], check=False, env=os.environ.copy(), timeout=HANGS_S
+    )
     assert killed.returncode == -signal.SIGKILL
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == ["letters"]
     import_blocks(tmp_path / "letters", tmp_path / "out")

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from command_line import Run, complaint
+from effort import HANGS_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nback_files import (
@@ -431,7 +432,7 @@ module.import_results([Path(sys.argv[1])], Path(sys.argv[2]))
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
 def test_an_import_that_is_killed_leaves_no_session(tmp_path: Path) -> None:
     file, data = write_results(tmp_path / "all_trials_verbal.json", letter_results()), tmp_path / "data"
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(file), str(data)], check=False, env=os.environ.copy(), timeout=60)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(file), str(data)], check=False, env=os.environ.copy(), timeout=HANGS_S)
     assert killed.returncode == -signal.SIGKILL
     (left,) = data.iterdir()
     assert left.name.startswith(".")

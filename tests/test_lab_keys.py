@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conditions import some_conditions
+from effort import HANGS_S
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -201,20 +203,24 @@ def test_bytes_of_a_serial_box_are_dated_when_they_arrive() -> None:
     import time
 
     far, near = pty.openpty()
-    box = open_box(read_box(f"serial:{os.ttyname(near)}"), time.monotonic)
+    box: Any = open_box(read_box(f"serial:{os.ttyname(near)}"), time.monotonic)
     sent = []
-    for byte in b"12x9":
-        sent.append(time.monotonic())
+    for number, byte in enumerate(b"12x9", start=1):
+        before = time.monotonic()
         os.write(far, bytes([byte]))
-        time.sleep(0.03)
+        until = before + HANGS_S
+        while len(box._arrived) < number and time.monotonic() < until:
+            time.sleep(0.001)
+        sent.append((before, time.monotonic()))
     other = Press("key", 0.0, key="f")
     found = box.with_buttons([other])
     assert [press.key for press in found] == ["f", "button_1", "button_2", "button_9"]
-    assert all(-0.001 < press.time - at < 0.5 for press, at in zip(found[1:], [sent[0], sent[1], sent[3]], strict=True))
+    # dated when they arrived, and not when they were asked for
+    assert all(before - 0.001 < press.time < after + 0.001 for press, (before, after) in zip(found[1:], [sent[0], sent[1], sent[3]], strict=True))
     box.check()
     os.close(far)
     os.close(near)
-    time.sleep(0.5)
+    box._thread.join(HANGS_S)
     with pytest.raises(SpanLabError, match="has gone"):
         box.check()
     box.close()

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from command_line import Run
+from effort import HANGS_S
 from session_tools import GO_NOGO, one_thread
 
 from spanlab.agents.participant.preview import views
@@ -54,7 +55,7 @@ def test_every_display_and_all_feedback_that_may_come(tmp_path_factory: pytest.T
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 def test_on_back_answer_and_leave() -> None:
-    done = subprocess.run([sys.executable, "-c", _STEPPING], capture_output=True, text=True, timeout=60, env=one_thread())
+    done = subprocess.run([sys.executable, "-c", _STEPPING], capture_output=True, text=True, timeout=HANGS_S, env=one_thread())
     assert done.returncode == 0, done.stderr
     seen, left = json.loads(done.stdout.splitlines()[-1])
     trial = compile_trial(load_paradigm("vsr"), {"list_length": 2}, seed=1)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import HANGS_S
 from session_tools import command, one_thread, spanlab
 
 from spanlab.sessions import read_responses
@@ -60,14 +61,14 @@ def struck(data: Path, display: str, strike: Callable[[], object]) -> tuple[Path
     how = ("--simulate", "ideal", "--speed", "100", "--set", "list_length=2", "--trials", str(TRIALS), "--no-practice")
     environment = {**one_thread(), "DISPLAY": display}
     process = subprocess.Popen(command("run", file, *how, "--data", data), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    events, end = data / "short-simulated-ideal-s1" / "events.jsonl", time.monotonic() + 60
+    events, end = data / "short-simulated-ideal-s1" / "events.jsonl", time.monotonic() + HANGS_S
     while not (events.exists() and events.read_bytes().count(b'"trial_end"') >= 2):
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < end
         time.sleep(0.02)
     time.sleep(0.5)
     strike()
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=HANGS_S)
     return events.parent, subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from command_line import Run
+from effort import HANGS_S
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -314,7 +315,7 @@ def test_durations_are_checked_without_a_screen(run: Run) -> None:
 
 @linux
 def test_the_patch_is_white_on_first_frames_and_black_otherwise_and_the_canvas_is_as_without() -> None:
-    done = subprocess.run([sys.executable, str(BENCH), "patch"], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, str(BENCH), "patch"], capture_output=True, text=True, timeout=HANGS_S)
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["canvas_as_without"]
@@ -328,7 +329,7 @@ def test_a_display_is_measured_and_cited(screen: str, run: Run, tmp_path: Path) 
     made = "from spanlab.cli import main; import sys; sys.argv = ['spanlab', *sys.argv[1:]]; main()"
     options = ["--screen-width", "34", "--distance", "57", "--seconds", "1", "-o", "display.yaml"]
     done = subprocess.run(
-        [sys.executable, "-c", made, "display", *options], capture_output=True, text=True, timeout=100, cwd=tmp_path, stdin=subprocess.DEVNULL
+        [sys.executable, "-c", made, "display", *options], capture_output=True, text=True, timeout=HANGS_S, cwd=tmp_path, stdin=subprocess.DEVNULL
     )
     assert done.returncode == 0, done.stderr
     assert "cannot be known" in done.stdout  # there is no vsync under Xvfb, and nothing is made up

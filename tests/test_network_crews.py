@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from effort import HANGS_S
 
 from spanlab.cluster import Alone, Crew, crew
 from spanlab.errors import SpanLabError
@@ -118,7 +119,7 @@ def test_jobs_of_slurm_are_asked_for_as_configured_do_the_work_and_are_cancelled
             assert f"#SBATCH {line}" in script
         assert "--nthreads 1 " in script, "each worker computes with one thread"
         assert "--nworkers 2 " in script
-    until = time.monotonic() + 20
+    until = time.monotonic() + HANGS_S
     while any(map(alive, jobs(slurm))) and time.monotonic() < until:
         time.sleep(0.1)
     assert not [job for job in jobs(slurm) if alive(job)]

@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from command_line import Run
+from effort import HANGS_S
 from session_tools import GO_NOGO, WHO, command, lasting, one_thread, spanlab
 
 from spanlab.sessions import read_responses, read_session
@@ -296,7 +297,7 @@ def test_control_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path) -> None:
     folder = tmp_path / "vsr-chance-s1"
     wait_for(lambda: (folder / "events.jsonl").exists() and (folder / "events.jsonl").read_bytes().count(b"trial_end") >= 3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=HANGS_S)
     assert process.returncode == 1
     assert err.strip().splitlines()[-1] == f"spanlab: interrupted; the finished trials are safe. Go on with: spanlab resume {folder}"
     assert out == ""
@@ -305,7 +306,7 @@ def test_control_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert len(read_responses(folder)) >= 6
 
 
-def wait_for(happened: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(happened: Callable[[], bool], seconds: float = HANGS_S) -> None:
     end = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < end, "it did not happen"

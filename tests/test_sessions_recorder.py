@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import at_most
 from session_tools import Saying, start, take
 
 from spanlab.agents.protocol import Response
@@ -28,26 +29,21 @@ VSR = load_paradigm("vsr")
 def test_a_hundred_thousand_events(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     events = [{"event": "note", "trial": str(n // 10), "attempt": 1, "value": n, "shown": [{"onset_ms": n * 1.5}]} for n in range(100_000)]
-    began = time.perf_counter()
-    for event in events:
-        recorder.write(event)
-    handed_over = time.perf_counter() - began
-    recorder.commit()
-    written = time.perf_counter() - began
+    with at_most(800):
+        for event in events:
+            recorder.write(event)
+        recorder.commit()
     recorder.close()
     assert read_events(tmp_path) == events
-    assert handed_over < 10
-    assert written < 20
 
 
 def test_a_hundred_thousand_rows(tmp_path: Path) -> None:
     """One table of as many rows; its time grows with the rows and not faster."""
     session = take(tmp_path, VSR, Chance(), 4)
     rows = json.loads(read_responses(session.folder).to_json(orient="records"))
-    began = time.perf_counter()
-    table = response_table((rows * (100_000 // len(rows) + 1))[:100_000])
+    with at_most(1200):
+        table = response_table((rows * (100_000 // len(rows) + 1))[:100_000])
     assert table.num_rows == 100_000
-    assert time.perf_counter() - began < 30
 
 
 def test_commit_returns_when_everything_before_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +74,7 @@ def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(tmp_path: Pat
         real(descriptor)
         synced.append(os.fstat(descriptor).st_size)
 
-    async def everyone() -> float:
+    async def everyone() -> None:
         recorder = Recorder(tmp_path)
         journals = [TrialJournal(recorder, str(number + 1), 1, []) for number in range(200)]
 
@@ -97,16 +93,14 @@ def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(tmp_path: Pat
                 ticks += 1
 
         ticking = asyncio.ensure_future(tick())
-        began = time.perf_counter()
         await asyncio.gather(*(one(journal, number) for number, journal in enumerate(journals)))
-        took = time.perf_counter() - began
         ticking.cancel()
         recorder.close()
         assert ticks >= 2, "other tasks go on while the disk is waited for"
-        return took
 
     monkeypatch.setattr(os, "fsync", slow)
-    assert asyncio.run(everyone()) < 200 * 0.02 / 2
+    asyncio.run(everyone())
+    assert len(synced) < 200 / 2, "few writings for many who wait"
     assert on_disk == [True] * 200
     assert len(synced) < 50
     lines = read_transcript(tmp_path)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import HANGS_S
 from session_tools import AtTheWindow, Saying, start, take
 
 from spanlab.agents.protocol import Response
@@ -138,7 +139,7 @@ def test_what_a_person_has_begun_to_see_is_on_the_disk(tmp_path: Path) -> None:
     session: Session
 
     def look(percept: Percept, number: int) -> Response:
-        path, end = session.folder / "events.jsonl", time.monotonic() + 5
+        path, end = session.folder / "events.jsonl", time.monotonic() + HANGS_S
         while b'"trial_start"' not in path.read_bytes() and time.monotonic() < end:
             time.sleep(0.005)
         seen.append(path.read_bytes())

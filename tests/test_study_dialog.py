@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import HANGS_S
 from study_files import STUDY, study_in, take
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
@@ -65,7 +66,7 @@ class Desk:
 
     def answer(self) -> Any:
         """What the dialog gave when it had closed."""
-        out, err = self.process.communicate(timeout=30)
+        out, err = self.process.communicate(timeout=HANGS_S)
         assert self.process.returncode == 0, err
         return json.loads(out)
 
@@ -149,7 +150,7 @@ def test_cancelling_begins_nothing(desk: Any, tmp_path: Path) -> None:
 def _says(**environment: str) -> str:
     code = "from spanlab.agents.participant.dialog import ask\nfrom spanlab.errors import SpanLabError\ntry:\n    ask('x', [], lambda typed: {})\nexcept SpanLabError as error:\n    print(error)"
     clean = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    done = subprocess.run([sys.executable, "-c", code], env={**clean, **environment}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], env={**clean, **environment}, capture_output=True, text=True, timeout=HANGS_S)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

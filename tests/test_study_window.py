@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from effort import HANGS_S
 from session_tools import command, lasting, one_thread, spanlab
 from test_sessions_kills import SHORT
 
@@ -81,13 +82,13 @@ def test_a_battery_killed_between_and_within_paradigms_ends_as_if_nothing_had_ha
 def test_the_command_that_goes_on_is_told_and_works(folder: Path) -> None:
     process = subprocess.Popen(command(*START), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=one_thread())
     journal = folder / "data" / "brief" / "simulated-1" / "session-1" / "battery.jsonl"
-    until = time.monotonic() + 60
+    until = time.monotonic() + HANGS_S
     while not (journal.exists() and "consent" in journal.read_text()) and time.monotonic() < until:
         time.sleep(0.1)
     time.sleep(1)
     process.send_signal(2)
     assert process.stderr is not None
-    told = process.communicate(timeout=60)[1]
+    told = process.communicate(timeout=HANGS_S)[1]
     line = next(line for line in told.splitlines() if "Go on with: " in line)
     typed = shlex.split(line.partition("Go on with: ")[2])
     assert typed[0] == "spanlab"
@@ -111,21 +112,21 @@ def test_from_the_dialog_to_the_window_and_out_again_with_real_keys(folder: Path
         typist.focus(typist.wait_for(lambda: typist.window("SpanLab")))
         time.sleep(0.5)
         typist.type("p01\t\t\t31\n")
-        typist.wait_for(lambda: noted("begun"), 60)
+        typist.wait_for(lambda: noted("begun"))
         # the consent page: the key of its button agrees, as soon as the page is there (the dialog speaks German, the first language)
-        until = time.monotonic() + 60
+        until = time.monotonic() + HANGS_S
         while not noted("consent") and time.monotonic() < until:
             typist.key("e")
             time.sleep(0.5)
         assert noted("consent")
-        until = time.monotonic() + 60
+        until = time.monotonic() + HANGS_S
         while process.poll() is None and time.monotonic() < until:
             typist.key("Escape")
             time.sleep(0.7)
             typist.key("l")
             time.sleep(0.7)
         assert process.stderr is not None
-        told = process.communicate(timeout=30)[1]
+        told = process.communicate(timeout=HANGS_S)[1]
     finally:
         process.kill()
         typist.close()

