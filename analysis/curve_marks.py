@@ -43,8 +43,10 @@ def curve_points(
     panel: str | None = None,
     said: Callable[[float | None], str] = percent_said,
     in_order: bool = False,
+    lacking: str = "",
 ) -> list[dict[str, Any]]:
-    """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other) and those of the chance line.
+    """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other), those of the chance line, and those of
+    the line of somebody who lacks one thing, where there is a column ``lacking``.
 
     ``said`` turns a value into the words that are shown when somebody points at it. Side by side means with people in the middle, or ``in_order``, from left to
     right as a legend has them.
@@ -87,17 +89,23 @@ def curve_points(
                 }
                 | ({"panel": panel_said(row[panel])} if panel else {})
             )
-    return rows + _chance_rows(curve, over, panel, step)
+    rows += _line_rows(curve, over, panel, step, "chance", "chance")
+    if lacking and lacking in curve.columns:
+        line = _line_rows(curve, over, panel, step, lacking, "lacking")
+        ends = {row.get("panel"): row for row in line}.values()
+        # Named at its end: above the line, or below where it runs along the top.
+        rows += [*line, *({**row, "role": "name", "mean": row["mean"] - 0.08 * (row["mean"] > 0.95), "name": lacking.replace("_", " ")} for row in ends)]
+    return rows
 
 
-def _chance_rows(curve: pd.DataFrame, over: str, panel: str | None, step: float) -> list[dict[str, Any]]:
-    """The chance line of each panel: through the mean chance of every cell, half a step beyond the first and the last."""
-    guessed = curve.dropna(subset=["chance"])
+def _line_rows(curve: pd.DataFrame, over: str, panel: str | None, step: float, column: str, role: str) -> list[dict[str, Any]]:
+    """The line of each panel that belongs to nobody: through the mean of a column in every cell, half a step beyond the first and the last."""
+    guessed = curve.dropna(subset=[column])
     rows: list[dict[str, Any]] = []
     for name, part in guessed.groupby(panel) if panel else [(None, guessed)]:
-        line = [(float(x), float(level)) for x, level in part.groupby(over)["chance"].mean().reset_index().itertuples(index=False)]
+        line = [(float(x), float(level)) for x, level in part.groupby(over)[column].mean().reset_index().itertuples(index=False)]
         line = [(line[0][0] - step / 2, line[0][1]), *line, (line[-1][0] + step / 2, line[-1][1])] if line else []
-        rows += [{"role": "chance", "x": x, "at": x, "mean": level} | ({"panel": panel_said(name)} if panel else {}) for x, level in line]
+        rows += [{"role": role, "x": x, "at": x, "mean": level} | ({"panel": panel_said(name)} if panel else {}) for x, level in line]
     return rows
 
 
@@ -119,10 +127,11 @@ def curve_layers(
     line: str = "who",
     bars: str = "95% interval",
     span: tuple[float, float] | None = None,
+    lacking: bool = False,
 ) -> Any:
     """The layers that all figures share: chance, intervals, lines, points. ``vertical`` is their vertical axis, and ``called`` the name of what it shows;
     ``names`` are those of the places 1, 2, ... along the horizontal axis, where these are no numbers; ``line`` and ``bars`` say what a line and its bars are;
-    ``span`` is what the horizontal axis covers, where that is not what is drawn.
+    ``span`` is what the horizontal axis covers, where that is not what is drawn; ``lacking`` says whether there is a line of somebody who lacks one thing.
 
     Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown.
     """
@@ -173,6 +182,9 @@ def curve_layers(
     guess = (
         alt.Chart().transform_filter("datum.role == 'chance'").mark_line(style="chance", strokeDash=[1.5, 2.5], strokeWidth=1.2).encode(x=x, y=y, order=order)
     )
+    without = alt.Chart().transform_filter("datum.role == 'lacking'").mark_line(style="chance", strokeDash=[6, 3], strokeWidth=1.2)
+    named = alt.Chart().transform_filter("datum.role == 'name'").mark_text(style="chance", align="right", baseline="bottom", dy=-2, fontSize=9)
+    lacked = [without.encode(x=x, y=y, order=order), named.encode(x=x, y=y, text="name:N")] if lacking else []
     spread = (
         base.transform_filter("intervals")
         .mark_rule(strokeWidth=1.3, opacity=0.55, clip=True)
@@ -184,4 +196,4 @@ def curve_layers(
     points = base.mark_point(filled=True, opacity=1, strokeWidth=1.4, **inside).encode(
         x=x, y=y, color=colour, stroke=alt.Stroke("agent:N", scale=domain, legend=None), fillOpacity=fill, shape=shapes, size=sizes, tooltip=tooltip
     )
-    return alt.layer(guess, spread, lines, points).properties(width=width, height=height).add_params(hidden, intervals)
+    return alt.layer(guess, *lacked, spread, lines, points).properties(width=width, height=height).add_params(hidden, intervals)

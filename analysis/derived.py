@@ -67,7 +67,12 @@ def judgements(scored: Scored) -> Scored:
         mixed = np.where(possible.notna(), possible.fillna(0).to_numpy(float) > 0, mixed)
     kind = np.where(switches, "switch", np.where(mixed, "repetition", "one task"))
     known = items["record_transition"].isin(["switch", "repeat"]).to_numpy()
-    return _with(scored, items.assign(judgement=kind)[known])
+    items = items.assign(judgement=kind)
+    if "record_congruent" in items.columns:
+        # Whoever ignores the cues is right where both tasks have the same answer, and guesses elsewhere.
+        congruent = numbers(items["record_congruent"])
+        items = items.assign(cue_ignored=np.where(congruent == 1, 1.0, np.where(congruent == 0, items["chance"].to_numpy(float), np.nan)))
+    return _with(scored, items[known])
 
 
 def timed_judgements(scored: Scored) -> Scored:
@@ -75,6 +80,22 @@ def timed_judgements(scored: Scored) -> Scored:
     found = judgements(scored)
     items = found.items
     return _with(found, items[(items["correct"] == 1) & items["rt_ms"].notna()])
+
+
+def congruences(scored: Scored) -> Scored:
+    """Judgements that are no first ones; ``congruence`` says whether both tasks have the same answer (``congruent``) or not (``incongruent``)."""
+    return _by_congruence(judgements(scored))
+
+
+def timed_congruences(scored: Scored) -> Scored:
+    """Correct judgements with a reaction time, and their ``congruence``."""
+    return _by_congruence(timed_judgements(scored))
+
+
+def _by_congruence(found: Scored) -> Scored:
+    congruent = numbers(found.items["record_congruent"])
+    known = np.isfinite(congruent)
+    return _with(found, found.items.assign(congruence=np.where(congruent == 1, "congruent", "incongruent"))[known])
 
 
 def detections(scored: Scored) -> Scored:

@@ -48,7 +48,8 @@ def draw_effect(effect: Effect, data: Data, wish: Wish) -> Drawing:
 
 def shown(effect: Effect, table: pd.DataFrame) -> pd.DataFrame:
     """The columns of an effect's table that a terminal shows."""
-    return table[["agent", *effect.by, *_COLUMNS]]
+    further = [effect.lacking] if effect.lacking in table.columns else []
+    return table[["agent", *effect.by, *_COLUMNS[:-3], *further, *_COLUMNS[-3:]]]
 
 
 def chosen(effect: Effect, name: str, data: Data, wish: Wish, among: Sequence[str] | None = None) -> str:

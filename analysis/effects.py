@@ -13,6 +13,11 @@ from .capacity import capacity_of, capacity_sums
 from .effect import Effect
 
 _ITEMS = "{} items"
+_CUE_IGNORED = "somebody who ignores every cue and goes by the place of the marker alone"
+_JUDGEMENTS = ("one task", "repetition", "switch")
+_CONGRUENCES = ("congruent", "incongruent")
+_COSTS = (("mixing cost", "one task", "repetition"), ("switch cost", "repetition", "switch"))
+_COSTS_IN_TIME = (("mixing cost", "repetition", "one task"), ("switch cost", "switch", "repetition"))
 EFFECTS: tuple[Effect, ...] = (
     Effect(
         name="serial_position",
@@ -192,31 +197,101 @@ EFFECTS: tuple[Effect, ...] = (
     Effect(
         name="task_switching",
         title="switching and mixing",
-        paradigms=("sts",),
+        paradigms=("sts", "sts_congruency"),
         x="judgement",
         x_title="judgement",
         needs=("record_transition",),
         prepare=derived.judgements,
-        order=("one task", "repetition", "switch"),
-        differences=(("mixing cost", "one task", "repetition"), ("switch cost", "repetition", "switch")),
+        order=_JUDGEMENTS,
+        differences=_COSTS,
         human=False,
+        lacking="cue_ignored",
+        lacking_said=_CUE_IGNORED,
         method="Proportion correct in runs of one task, and in mixed runs after the same task (repetition) and after the other (switch). Mixing cost: one task "
         "minus repetition; switch cost: repetition minus switch. The first judgement of a run is neither, and is left out.",
     ),
     Effect(
         name="switching_time",
         title="time to switch and to mix",
-        paradigms=("sts",),
+        paradigms=("sts", "sts_congruency"),
         x="judgement",
         x_title="judgement",
         needs=("record_transition", "rt_ms"),
         prepare=derived.timed_judgements,
         value="rt_ms",
         measure="reaction time (ms)",
-        order=("one task", "repetition", "switch"),
-        differences=(("mixing cost", "repetition", "one task"), ("switch cost", "switch", "repetition")),
+        order=_JUDGEMENTS,
+        differences=_COSTS_IN_TIME,
         human=False,
         method="Mean reaction time of correct judgements, in runs of one task, and in mixed runs after the same task and after the other.",
+    ),
+    Effect(
+        name="congruency",
+        title="correct by congruency",
+        paradigms=("sts", "sts_congruency"),
+        x="congruence",
+        x_title="marker",
+        needs=("record_transition", "record_congruent"),
+        prepare=derived.congruences,
+        order=_CONGRUENCES,
+        differences=(("congruency effect", "congruent", "incongruent"),),
+        human=False,
+        lacking="cue_ignored",
+        lacking_said=_CUE_IGNORED,
+        method="Proportion correct where both tasks have the same answer to the marker (congruent), and where they have not (incongruent). Congruency effect: "
+        "congruent minus incongruent. The first judgement of a run is left out.",
+    ),
+    Effect(
+        name="congruency_time",
+        title="time by congruency",
+        paradigms=("sts", "sts_congruency"),
+        x="congruence",
+        x_title="marker",
+        needs=("record_transition", "record_congruent", "rt_ms"),
+        prepare=derived.timed_congruences,
+        value="rt_ms",
+        measure="reaction time (ms)",
+        order=_CONGRUENCES,
+        differences=(("congruency effect", "incongruent", "congruent"),),
+        human=False,
+        method="Mean reaction time of correct judgements, where both tasks have the same answer to the marker (congruent), and where they have not "
+        "(incongruent). Congruency effect: incongruent minus congruent.",
+    ),
+    Effect(
+        name="switching_by_congruency",
+        title="switching and mixing by congruency",
+        paradigms=("sts", "sts_congruency"),
+        x="judgement",
+        x_title="judgement",
+        panels=("congruence",),
+        panel_order=_CONGRUENCES,
+        needs=("record_transition", "record_congruent"),
+        prepare=derived.congruences,
+        order=_JUDGEMENTS,
+        differences=_COSTS,
+        human=False,
+        lacking="cue_ignored",
+        lacking_said=_CUE_IGNORED,
+        method="Proportion correct in runs of one task, and in mixed runs after the same task and after the other, for congruent and incongruent markers. "
+        "Only where tasks have different answers (incongruent) does it take the right task to be right.",
+    ),
+    Effect(
+        name="switching_time_by_congruency",
+        title="time to switch and to mix by congruency",
+        paradigms=("sts", "sts_congruency"),
+        x="judgement",
+        x_title="judgement",
+        panels=("congruence",),
+        panel_order=_CONGRUENCES,
+        needs=("record_transition", "record_congruent", "rt_ms"),
+        prepare=derived.timed_congruences,
+        value="rt_ms",
+        measure="reaction time (ms)",
+        order=_JUDGEMENTS,
+        differences=_COSTS_IN_TIME,
+        human=False,
+        method="Mean reaction time of correct judgements, in runs of one task, and in mixed runs after the same task and after the other, for congruent and "
+        "incongruent markers.",
     ),
     Effect(
         name="capacity",

@@ -125,7 +125,18 @@ def guessing_notes(told: Tally, paradigm: str) -> list[str]:
         said.append(
             f"The chance line is a guess among all places. Who knows at which places something was shown, and no more, is right in {' and '.join(ends)}."
         )
+    ignored = table[(table["paradigm"] == paradigm) & (table["guesser"] == "ignored the cues")]
+    if len(ignored):
+        ends = [f"{row['right']:.0%}{_where(row['condition'])}" for row in ignored.iloc[list(dict.fromkeys((0, len(ignored) - 1)))].to_dict("records")]
+        said.append(
+            f"Who ignores every cue and goes by the place of the marker is right in {' and '.join(ends)}: always where both tasks have the same answer "
+            "(congruent markers), in every second case elsewhere. That somebody follows the cues shows above that, and at incongruent markers."
+        )
     return list(dict.fromkeys(filter(None, said)))
+
+
+def _where(condition: str) -> str:
+    return "" if condition == "all" else f" at {condition.replace('_', ' ')}"
 
 
 @functools.cache

@@ -16,11 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import fidelity_faults
+import fidelity_lacking
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "fidelity.md"
 #: Every table by its name: a function without parameters that gives it as Markdown.
 TABLES: dict[str, Callable[[], str]] = {
     "faults": fidelity_faults.table,
+    "lacking": fidelity_lacking.table,
 }
 _TABLE = re.compile(r"(<!-- measured by scripts/fidelity.py: (?P<name>[a-z_]+) -->\n).*?(<!-- end of (?P=name) -->)", re.DOTALL)
 

@@ -52,6 +52,7 @@ SHOWN: dict[str, tuple[dict[str, Any], int]] = {
     "si": ({"part_size": 3}, 1),
     "smu": ({"set_size": 4}, 1),
     "sts": ({"switch_probability": 0.2}, 3),
+    "sts_congruency": ({"switch_probability": 0.2, "congruent_share": 0.25}, 1),
     "vir": ({"list_length": 4, "retention_steps": 2}, 1),
     "vsr": ({"list_length": 4}, 1),
     "vsrec": ({"list_length": 4, "pattern_distractor_difference": 6}, 1),

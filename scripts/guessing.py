@@ -1,10 +1,11 @@
-"""Writes ``analysis/published/guessing.csv``: how far guessing gets in every condition of the library, from compiled trials.
+"""Writes ``analysis/published/guessing.csv``: how far guessing gets in every condition of the library, from compiled trials and what paradigms declare.
 
     python scripts/guessing.py            rewrites the file
     python scripts/guessing.py --check    says whether it is out of date, and exits with 1 when it is
 
 A guesser who is ``blind`` knows the paradigm, the condition and which question it is, but has not looked: what paradigm files declare under ``blind`` (tests
-hold it against guessers who learn from hundreds of trials). One who only ``saw the places`` knows which places items or patterns had, and nothing else.
+hold it against guessers who learn from hundreds of trials). One who only ``saw the places`` knows which places items or patterns had, and nothing else. One
+who ``ignored the cues`` sees everything but which of two tasks is to be done.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from pathlib import Path
 from spanlab.commands.listing import condition_of
 from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.chance import chance_rows
+from spanlab.paradigms.samplers.switching import TaskSequence
 
 FILE = Path(__file__).resolve().parent.parent / "analysis" / "published" / "guessing.csv"
 HEADER = ("paradigm", "generator", "guesser", "phase", "condition", "chance", "right")
 #: Paradigms in which knowing the places alone helps: where in a trial they can be counted (phase, stimulus, its key).
 PLACES = {"vsr": ("probe", "pattern_array", "cells"), "sfr": ("present", "squares", "green")}
+#: Paradigms in which cues may be ignored, with the draw that holds cues and markers.
+CUED = {"sts": "sequence", "sts_congruency": "sequence"}
 
 
 def rows() -> Iterator[tuple[str, ...]]:
@@ -36,6 +40,23 @@ def rows() -> Iterator[tuple[str, ...]]:
             for length in paradigm.factors["list_length"].levels:
                 right, chance = saw_the_places(name, length)
                 yield name, "", "saw the places", "probe", f"list_length {length}", f"{chance:.6g}", f"{right:.6g}"
+        if name in CUED:
+            shares = paradigm.factors["congruent_share"].levels if "congruent_share" in paradigm.factors else (None,)
+            for share in shares:
+                condition = "all" if share is None else f"congruent_share {share}"
+                yield name, "", "ignored the cues", "probe", condition, "0.5", f"{ignored_the_cues(name, share):.6g}"
+
+
+def ignored_the_cues(name: str, share: float | None) -> float:
+    """What somebody gets right who goes by the place of the marker: all of the congruent ones, and half of the others."""
+    paradigm = load_paradigm(name)
+    (draw,) = (draw for draw in paradigm.draws if draw.name == CUED[name])
+    levels = {factor: one.levels[0] for factor, one in paradigm.factors.items()} | ({} if share is None else {"congruent_share": share})
+    sampler = draw.sampler.build(levels) if draw.sampler is not None else None
+    if not isinstance(sampler, TaskSequence):
+        raise SystemExit(f"{name}: '{draw.name}' is no sequence of tasks")
+    congruent = 0.5 if sampler.congruent is None else sampler.congruent
+    return congruent + (1 - congruent) / 2
 
 
 def saw_the_places(name: str, length: int) -> tuple[float, float]:

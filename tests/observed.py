@@ -90,8 +90,11 @@ def change_detection(held: float, guess: float = 0.4, sizes: Sequence[int] = (2,
     return trial
 
 
-def switching(accuracy: Mapping[str, float], times: Mapping[str, float]) -> Trial:
-    """Runs of eight judgements, half of the runs with switches; accuracy and mean reaction time for ``one task``, ``repetition`` and ``switch``."""
+def switching(accuracy: Mapping[str, float], times: Mapping[str, float], congruent: tuple[float, float] | None = None) -> Trial:
+    """Runs of eight judgements, half of the runs with switches; accuracy and mean reaction time for ``one task``, ``repetition`` and ``switch``.
+
+    ``congruent`` is what half of the judgements have more of accuracy and of time, because both tasks have the same answer; not recorded when not given.
+    """
 
     def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, float]]:
         mixed, asked = bool(random.rand() < 0.5), []
@@ -100,7 +103,12 @@ def switching(accuracy: Mapping[str, float], times: Mapping[str, float]) -> Tria
             kind = "one task" if not mixed else "switch" if transition == "switch" else "repetition"
             right = 0.0 if transition == "start" else accuracy[kind]  # a first judgement that was counted would show
             columns = {"record_transition": transition, "factor_switch_probability": 0.4 if mixed else 0}
-            asked.append((columns, right, times[kind] + random.normal(0, 80)))
+            ms = times[kind] + random.normal(0, 80)
+            if congruent is not None:
+                alike = bool(random.rand() < 0.5)
+                columns["record_congruent"] = alike
+                right, ms = right + congruent[0] * alike * (transition != "start"), ms + congruent[1] * alike
+            asked.append((columns, right, ms))
         return asked
 
     return trial

@@ -27,6 +27,10 @@ from spanlab.errors import SpanLabError
 from spanlab.human_data import published
 from spanlab.paradigms import list_paradigms
 
+#: Runs with switches in which congruent markers are easier and faster.
+_CONGRUENT = table(
+    switching({"one task": 0.7, "repetition": 0.7, "switch": 0.5}, dict.fromkeys(("one task", "repetition", "switch"), 500), (0.2, -50)), 400, paradigm="sts"
+)
 #: For every effect a table in which it is planted, and what must come out (by the columns of its cells).
 PLANTED: dict[str, tuple[pd.DataFrame, dict[tuple[Any, ...], float], str]] = {
     "serial_position": (
@@ -110,6 +114,14 @@ PLANTED: dict[str, tuple[pd.DataFrame, dict[tuple[Any, ...], float], str]] = {
         {("one task",): 400, ("repetition",): 450, ("switch",): 600},
         "sts",
     ),
+    "congruency": (_CONGRUENT, {("congruent",): 0.86, ("incongruent",): 0.66}, "sts"),
+    "congruency_time": (_CONGRUENT, {("congruent",): 450, ("incongruent",): 500}, "sts"),
+    "switching_by_congruency": (
+        _CONGRUENT,
+        {("congruent", "switch"): 0.7, ("incongruent", "switch"): 0.5, ("congruent", "one task"): 0.9, ("incongruent", "repetition"): 0.7},
+        "sts",
+    ),
+    "switching_time_by_congruency": (_CONGRUENT, {("congruent", "switch"): 450, ("incongruent", "switch"): 500}, "sts"),
     "capacity": (
         table(change_detection(3.0), 4_000, paradigm="cd"),
         {("Pashler", 4): 3.0, ("Pashler", 6): 3.0, ("Pashler", 8): 3.0, ("Pashler", 2): 2.0},
@@ -296,6 +308,37 @@ def test_switch_and_mixing_costs_come_back() -> None:
         for cost, planted in (("mixing cost", mixing), ("switch cost", switch)):
             assert found[cost]["low"] < planted < found[cost]["high"]
             assert found[cost]["p"] < 0.001
+
+
+def test_congruency_and_switch_costs_by_congruency_come_back() -> None:
+    accuracy = {"one task": 0.8, "repetition": 0.75, "switch": 0.5}
+    data = table(switching(accuracy, dict.fromkeys(accuracy, 500.0), (0.15, -40)), 800, paradigm="sts")
+    for name, planted in (("congruency", 0.15), ("congruency_time", 40)):
+        (found,) = trends(effect(name), data, "sts").to_dict("records")
+        assert (found["contrast"], found["low"] < planted < found["high"], found["p"] < 0.001) == ("congruency effect", True, True)
+    found = rows_by(trends(effect("switching_by_congruency"), data, "sts"), "congruence", "contrast")
+    assert {panel for panel, _ in found} == {"congruent", "incongruent"}
+    assert all(found[panel, "switch cost"]["low"] < 0.25 < found[panel, "switch cost"]["high"] for panel in ("congruent", "incongruent"))
+
+
+def test_somebody_who_ignores_the_cues_has_a_line_of_his_own() -> None:
+    """Of congruent markers all, of incongruent ones half; older records that do not tell which are which have no such line."""
+    accuracy = {"one task": 0.8, "repetition": 0.75, "switch": 0.5}
+    data = table(switching(accuracy, dict.fromkeys(accuracy, 500.0), (0.15, -40)), 100, paradigm="sts")
+    by = rows_by(effect("switching_by_congruency").table(data, "sts"), "congruence", "judgement")
+    assert {(panel, row["cue_ignored"]) for (panel, _), row in by.items()} == {("congruent", 1.0), ("incongruent", 0.5)}
+    one = effect("task_switching")
+    found = one.table(data, "sts")
+    congruent = data[data["record_transition"] == '"switch"']["record_congruent"] == "true"
+    assert rows_by(found, "judgement")["switch"]["cue_ignored"] == pytest.approx(0.5 + congruent.mean() / 2, abs=0.05)
+    spec = effect_chart(one, found, looks_of(found), title="")
+    roles = [row["role"] for row in spec["data"]["values"]]
+    assert (roles.count("lacking"), roles.count("name")) == (5, 1)
+    assert "Dashed: cue ignored" in caption(one, found)
+    older = one.table(data.drop(columns="record_congruent"), "sts")
+    assert "cue_ignored" not in older.columns
+    assert "cue ignored" not in caption(one, older)
+    assert effect("congruency").missing(data.drop(columns="record_congruent"), "sts") == "sts has no record_congruent."
 
 
 def test_trends_are_those_of_independent_computations() -> None:

@@ -8,6 +8,7 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
 from analysis_tables import responses
 
@@ -16,7 +17,7 @@ from spanlab.analysis.effects import effect
 from spanlab.analysis.guessing import Tally, blind, guesses, guessing_notes, tally
 from spanlab.analysis.table import score_table
 from spanlab.commands.listing import condition_of
-from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms import compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.chance import chance_rows
 from spanlab.sessions import Request, Runner, begin, read_responses
 
@@ -30,13 +31,30 @@ def test_the_table_is_what_paradigms_say(name: str) -> None:
         (row.generators[0] if len(row.generators) == 1 else "", row.phase, condition_of(paradigm, row), f"{row.chance:.6g}", f"{row.blind:.6g}")
         for row in chance_rows(paradigm)
     }
-    there = {(row["generator"], row["phase"], row["condition"], row["chance"], row["right"]) for row in TABLE if row["paradigm"] == name}
+    there = {
+        (row["generator"], row["phase"], row["condition"], row["chance"], row["right"])
+        for row in TABLE
+        if row["paradigm"] == name and row["guesser"] != "ignored the cues"
+    }
     assert expected == {row for row in there if "list_length" not in row[2] or name != "vsr"}
 
 
 @pytest.mark.slow
 def test_the_whole_table_is_up_to_date(repository: Path) -> None:
     assert subprocess.run([sys.executable, repository / "scripts" / "guessing.py", "--check"], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("name", "levels"), [("sts", {}), ("sts_congruency", {"congruent_share": 0.25}), ("sts_congruency", {"congruent_share": 0.75})])
+def test_who_ignores_cues_gets_as_far_as_the_table_says(name: str, levels: dict[str, float]) -> None:
+    """Counted in trials: the answer to congruent markers can be told from their place, that to others is a coin's."""
+    condition = f"congruent_share {levels['congruent_share']}" if levels else "all"
+    (told,) = (float(row["right"]) for row in TABLE if (row["paradigm"], row["guesser"], row["condition"]) == (name, "ignored the cues", condition))
+    paradigm = load_paradigm(name)
+    trials = [compile_trial(paradigm, {**levels, "switch_probability": 0.2}, seed) for seed in range(150)]
+    asked = [step for trial in trials for step in trial.steps if step.percept.ask is not None]
+    markers = [step.percept.for_machine.stimulus.model_dump()["marker"] for step in asked]
+    right = [{3: "bottom/right"}.get(marker, "top/left") == step.truth.answer for marker, step in zip(markers, asked, strict=True)]
+    assert np.mean(right) == pytest.approx(told, abs=4.5 * np.sqrt(told * (1 - told) / len(right)))
 
 
 def test_what_is_known_without_a_record() -> None:
@@ -53,6 +71,10 @@ def test_what_is_known_without_a_record() -> None:
     assert "18% to 24%" in said
     (places,) = guessing_notes(Tally(), "vsr")
     assert "50% at list length 2 and 11% at list length 9" in places
+    (cues,) = guessing_notes(Tally(), "sts")
+    assert "is right in 75%: always where both tasks have the same answer" in cues
+    (cues,) = guessing_notes(Tally(), "sts_congruency")
+    assert "50% at congruent share 0 and 88% at congruent share 0.75" in cues
     both = guesses(Tally(generators=frozenset({"corrected", "published"})), "si")
     assert [round(one.blind, 2) for one in both] == [0.5, 0.59]
 

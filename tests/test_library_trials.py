@@ -18,7 +18,7 @@ PARADIGMS = list_paradigms()
 
 def test_the_library_is_complete() -> None:
     worm = {"sfr", "cd", "vir", "vsr", "vsrec", "cs", "sc", "si", "smu", "sts"}
-    variants = {"cd_noise", "lsr", "lsr_long"}
+    variants = {"cd_noise", "lsr", "lsr_long", "sts_congruency"}
     verbal = {f"nback_verbal{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
     spatial = {f"nback_spatial{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
     assert set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"}

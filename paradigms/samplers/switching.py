@@ -20,12 +20,16 @@ class TaskSequence(Sampler):
 
     Each entry has ``task``, ``cue`` (true for a cue), ``marker`` (cell of the 2 × 2 boxes, row by row) and ``answer`` (0 = top or left, 1 = bottom or
     right); of a cue the last two are null. The sequence begins with a cue; before every later probe the task switches with the given probability, with a
-    cue, as long as there is room for the cue and its probe.
+    cue, as long as there is room for the cue and its probe. Answers are fair coins. Places are equally likely, so that both tasks have the same answer to half
+    of the markers (they are congruent), unless another share is given.
     """
 
     name: ClassVar[str] = "task_sequence"
     length: Annotated[int, Field(ge=2, le=1000)] = Field(20, description="cues and probes together")
     switch: Annotated[float, Field(ge=0, le=1)] = Field(0.2, description="probability of a switch before a probe")
+    congruent: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="probability that both tasks have the same answer to a marker; when not given, all its places are equally likely, as in the benchmark"
+    )
 
     def draw(self, random: np.random.RandomState) -> list[dict[str, Any]]:
         task = _TASKS[int(random.randint(2))]
@@ -52,13 +56,16 @@ class TaskSequence(Sampler):
                 raise ValueError(
                     f"entry {place}: the answer to a marker in box 0, 1, 2 or 3 is its row or its column, and a cue has neither; found {show(entry)}"
                 )
+            if not cue and self.congruent in (0, 1) and (row == column) != self.congruent:
+                raise ValueError(f"entry {place}: expected {'only' if self.congruent else 'no'} congruent markers; found {show(entry)}")
 
     @staticmethod
     def _cue(task: str) -> dict[str, Any]:
         return {"task": task, "cue": True, "marker": None, "answer": None}
 
-    @staticmethod
-    def _probe(task: str, random: np.random.RandomState) -> dict[str, Any]:
-        answer, other = int(random.randint(2)), int(random.randint(2))
+    def _probe(self, task: str, random: np.random.RandomState) -> dict[str, Any]:
+        answer = int(random.randint(2))
+        alike = bool(random.randint(2)) == bool(answer) if self.congruent is None else random.random_sample() < self.congruent
+        other = answer if alike else 1 - answer
         marker = 2 * answer + other if task == "up_down" else answer + 2 * other
         return {"task": task, "cue": False, "marker": marker, "answer": answer}
