@@ -37,7 +37,8 @@ from .chatting import (
     noted,
     take_up,
 )
-from .run import DATA
+from .pairing import PairedOption, PairedTrials, paired_trials
+from .run import DATA, given
 from .running import begin_session, machine, person, plan_trials, run_session, window_again
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def replay(
     set_: SetOption = None,
     like: Annotated[Path | None, typer.Option("--like", help="exactly the trials of this session", metavar="SESSION")] = None,
     trials_from: Annotated[Path | None, typer.Option("--trials-from", help="the trials of this file (see spanlab import)", metavar="FILE")] = None,
+    paired_with: PairedOption = None,
     data: DataOption = DATA,
     design: DesignOption = None,
     generator: GeneratorOption = "corrected",
@@ -91,6 +93,8 @@ def replay(
         raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
     if not any(spec.startswith("chat:") for spec in agent):
         _refuse_chat(context)
+    if paired_with is not None and (like is not None or trials_from is not None):
+        raise SpanLabError("--paired-with makes trials of its own: leave out --like and --trials-from")
     if like is not None:
         if set_ or trials is not None or design is not None or trials_from is not None:
             raise SpanLabError("--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design")
@@ -103,6 +107,9 @@ def replay(
         loaded, plan, request = _from_file(trials_from, paradigm, seed, trials, generator, pilot)
     elif paradigm is None:
         raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION or --trials-from FILE")
+    elif paired_with is not None:
+        typed = {"seed": seed if given(context, "seed") else None, "generator": generator if given(context, "generator") else None}
+        loaded, plan, request = _paired(paired_trials(paradigm, paired_with, set_=set_, trials=trials, design=design, **typed), paradigm, pilot)
     else:
         loaded = load_paradigm(paradigm)
         plan = plan_trials(loaded, seed, set_, trials, design, generator)
@@ -143,11 +150,18 @@ def _like(session: Path, paradigm: str | None, pilot: bool) -> tuple[Paradigm, l
     info = other.info
     if paradigm is not None and paradigm != info["paradigm_source"] and paradigm != other.paradigm.name:
         raise SpanLabError(f"{session} is a session of {other.paradigm.name}, not of {paradigm}")
-    extra = {key: info[key] for key in ("trials_from",) if key in info}
+    extra = {key: info[key] for key in ("trials_from", "paired_with") if key in info}
     request = Request(
         seed=other.seed, generator=info["generator"], design=info["design"], pilot=pilot, like=other.name, source=info["paradigm_source"], extra=extra
     )
     return other.paradigm, list(other.plan), request
+
+
+def _paired(found: PairedTrials, paradigm: str, pilot: bool) -> tuple[Paradigm, list[PlannedTrial], Request]:
+    from ..sessions import Request
+
+    request = Request(seed=found.seed, generator=found.generator, design=found.design, pilot=pilot, source=paradigm, extra=found.extra)
+    return found.paradigm, found.plan, request
 
 
 def _from_file(file: Path, paradigm: str | None, seed: int, trials: int | None, generator: str, pilot: bool) -> tuple[Paradigm, list[PlannedTrial], Request]:

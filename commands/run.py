@@ -9,6 +9,7 @@ import typer
 
 from ..arguments import DataOption, DesignOption, GeneratorOption, SetOption, TrialsOption, TriggersOption, parse_generator
 from ..errors import SpanLabError
+from .pairing import PairedOption, paired_trials
 from .running import begin_session, check_patch, parse_simulate, person, plan_trials, run_session, trigger_codes, window_options
 from .study import DialogOption, ExistingOption, FieldOption, NumberOption, SessionOption, StudyOptions, parse_fields, run_study
 
@@ -26,6 +27,7 @@ def run(
     ] = None,
     trials: TrialsOption = None,
     design: DesignOption = None,
+    paired_with: PairedOption = None,
     data: DataOption = DATA,
     generator: GeneratorOption = "corrected",
     language: Annotated[str, typer.Option("--language", help="of the instructions; en, or the study's first one, when not given")] = "",
@@ -90,17 +92,24 @@ def run(
     if is_study(paradigm):
         _refuse(context, _OF_PARADIGMS, "the study file says that")
         options = StudyOptions(participant, session, number, parse_fields(field), existing, dialog, language, pilot, simulate)
-        chosen = {name: value for name, value in looks.items() if _given(context, name)}
+        chosen = {name: value for name, value in looks.items() if given(context, name)}
         run_study(paradigm, data, options, speed, {**window, **chosen})
         return
     _refuse(context, _OF_STUDIES, f"{paradigm} is no study file")
     if not participant and simulate is None:
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
-    setting = key_setting(keys, key)
+    setting, extra = key_setting(keys, key), {}
     loaded = load_paradigm(paradigm)
     who = participant or f"simulated:{parse_simulate(simulate or '', speed)[0]}"
     chosen_seed = seed_for(data, loaded.name, who) if seed is None else SessionSeed(seed)
-    plan = plan_trials(loaded, chosen_seed.seed, set_, trials, design, generator)
+    if paired_with is not None:
+        if seed is None and not Path(paired_with).is_dir():
+            raise SpanLabError(f"the blocks of {paired_with} with which seed? Give --seed, or name the session: --paired-with SESSION")
+        drawn_by = generator if given(context, "generator") else None
+        found = paired_trials(paradigm, paired_with, seed=chosen_seed.seed, set_=set_, trials=trials, design=design, generator=drawn_by)
+        plan, generator, design, extra = found.plan, found.generator, found.design, found.extra
+    else:
+        plan = plan_trials(loaded, chosen_seed.seed, set_, trials, design, generator)
     check_patch(patch, loaded, plan)
     agent = person(simulate, chosen_seed.seed, speed, {**window, **looks})
     request = Request(
@@ -112,23 +121,23 @@ def run(
         pilot=pilot,
         practice=practice,
         source=paradigm,
-        extra={"seed_from": chosen_seed.as_json(), "keys": key_request(setting, participant), **trigger_codes(loaded, triggers, trigger_code)},
+        extra={"seed_from": chosen_seed.as_json(), "keys": key_request(setting, participant), **trigger_codes(loaded, triggers, trigger_code), **extra},
     )
     run_session(begin_session(data, loaded, agent, plan, request), agent)
 
 
-_OF_PARADIGMS = ("set_", "seed", "trials", "design", "generator", "practice", "trigger_code", "keys", "key")
+_OF_PARADIGMS = ("set_", "seed", "trials", "paired_with", "design", "generator", "practice", "trigger_code", "keys", "key")
 _OF_STUDIES = ("session", "number", "field", "existing", "dialog")
 
 
 def _refuse(context: typer.Context, names: tuple[str, ...], why: str) -> None:
     """Options that were given and mean nothing here."""
-    given = [name for name in names if _given(context, name)]
-    spelt = ["--" + name.rstrip("_").replace("_", "-") for name in given]
+    typed = [name for name in names if given(context, name)]
+    spelt = ["--" + name.rstrip("_").replace("_", "-") for name in typed]
     if spelt:
         raise SpanLabError(f"leave out {' and '.join(spelt)}: {why}")
 
 
-def _given(context: typer.Context, name: str) -> bool:
+def given(context: typer.Context, name: str) -> bool:
     """Whether an option was typed."""
     return getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"

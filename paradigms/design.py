@@ -46,6 +46,7 @@ class PlannedTrial:
     interval_ms : blank time before the trial, for people
     draws : of a trial that comes from elsewhere, by name (:func:`.compile.compile_trial`); None = drawn from the seed
     name : of a trial that comes from elsewhere, such as ``train_000012``
+    paired : of a trial that has what was drawn for a trial of another paradigm (:mod:`.pairing`), the ``trial_id`` of that one
     varies : in an adaptive design, the factor whose level is decided when the trials before are finished; ``levels`` has the first trial's
     """
 
@@ -58,6 +59,7 @@ class PlannedTrial:
     draws: Draws | None = None
     name: str = ""
     varies: str = ""
+    paired: str = ""
 
     def compile(self, paradigm: Paradigm, generator: Generator) -> Trial:
         """The trial itself."""

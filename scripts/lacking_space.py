@@ -201,13 +201,16 @@ def _updating() -> Iterator[Observer]:
         yield Observer(("smu",), condition, "last arrow", "start and other arrows", _tracked(last=False), levels)
     yield Observer(("smu",), "", "order of arrows", "start, and how many arrows point where", _summed)
     yield Observer(("smu",), "2, 4, 8 boxes", "which box is asked about", "final cells of all boxes", _any_box, {"set_size": [2, 4, 8]})
-    mixed, share = {"switch_probability": 0.2}, "congruent markers (both tasks have the same answer)"
+    mixed = {"switch_probability": 0.2}
     yield Observer(("sts",), "switches", "all cues", "place of the marker", _marker, mixed)
-    yield Observer(("sts",), f"switches, {share}", "all cues", "place of the marker", _marker_where(True), mixed)
+    yield Observer(("sts",), "switches, congruent markers", "all cues", "place of the marker", _marker_where(True), mixed)
     yield Observer(("sts",), "switches, incongruent markers", "all cues", "place of the marker", _marker_where(False), mixed)
     yield Observer(("sts",), "switches", "all cues but the first", "first task, how many markers ago, place of the marker", _first_cue, mixed)
     yield Observer(("sts",), "one task", "the cue", "place of the marker", _marker, {"switch_probability": 0})
     yield Observer(("sts",), "switches", "markers (last display)", "task", _task_alone, mixed)
+    for percent in (0, 25, 50, 75):
+        levels = {**mixed, "congruent_share": percent / 100}
+        yield Observer(("sts_congruency",), f"switches, {percent} % congruent", "all cues", "place of the marker", _marker, levels)
 
 
 def _tracked(start: bool = True, last: bool = True) -> Any:

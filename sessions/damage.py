@@ -27,8 +27,8 @@ _PLAN_KEYS: Keys = {
 }
 #: what only trials from elsewhere have
 OF_GIVEN_TRIALS: Keys = {"draws": (dict,), "name": (str,)}
-#: what only some planned trials have: those from elsewhere, and those of an adaptive session
-OF_SOME_TRIALS: Keys = {**OF_GIVEN_TRIALS, "varies": (str,)}
+#: what only some planned trials have: those from elsewhere, those of an adaptive session, and those that are paired with trials of another paradigm
+OF_SOME_TRIALS: Keys = {**OF_GIVEN_TRIALS, "varies": (str,), "paired": (str,)}
 #: the plan and the parts of large sessions
 _COMPACT_KEYS: Keys = {
     "trials": (int,),

@@ -75,6 +75,7 @@ COLUMNS: tuple[Column, ...] = (
         "string",
         "hash of paradigm, version, generator, factor levels, seed and streams (and of the draws, where these were given)",
     ),
+    Column("paired_trial_id", "string", "trial_id of the trial of another paradigm that had the same draws (--paired-with); empty for all other trials"),
     Column("seed", "integer", "seed of the trial"),
     Column("streams", "integer", "version of the random streams from which the trial was drawn; 1 in older records, where trials of one seed were alike"),
     Column("step", "integer", "step of the trial, from 1"),
@@ -343,6 +344,7 @@ def _row(head: Mapping[str, Any], event: Mapping[str, Any], score: Mapping[str, 
     shown, notes = (event.get("shown") or [{}])[0], event.get("notes") or {}
     row: dict[str, Any] = {
         **{name: head.get(name) for name in ("block", "trial_id", "seed", "practice", "set_size", "list_length", "started_at")},
+        "paired_trial_id": head.get("paired", ""),
         "trial": int(head["trial"].removeprefix("p")),
         "step": event["step"],
         "ask": event["ask"],

@@ -354,6 +354,7 @@ class Runner:
                 "levels": dict(trial.levels),
                 "seed": trial.seed,
                 "trial_id": trial.trial_id,
+                **({"paired": planned.paired} if planned.paired else {}),
                 "set_size": trial.set_size,
                 "list_length": trial.list_length,
                 "started_at": self.now(),
