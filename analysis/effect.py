@@ -50,8 +50,8 @@ class Effect:
     panel_order : of the panels, where they have names
     panel_said : how the value of each panel column is said; ``{}`` stands for it
     human : whether published human curves are put beside it
-    lacking : a column of prepared items, with what somebody gets right of them who lacks one thing; a line of its own in figures, called as the column is
-    lacking_said : who that is, in words
+    without : a column of prepared items, with what somebody gets right of them who lacks one thing; a line of its own in figures, called as the column is
+    without_said : who that is, in words
     """
 
     name: str
@@ -73,8 +73,8 @@ class Effect:
     panel_order: Order = ()
     panel_said: tuple[str, ...] = ()
     human: bool = True
-    lacking: str = ""
-    lacking_said: str = ""
+    without: str = ""
+    without_said: str = ""
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -142,8 +142,8 @@ class Effect:
         added: Mapping[str, Sums] = {}
         if sums and valued and conditions:
             added = self.sums(ready, who) if self.sums else {"": unit_sums(ready, self.by, who=who, value=self.value)}
-            if self.lacking and self.lacking in items.columns and items[self.lacking].notna().any():
-                added = {**added, self.lacking: unit_sums(ready, self.by, who=who, value=self.lacking)}
+            if self.without and self.without in items.columns and items[self.without].notna().any():
+                added = {**added, self.without: unit_sums(ready, self.by, who=who, value=self.without)}
         guessed = tally(scored.items) if self.against_chance else Tally()
         return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, guessed, sums=added)
 
@@ -166,7 +166,7 @@ class Effect:
         Returns
         -------
         pandas.DataFrame
-            who, the columns of :attr:`by`, ``mean``, ``sem``, ``low``, ``high``, ``chance``, ``unit``, ``n_units``, counts and ``note``, and :attr:`lacking`
+            who, the columns of :attr:`by`, ``mean``, ``sem``, ``low``, ``high``, ``chance``, ``unit``, ``n_units``, counts and ``note``, and :attr:`without`
             where it is known; empty, with the same columns, where the effect does not apply. Published people are rows whose ``agent_kind`` is ``group means``.
         """
         import pandas as pd
@@ -177,8 +177,8 @@ class Effect:
         table = self.make(found.cells, **options) if self.make else averages_of(found.cells[""], self.value, **options)
         if self.guessing is not None:
             table = table.assign(chance=self.guessing)
-        if self.lacking and self.lacking in found.cells:
-            table = table.merge(_means(found.cells[self.lacking], self.lacking), on=[*found.cells[""].keys.columns], how="left")
+        if self.without and self.without in found.cells:
+            table = table.merge(_means(found.cells[self.without], self.without), on=[*found.cells[""].keys.columns], how="left")
         if not self.human:
             return table
         printed = published_curve(paradigm if human is None else human, self.by).assign(paradigm=paradigm)

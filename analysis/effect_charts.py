@@ -94,7 +94,7 @@ def _curves(
     def said(value: float | None) -> str:
         return "" if value is None else f"{100 * value:.0f}%" if proportion else f"{value:.{_digits(vertical)}f}"
 
-    lacking = effect.lacking if effect.lacking in drawn.columns else ""
+    lacking = effect.without if effect.without in drawn.columns else ""
     options: dict[str, Any] = {"lacking": bool(lacking), "vertical": vertical, "called": effect.measure, "names": names, "line": line, "bars": BARS_SAID[bars]}
     if not panels:
         layers = curve_layers(agents, drawn, "_x", effect.x_title, width=_ONE_PANEL[0], height=_ONE_PANEL[1], **options)
@@ -131,8 +131,8 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     drawn = f"Bars: {what} over {' or '.join(unit + 's' for unit in units)}." if spread else "No bars: too few units."
     dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is none, or the record does not tell it."
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
-    if effect.lacking and effect.lacking in table.columns:
-        dotted += f" Dashed: {effect.lacking.replace('_', ' ')}, which is {effect.lacking_said}."
+    if effect.without and effect.without in table.columns:
+        dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.without_said}."
     people = f" {means}" if len(own) < len(table) else ""
     oracle = " Simulated observers were handed the truth." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
     cut = "" if _proportion(effect) or not _beyond(table) else " The axis is that of people and models; simulated observers and guessing may lie beyond."

@@ -48,7 +48,7 @@ def draw_effect(effect: Effect, data: Data, wish: Wish) -> Drawing:
 
 def shown(effect: Effect, table: pd.DataFrame) -> pd.DataFrame:
     """The columns of an effect's table that a terminal shows."""
-    further = [effect.lacking] if effect.lacking in table.columns else []
+    further = [effect.without] if effect.without in table.columns else []
     return table[["agent", *effect.by, *_COLUMNS[:-3], *further, *_COLUMNS[-3:]]]
 
 

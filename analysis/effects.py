@@ -205,8 +205,8 @@ EFFECTS: tuple[Effect, ...] = (
         order=_JUDGEMENTS,
         differences=_COSTS,
         human=False,
-        lacking="cue_ignored",
-        lacking_said=_CUE_IGNORED,
+        without="cue_ignored",
+        without_said=_CUE_IGNORED,
         method="Proportion correct in runs of one task, and in mixed runs after the same task (repetition) and after the other (switch). Mixing cost: one task "
         "minus repetition; switch cost: repetition minus switch. The first judgement of a run is neither, and is left out.",
     ),
@@ -236,8 +236,8 @@ EFFECTS: tuple[Effect, ...] = (
         order=_CONGRUENCES,
         differences=(("congruency effect", "congruent", "incongruent"),),
         human=False,
-        lacking="cue_ignored",
-        lacking_said=_CUE_IGNORED,
+        without="cue_ignored",
+        without_said=_CUE_IGNORED,
         method="Proportion correct where both tasks have the same answer to the marker (congruent), and where they have not (incongruent). Congruency effect: "
         "congruent minus incongruent. The first judgement of a run is left out.",
     ),
@@ -270,8 +270,8 @@ EFFECTS: tuple[Effect, ...] = (
         order=_JUDGEMENTS,
         differences=_COSTS,
         human=False,
-        lacking="cue_ignored",
-        lacking_said=_CUE_IGNORED,
+        without="cue_ignored",
+        without_said=_CUE_IGNORED,
         method="Proportion correct in runs of one task, and in mixed runs after the same task and after the other, for congruent and incongruent markers. "
         "Only where tasks have different answers (incongruent) does it take the right task to be right.",
     ),
