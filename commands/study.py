@@ -167,7 +167,7 @@ def _wanted(study: Study, data: Path, options: StudyOptions, kind: Kind) -> Want
         return _asked(study, data, wanted)
     wrong = check_wanted(study, data, wanted)
     if wrong:
-        expected = {field.name: f" ({field.expected})" for field in study.fields if not options.fields.get(field.name)}
+        expected = {field.name: f" ({field.expected()})" for field in study.fields if not options.fields.get(field.name)}
         lines = [f"  --{name}: {why}" if name in _OPTIONS else f"  --field {name}=...: {why}{expected.get(name, '')}" for name, why in wrong.items()]
         how = "" if options.participant or kind == "simulated" or _display() else " (there is no display for the dialog: DISPLAY is not set)"
         raise SpanLabError("\n".join([f"{study.name} cannot begin{how}:", *lines]))
@@ -184,12 +184,18 @@ def _display() -> bool:
 def _asked(study: Study, data: Path, wanted: Wanted) -> Wanted:
     from ..agents.participant.dialog import ask
     from ..sessions.asking import answered, questions
-    from ..sessions.sitting import check_wanted
+    from ..sessions.sitting import check_wanted, proposed
 
     def check(typed: Mapping[str, str]) -> Mapping[str, str]:
-        return check_wanted(study, data, answered(study, wanted.kind, typed, wanted.session))
+        return check_wanted(study, data, answered(study, wanted.kind, typed, wanted.session), study.languages[0])
 
-    typed = ask(study.title, questions(study, data, wanted.kind, wanted), check, study.languages[0])
+    def propose(typed: Mapping[str, str]) -> Mapping[str, str]:
+        try:
+            return proposed(study, data, typed["participant"].strip())
+        except SpanLabError:
+            return {}  # a damaged record: what is wrong with it is told when somebody wants to begin
+
+    typed = ask(study.title, questions(study, data, wanted.kind, wanted), check, study.languages[0], {"participant": propose})
     if typed is None:
         raise SpanLabError("stopped: nobody was entered, and nothing has begun")
     return answered(study, wanted.kind, typed, wanted.session)

@@ -60,17 +60,17 @@ class FieldPart(BaseModel):
             return {value: value for value in self.choices}
         return {value: called[language] for value, called in (self.choices or {}).items()}
 
-    @property
-    def expected(self) -> str:
+    def expected(self, language: str = "en") -> str:
         """What an answer looks like."""
         if self.choices is not None:
-            return f"one of {', '.join(self.choices)}"
+            return sentence("wrong.one_of", language, values=", ".join(self.choices))
         if self.type in ("text", "yes_no"):
-            return "yes or no" if self.type == "yes_no" else f"one line of at most {_LONGEST} letters"
-        what = "a whole number" if self.type == "whole" else "a number"
-        return what if self.range is None else f"{what} from {self.range[0]:g} to {self.range[1]:g}"
+            return sentence("wrong.yes_or_no" if self.type == "yes_no" else "wrong.one_line", language, most=_LONGEST)
+        low, high = self.range or (0, 0)
+        what, within = "whole" if self.type == "whole" else "a_number", "" if self.range is None else "_range"
+        return sentence(f"wrong.{what}{within}", language, low=low, high=high)
 
-    def read(self, typed: str) -> Any:
+    def read(self, typed: str, language: str = "en") -> Any:
         """The value of what was typed.
 
         Raises
@@ -91,7 +91,7 @@ class FieldPart(BaseModel):
             value = (int(typed) if self.type == "whole" else float(typed.replace(",", "."))) if fits else 0
             fits = fits and (self.range is None or self.range[0] <= value <= self.range[1])
         if not fits:
-            raise ValueError(f"expected {self.expected}; found {typed[:60]!r}")
+            raise ValueError(sentence("wrong.expected", language, what=self.expected(language), found=repr(typed[:60])))
         return value
 
 
@@ -114,13 +114,14 @@ def missing_texts(field: FieldPart, languages: Sequence[str]) -> str | None:
     return next((language for language in languages for text in texts if language not in text), None)
 
 
-def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Mapping[str, Any], language: str = "en") -> tuple[dict[str, Any], dict[str, str]]:
     """Values of what was typed, and by field what is wrong with it.
 
     Parameters
     ----------
     typed : by field; empty text is no answer
     known : values from earlier sessions; a field that is asked once needs no answer when it is among them
+    language : of who reads what is wrong
     """
     values: dict[str, Any] = {}
     wrong: dict[str, str] = {}
@@ -132,11 +133,11 @@ def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Map
         text = typed.get(field.name, "")
         if text.strip():
             try:
-                values[field.name] = field.read(text)
+                values[field.name] = field.read(text, language)
             except ValueError as error:
                 wrong[field.name] = str(error)
         elif field.name in known and not field.each_session:
             values[field.name] = known[field.name]
         elif field.required:
-            wrong[field.name] = "this is needed"
+            wrong[field.name] = sentence("wrong.needed", language)
     return values, wrong

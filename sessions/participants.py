@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from ..core.locale import sentence
 from ..errors import SpanLabError
 from ..whole import write_whole
 from .disk import append_line, json_line, only_writer, read_lines, sync_folder
@@ -27,7 +28,7 @@ _FILE = "participants.jsonl"
 _PATIENCE_S = 20.0
 _GONE = ".withdrawn-"
 _MOST = 1_000_000
-_BLANKS = {" ": "blank", "\n": "line break", "\t": "tab"}
+_BLANKS = {" ": "blank", "\n": "line_break", "\t": "tab"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +52,22 @@ class Person:
     sessions: int = 0
 
 
-def misnamed(name: str) -> str | None:
-    """Why an identifier cannot be one, or None."""
+def misnamed(name: str, language: str = "en") -> str | None:
+    """Why an identifier cannot be one, in the language of who typed it, or None."""
     if not name:
-        return "this is needed"
+        return sentence("wrong.needed", language)
     if re.fullmatch(r"(?i)con|prn|aux|nul|com[0-9]|lpt[0-9]", name):
-        return f"Windows keeps the name '{name}' for itself; take another one"
+        return sentence("wrong.reserved", language, name=name)
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}", name):
         return None
     strange = re.sub(r"[A-Za-z0-9_-]", "", name)[:1] or name[:1]
-    found = f"{len(name)} letters" if len(name) > 40 else f"'{strange}'" if strange.isprintable() and strange != " " else f"a {_BLANKS.get(strange, 'sign')}"
-    how = ", and begins with a letter or digit" if strange in "-_" else ""
-    return f"an identifier has at most 40 letters (a to z), digits, hyphens and underscores{how}; found {found}"
+    if len(name) > 40:
+        found = sentence("wrong.letters", language, n=len(name))
+    elif strange.isprintable() and strange != " ":
+        found = f"'{strange}'"
+    else:
+        found = sentence(f"wrong.{_BLANKS.get(strange, 'sign')}", language)
+    return sentence("wrong.beginning" if strange in "-_" else "wrong.identifier", language, found=found)
 
 
 def people(folder: Path) -> list[Person]:
@@ -116,14 +121,14 @@ def next_number(everybody: Iterable[Person], kind: Kind) -> int:
     return next(number for number in itertools.count(1) if number not in taken)
 
 
-def number_taken(everybody: Iterable[Person], kind: Kind, number: int) -> str | None:
+def number_taken(everybody: Iterable[Person], kind: Kind, number: int, language: str = "en") -> str | None:
     """Why a number cannot be given, or None."""
     if not 1 <= number <= _MOST:
-        return f"a participant's number is a whole number from 1; found {number}"
+        return sentence("wrong.number", language, found=number)
     other = next((person for person in everybody if person.kind == kind and person.number == number), None)
     if other is None:
         return None
-    return f"the number {number} is {other.name}'s" if not other.withdrawn else f"the number {number} belonged to somebody who withdrew; it is not given again"
+    return sentence("wrong.number_gone" if other.withdrawn else "wrong.number_taken", language, number=number, name=other.name)
 
 
 def register(folder: Path, name: str, kind: Kind, number: int | None = None, now: Callable[[], str] = utc_now) -> Person:

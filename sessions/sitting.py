@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..components import nearest
+from ..core.locale import sentence
 from ..errors import SpanLabError
 from ..paradigms.identity import digest
 from .disk import only_writer, read_lines, sync_folder, write_json
@@ -87,71 +88,92 @@ class Sitting:
         return any(line["event"] == "finished" for line in read_lines(self.folder / JOURNAL))
 
 
-def check_wanted(study: Study, data: Path, wanted: Wanted) -> dict[str, str]:
-    """What keeps a session from beginning, by what was typed: ``participant``, ``session``, ``number``, ``language``, ``existing``, and names of fields."""
+def check_wanted(study: Study, data: Path, wanted: Wanted, language: str = "en") -> dict[str, str]:
+    """What keeps a session from beginning, by what was typed: ``participant``, ``session``, ``number``, ``language``, ``existing``, and names of fields.
+
+    Parameters
+    ----------
+    language : of who reads it: of the dialog; English at the terminal
+    """
+
+    def say(key: str, **values: object) -> str:
+        return sentence(f"wrong.{key}", language, **values)
+
     folder, wrong = data / study.name, {}
     name = wanted.participant.strip()
     person: Person | None = None
     if name or wanted.kind != "simulated":
-        trouble = misnamed(name)
+        trouble = misnamed(name, language)
         person = find(folder, name) if trouble is None else None
-        trouble = trouble or (_stranger(person, name, wanted.kind) if person else None)
+        trouble = trouble or (_stranger(person, name, wanted.kind, language) if person else None)
         if trouble:
             wrong["participant"] = trouble
-    session = int(wanted.session) if re.fullmatch(r"[0-9]{1,4}", wanted.session.strip()) else 0
+    typed = wanted.session.strip()
+    session = int(typed) if re.fullmatch(r"[0-9]{1,4}", typed) else 0
     if not 1 <= session <= len(study.sessions):
-        many = f"a number from 1 to {len(study.sessions)}" if len(study.sessions) > 1 else "1: the study has one session"
-        wrong["session"] = f"expected {many}" + (f"; found '{wanted.session[:60]}'" if wanted.session.strip() else "")
+        several, found = "session" if len(study.sessions) > 1 else "one_session", "_found" if typed else ""
+        wrong["session"] = say(f"{several}{found}", last=len(study.sessions), found=typed[:60])
     number = wanted.number.strip()
-    if number and (trouble := _misnumbered(study, folder, person, wanted.kind, number)):
+    if number and (trouble := _misnumbered(study, folder, person, wanted.kind, number, language)):
         wrong["number"] = trouble
-    language = wanted.language.strip() or study.languages[0]
-    if language not in study.languages:
-        wrong["language"] = f"the study has no '{language[:60]}'{nearest(language, study.languages) or '; its languages are ' + ', '.join(study.languages)}"
+    chosen = wanted.language.strip() or study.languages[0]
+    if chosen not in study.languages:
+        wrong["language"] = f"the study has no '{chosen[:60]}'{nearest(chosen, study.languages) or '; its languages are ' + ', '.join(study.languages)}"
     existing = wanted.existing.strip()
     before = runs(folder, person.name, session) if person is not None and person.name and "session" not in wrong else []
     if existing not in ("", *EXISTING):
         wrong["existing"] = f"expected {', '.join(EXISTING[:-1])} or {EXISTING[-1]}; found '{existing[:60]}'"
     elif before and existing in ("", "stop"):
-        wrong["existing"] = _told(before[-1])
+        wrong["existing"] = _told(before[-1], language)
     known = known_fields(folder, person.name) if person is not None and person.name else {}
     # Whoever goes on was asked already, and nobody asks simulated participants; but what is typed must fit.
     asked = wanted.kind != "simulated" and not (before and existing == "resume")
-    for field_, why in read_typed(study.fields, wanted.fields, known)[1].items():
+    for field_, why in read_typed(study.fields, wanted.fields, known, language)[1].items():
         if asked or wanted.fields.get(field_, "").strip():
             wrong[field_] = why
     return wrong
 
 
-def _stranger(person: Person, name: str, kind: Kind) -> str | None:
+def _stranger(person: Person, name: str, kind: Kind, language: str) -> str | None:
     if person.withdrawn:
-        return f"{person.name} withdrew from the study ({person.withdrawn[:10]}); another participant needs another identifier"
+        return sentence("wrong.withdrew", language, name=person.name, date=person.withdrawn[:10])
     if person.name != name:
-        return f"there is a participant '{person.name}'; identifiers that differ in capitals only are too easily mixed up"
-    if person.kind != kind:
-        how = {"person": "leave out --pilot and --simulate", "pilot": "give --pilot", "simulated": "give --simulate"}[person.kind]
-        return f"{name} takes part as a {person.kind}: {how}, or take another identifier"
-    return None
+        return sentence("wrong.capitals", language, name=person.name)
+    return sentence(f"wrong.is_{person.kind}", language, name=name) if person.kind != kind else None
 
 
-def _misnumbered(study: Study, folder: Path, person: Person | None, kind: Kind, number: str) -> str | None:
+def _misnumbered(study: Study, folder: Path, person: Person | None, kind: Kind, number: str, language: str) -> str | None:
     if not re.fullmatch(r"[0-9]{1,9}", number):
-        return f"a participant's number is a whole number from 1; found '{number[:60]}'"
+        return sentence("wrong.number", language, found=f"'{number[:60]}'")
     if person is not None:
-        return None if person.number == int(number) else f"{person.name} has the number {person.number}, for good"
+        return None if person.number == int(number) else sentence("wrong.number_of", language, name=person.name, number=person.number)
     if int(number) > study.most_participants:
-        return f"the study has seeds for {study.most_participants} participants; found {number}"
-    return number_taken(people(folder), kind, int(number))
+        return sentence("wrong.seeds", language, most=study.most_participants, number=number)
+    return number_taken(people(folder), kind, int(number), language)
 
 
-def _told(before: Path) -> str:
+def _told(before: Path, language: str = "en") -> str:
     """That there are data already, and what may be done."""
     head = read_head(before)
-    parts = [f"{name} {state.progress}" for name, state in states(before).items()] or ["no trial yet"]
-    return (
-        f"{head['participant']} has data of session {head['session']} already (begun {head['created'][:10]}, {', '.join(parts)}), and data are never "
-        "overwritten: resume goes on with it, new begins it anew beside it, stop leaves it"
-    )
+    parts = [f"{name} {state.progress}" for name, state in states(before).items()] or [sentence("wrong.no_trial", language)]
+    return sentence("wrong.existing", language, name=head["participant"], session=head["session"], date=head["created"][:10], parts=", ".join(parts))
+
+
+def proposed(study: Study, data: Path, name: str) -> dict[str, str]:
+    """What a participant is likely to take next: the first session of the study that is not finished, and to go on with it where it was begun.
+
+    Returns
+    -------
+    ``session`` and ``existing``; empty for what cannot be an identifier, and for who has finished all of them
+    """
+    if misnamed(name):
+        return {}
+    folder = data / study.name
+    for session in range(1, len(study.sessions) + 1):
+        before = runs(folder, name, session)
+        if not any(completed(run) for run in before):
+            return {"session": str(session), "existing": "resume" if before else ""}
+    return {}
 
 
 # -- folders -------------------------------------------------------------------------------------------------------------------------------------------
@@ -225,6 +247,12 @@ def states(folder: Path) -> dict[str, State]:
         done = len(info["plan"]) - left if staircase is None else len(staircase.levels)
         found[name] = State(path, done, len(info["plan"]), not left, _practice_of(info, events))
     return dict(sorted(found.items()))
+
+
+def completed(folder: Path) -> bool:
+    """Whether every paradigm of a session is finished."""
+    found = states(folder)
+    return all(name in found and found[name].finished for name in read_head(folder)["order"])
 
 
 def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> str:

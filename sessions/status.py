@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import SpanLabError
 from .disk import only_writer
 from .participants import KINDS, Person, people, size_of, unknown
-from .sitting import State, read_head, refused, runs, states
+from .sitting import State, completed, read_head, refused, runs, states
 from .study import Study
 
 
@@ -81,12 +81,7 @@ def _bare(person: Person, cells: int) -> tuple[str, ...]:
 
 def finished_sessions(study_folder: Path, name: str) -> set[int]:
     """Which sessions of the study a participant has finished, in one of their runs."""
-    finished: set[int] = set()
-    for folder in runs(study_folder, name):
-        head, found = read_head(folder), states(folder)
-        if all(one in found and found[one].finished for one in head["order"]):
-            finished.add(head["session"])
-    return finished
+    return {read_head(folder)["session"] for folder in runs(study_folder, name) if completed(folder)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,10 @@ def _said() -> Iterator[str]:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (sentence.__name__, by_language.__name__):
+                within = {id(value) for part in ast.walk(node.args[0]) if isinstance(part, ast.JoinedStr) for value in ast.walk(part) if value is not part}
                 for part in ast.walk(node.args[0]):
+                    if id(part) in within:
+                        continue
                     if isinstance(part, ast.JoinedStr):
                         yield "".join(re.escape(str(value.value)) if isinstance(value, ast.Constant) else r"\w*" for value in part.values)
                     elif isinstance(part, ast.Constant) and re.fullmatch(r"\w+\.\w+", str(part.value)):

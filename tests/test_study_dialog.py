@@ -14,7 +14,10 @@ from typing import Any
 
 import pytest
 from effort import HANGS_S
-from study_files import STUDY, study_in, take
+from study_files import STUDY, sit, study_in, take
+from test_lab_pages import ENGLISH
+
+from spanlab.sessions.sitting import Wanted, check_wanted, proposed
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 
@@ -138,6 +141,63 @@ def test_who_has_data_is_asked_what_to_do(desk: Any, tmp_path: Path) -> None:
     assert one.process.poll() is None, "to stop is no way to begin"
     one.typist.type("begin\n")  # the choice that begins so: anew
     assert one.answer()["existing"] == "new"
+
+
+def test_the_next_session_of_a_participant_is_proposed(desk: Any, tmp_path: Path) -> None:
+    take(study_in(tmp_path), tmp_path / "data", "p01")
+    one = desk()
+    one.type("p01\t")
+    one.typist.type("\t\t\t\t\t8\n")
+    answer = one.answer()
+    assert (answer["participant"], answer["session"], answer["existing"]) == ("p01", "2", "")
+
+
+def test_who_has_not_finished_a_session_is_likely_to_go_on_with_it(desk: Any, tmp_path: Path) -> None:
+    study, data = study_in(tmp_path), tmp_path / "data"
+    take(study, data, "p01")
+    sit(study, data, "p01", session=2)
+    one = desk()
+    one.type("p01\t")
+    one.typist.type("\n")
+    answer = one.answer()
+    assert (answer["participant"], answer["session"], answer["existing"]) == ("p01", "2", "resume")
+
+
+def test_proposals_follow_the_record(tmp_path: Path) -> None:
+    study, data = study_in(tmp_path), tmp_path / "data"
+    assert proposed(study, data, "p01") == {"session": "1", "existing": ""}
+    assert proposed(study, data, "p 1") == {}
+    sit(study, data)
+    assert proposed(study, data, "p01") == {"session": "1", "existing": "resume"}
+    take(study, data, existing="new")
+    assert proposed(study, data, "p01") == {"session": "2", "existing": ""}, "the run that was begun anew is finished"
+    take(study, data, session=2)
+    assert proposed(study, data, "p01") == {}
+
+
+def test_what_is_wrong_is_told_in_the_language_of_the_dialog(tmp_path: Path) -> None:
+    study, data = study_in(tmp_path), tmp_path / "data"
+    take(study, data)
+    seen: list[str] = []
+    for wanted in (
+        Wanted("", "", "x", "", {"age": "old", "hours": "25", "note": "a\nb"}),
+        Wanted("p 1", "3", "1"),
+        Wanted("P01"),
+        Wanted("p01", "1", "7", kind="pilot"),
+        Wanted("p01", "1", "7"),
+        Wanted("p02", "1", "99999999"),
+        Wanted("-"),
+        Wanted("con"),
+    ):
+        english, german = (check_wanted(study, data, wanted, language) for language in ("en", "de"))
+        assert english.keys() == german.keys() != set()
+        assert english == check_wanted(study, data, wanted)
+        for name in english:
+            assert english[name] != german[name]
+            assert not ENGLISH.findall(german[name].replace("--pilot", "")), german[name]
+        seen += german.values()
+    assert "nötig ist eine ganze Zahl von 1 bis 120; gefunden wurde 'old'" in seen
+    assert any(told.startswith("von p01 gibt es schon Daten der Sitzung 1 (begonnen ") for told in seen)
 
 
 def test_cancelling_begins_nothing(desk: Any, tmp_path: Path) -> None:

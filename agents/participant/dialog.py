@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from ...core.locale import sentence
@@ -69,10 +70,18 @@ class Question:
 
 #: given what was typed, by name: what is wrong, by name; empty when the session may begin
 Check = Callable[[Mapping[str, str]], Mapping[str, str]]
+#: given what was typed, by name: what other answers are likely to be, by name
+Propose = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 
-def ask(title: str, questions: Sequence[Question], check: Check, language: str = "en") -> dict[str, str] | None:
+def ask(
+    title: str, questions: Sequence[Question], check: Check, language: str = "en", propose: Mapping[str, Propose] = MappingProxyType({})
+) -> dict[str, str] | None:
     """Show the dialog until everything fits, or somebody cancels it (None).
+
+    Parameters
+    ----------
+    propose : by question: once its answer is another one, what is put into others, where it can still be changed
 
     Raises
     ------
@@ -80,7 +89,7 @@ def ask(title: str, questions: Sequence[Question], check: Check, language: str =
         when there is no display, or PyQt6 or a library that it needs is not installed.
     """
     widgets = _qt()
-    dialog = _Dialog(widgets, title, questions, check, language)
+    dialog = _Dialog(widgets, title, questions, check, language, propose)
     return dialog.run()
 
 
@@ -129,8 +138,9 @@ def _loads(library: str) -> bool:
 class _Dialog:
     """The dialog on the screen."""
 
-    def __init__(self, widgets: Any, title: str, questions: Sequence[Question], check: Check, language: str) -> None:
-        self._questions, self._check, self._language = questions, check, language
+    def __init__(self, widgets: Any, title: str, questions: Sequence[Question], check: Check, language: str, propose: Mapping[str, Propose]) -> None:
+        self._questions, self._check, self._language, self._propose = questions, check, language, propose
+        self._proposed_for: dict[str, str] = {}
         self._answers: dict[str, str] | None = None
         self._lines: dict[str, Any] = {}
         self._wrong: dict[str, Any] = {}
@@ -185,6 +195,8 @@ class _Dialog:
             line.setCurrentIndex(max(0, line.findData(question.value)))
         else:
             line.setPlaceholderText(question.hint)
+            if question.name in self._propose:
+                line.editingFinished.connect(lambda name=question.name: self._follow(name))
             line.setMaxLength(500)
         wrong = widgets.QLabel("")
         wrong.setWordWrap(True)
@@ -216,6 +228,24 @@ class _Dialog:
             for question, line in ((question, self._lines[question.name]) for question in self._questions)
             if not (question.late and line.isHidden())
         }
+
+    def _follow(self, name: str) -> None:
+        """Somebody has typed an answer on which others are likely to depend."""
+        typed = self._typed()
+        if self._proposed_for.get(name, "") == typed[name]:
+            return
+        self._proposed_for[name] = typed[name]
+        late = {question.name for question in self._questions if question.late}
+        for other, value in self._propose[name](typed).items():
+            line = self._lines.get(other)
+            if line is None:
+                continue
+            if other in late:
+                for part in (line, self._labels[other]):
+                    part.setVisible(bool(value))
+            if value:
+                line.setCurrentIndex(max(0, line.findData(value)))
+        self._fit()
 
     def _accept(self) -> None:
         typed = self._typed()
