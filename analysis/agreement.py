@@ -1,4 +1,8 @@
-"""How alike answerers are beyond slopes and means: distance of curves, errors on the same trials, and how alike people are among themselves.
+"""How alike answerers are beyond slopes and means: distances of curves from each person's, the noise ceiling of these, and errors on the same trials.
+
+A model and people are scored in the same way: a curve is correlated with the curve of every person, and the correlations are averaged. No curve can have more
+than the upper ceiling, since people differ and took few trials; the lower ceiling is what people's own mean has with somebody who is not in it (Nili,
+Wingfield, Walther, Su, Marslen-Wilson & Kriegeskorte, 2014, PLoS Computational Biology 10, e1003553). A model as good as people's true curve is between the two.
 
 Error consistency is Cohen's kappa of right and wrong on the same items (Geirhos, Meding & Wichmann, 2020, NeurIPS 33)::
 
@@ -11,12 +15,14 @@ right or always wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .cells import place_of
 from .columns import groups
 from .look import GROUP_MEANS
 from .resampling import LEVEL, RESAMPLES, Estimate, estimate, estimate_pooled
@@ -27,11 +33,13 @@ if TYPE_CHECKING:
 
 #: Columns of :func:`error_consistency`.
 KAPPA_COLUMNS = (
-    *("paradigm", "agent", "other", "kappa", "low", "high", "observed", "expected"),
+    *("paradigm", "agent", "other", "kappa", "low", "high", "among_people", "observed", "expected"),
     *("unit", "n_units", "n_pairs", "n_trials", "n_items", "note"),
 )
 #: Columns of :func:`curve_distance`.
 DISTANCE_COLUMNS = ("paradigm", "agent_kind", "agent", "against", "n_points", "r", "rmse", "note")
+#: With more answerers than this there are more pairs than anybody reads.
+MOST_ANSWERERS = 20
 #: Fewer points than this have no correlation worth the name.
 _POINTS = 3
 
@@ -83,12 +91,16 @@ def kappa(both: Any, first: Any, second: Any, neither: Any) -> Any:
         return np.where(varied, ((both + neither) / total - expected) / (1 - expected), np.nan)[()]
 
 
-def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0, most: int | None = MOST_ANSWERERS) -> pd.DataFrame:
     """Kappa of every pair of answerers, per paradigm, over the items of trials that both took (the same ``trial_id``).
 
     Several people are each paired with the other answerer: kappa is then the mean over pairs, and its interval resamples the pairs' people. One pair's interval
     resamples trials. Two answerers who are the same person or machine are no pair, but several people of one name (``People (n = 5)``) are paired among
-    themselves. A trial that somebody took twice counts the first time.
+    themselves, and what they have stands beside that of everybody else with them (``among_people``). A trial that somebody took twice counts the first time.
+
+    Parameters
+    ----------
+    most : with more answerers than this in a paradigm, only pairs with people who were measured are made; None for all pairs
 
     Returns
     -------
@@ -100,52 +112,102 @@ def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = 
     rows: list[dict[str, Any]] = []
     items = scored.items[scored.items["trial_id"] != ""]
     for paradigm, own in items.groupby("paradigm", sort=True, observed=True):
-        takers = _takers(own)
-        pairs: dict[tuple[str, str], list[tuple[str, str, np.ndarray]]] = {}
-        for (one, correct), (two, right) in combinations(takers, 2):
-            if one == two:
-                continue
-            shared = correct.index.intersection(right.index, sort=False)
-            if len(shared):
-                counts = _counts(correct.loc[shared].to_numpy(float) == 1, right.loc[shared].to_numpy(float) == 1, shared)
-                pairs.setdefault((one[0], two[0]), []).append((one[1], two[1], counts))
-        for (agent, other), found in pairs.items():
-            rows.append({"paradigm": paradigm, "agent": agent, "other": other} | _kappa_row(found, level, resamples, seed))
+        answers = _Answers(own)
+        names = sorted(set(answers.agents))
+        few = most is None or len(names) <= most
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for agent, other in combinations_with_replacement(names, 2):
+            if few or {agent, other} & answers.people:
+                pairs = answers.pairs(agent, other)
+                if len(pairs):
+                    found[agent, other] = _kappa_row(answers, pairs, level, resamples, seed)
+        for (agent, other), row in found.items():
+            crowd = [one for one in (agent, other) if (one, one) in found and one in answers.people]
+            among = found[crowd[0], crowd[0]]["kappa"] if crowd and agent != other else math.nan
+            rows.append({"paradigm": paradigm, "agent": agent, "other": other} | row | {"among_people": among})
     return pd.DataFrame(rows, columns=list(KAPPA_COLUMNS))
 
 
-def _takers(items: pd.DataFrame) -> list[tuple[tuple[str, str], pd.Series]]:
-    """Everybody who took trials: name and person, and right or wrong by item (trial, question and position)."""
-    keys = ["trial_id", "ask", "serial_position"]
-    number, _ = groups(items, keys)
-    trial, _ = groups(items, ["trial_id"])
-    work = items[["agent", "participant", "correct"]].assign(_item=number, _trial=trial)
-    work = work.assign(agent=work["agent"].astype(str), participant=work["participant"].astype(str))
-    return [
-        ((str(agent), str(person)), one.drop_duplicates("_item").set_index(["_trial", "_item"])["correct"])
-        for (agent, person), one in work.groupby(["agent", "participant"], sort=True)
-    ]
+def pairs_left_out(scored: Scored, most: int = MOST_ANSWERERS) -> list[str]:
+    """That pairs were left out of :func:`error_consistency`, in a sentence for each paradigm."""
+    said = []
+    for paradigm, own in scored.items[scored.items["trial_id"] != ""].groupby("paradigm", sort=True, observed=True):
+        many = own["agent"].nunique()
+        if many > most:
+            said.append(f"{paradigm}: of {many} answerers only pairs with measured people are compared in their errors; spanlab scores --pairs compares all.")
+    return said
 
 
-def _counts(one: np.ndarray, two: np.ndarray, items: pd.Index) -> np.ndarray:
-    """For each trial how many items both, only the first, only the second and neither had right."""
-    import pandas as pd
+class _Answers:
+    """Right or wrong by item (trial, question and position) of everybody who took trials of one paradigm: names and persons, one a row."""
 
-    trial, names = pd.factorize(items.get_level_values(0))
-    return np.stack([np.bincount(trial[which], minlength=len(names)) for which in (one & two, one & ~two, ~one & two, ~one & ~two)], axis=1)
+    def __init__(self, items: pd.DataFrame) -> None:
+        import pandas as pd
+        from scipy import sparse
+
+        number, _ = groups(items, ["trial_id", "ask", "serial_position"])
+        trial, _ = groups(items, ["trial_id"])
+        work = pd.DataFrame(
+            {
+                "agent": items["agent"].astype(str).to_numpy(),
+                "person": items["participant"].astype(str).to_numpy(),
+                "item": number,
+                "trial": trial,
+                "right": items["correct"].to_numpy(float) == 1,
+            }
+        )
+        taker = work.groupby(["agent", "person"], sort=True).ngroup()
+        self.work = work.assign(taker=taker.to_numpy()).drop_duplicates(["taker", "item"], ignore_index=True)
+        who = self.work.drop_duplicates("taker").sort_values("taker")
+        self.agents, self.persons = who["agent"].tolist(), who["person"].tolist()
+        self.people = set(items.loc[items["agent_kind"] == "participant", "agent"].astype(str))
+        shape = (len(who), int(self.work["item"].max()) + 1 if len(who) else 0)
+        place = (self.work["taker"].to_numpy(), self.work["item"].to_numpy())
+        self.there: Any = sparse.csr_matrix((np.ones(len(self.work), np.float64), place), shape=shape)
+        self.right: Any = sparse.csr_matrix((self.work["right"].to_numpy(np.float64), place), shape=shape)
+        columns = ("item", "trial", "right")
+        self.of = {int(str(taker)): tuple(own[name].to_numpy() for name in columns) for taker, own in self.work.groupby("taker")}
+        taken = self.work.drop_duplicates(["taker", "trial"])
+        trials = (len(who), int(self.work["trial"].max()) + 1 if len(who) else 0)
+        self.trials: Any = sparse.csr_matrix((np.ones(len(taken)), (taken["taker"].to_numpy(), taken["trial"].to_numpy())), shape=trials)
+
+    def pairs(self, agent: str, other: str) -> np.ndarray:
+        """Of every pair with a common item: who and who, then how many items both, only the first, only the second and neither had right, and common trials."""
+        mine, theirs = (np.array([at for at, one in enumerate(self.agents) if one == name]) for name in (agent, other))
+        there, right, trials = self.there, self.right, self.trials
+        met = (there[mine] @ there[theirs].T).toarray()
+        both = (right[mine] @ right[theirs].T).toarray()
+        first, second = (right[mine] @ there[theirs].T).toarray() - both, (there[mine] @ right[theirs].T).toarray() - both
+        common = (trials[mine] @ trials[theirs].T).toarray()
+        use = met > 0
+        if agent == other:
+            use &= np.arange(len(mine))[:, None] < np.arange(len(theirs))
+        row, column = np.nonzero(use)
+        columns = (both, first, second, met - both - first - second, common)
+        return np.column_stack([mine[row], theirs[column], *(one[row, column] for one in columns)])
+
+    def by_trial(self, one: int, two: int) -> np.ndarray:
+        """Of one pair, for each trial how many items both, only the first, only the second and neither had right."""
+        (items, trial, right), (others, _, rights) = self.of[one], self.of[two]
+        _, at, there = np.intersect1d(items, others, assume_unique=True, return_indices=True)
+        number, mine, theirs = np.unique(trial[at], return_inverse=True)[1], right[at], rights[there]
+        sides = (mine & theirs, mine & ~theirs, ~mine & theirs, ~mine & ~theirs)
+        return np.stack([np.bincount(number[which], minlength=int(number.max()) + 1) for which in sides], axis=1)
 
 
-def _kappa_row(pairs: Sequence[tuple[str, str, np.ndarray]], level: float, resamples: int, seed: int) -> dict[str, Any]:
-    sums = np.array([counts.sum(axis=0) for *_, counts in pairs], float)
+def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: int, seed: int) -> dict[str, Any]:
+    sums, trials = pairs[:, 2:6], pairs[:, 6]
     values = np.asarray(kappa(*sums.T), float).reshape(-1)
     totals = sums.sum(axis=1)
     a, b = (sums[:, 0] + sums[:, 1]) / totals, (sums[:, 0] + sums[:, 2]) / totals
     row = {"observed": float(np.mean((sums[:, 0] + sums[:, 3]) / totals)), "expected": float(np.mean(a * b + (1 - a) * (1 - b)))}
     if len(pairs) == 1:
-        found = estimate_pooled(pairs[0][2], lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed)
+        counts = answers.by_trial(int(pairs[0, 0]), int(pairs[0, 1]))
+        found = estimate_pooled(counts, lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed)
         unit = "trial"
     else:
-        found, unit = _over_people(pairs, values, level, resamples, seed)
+        names = [(answers.persons[int(one)], answers.persons[int(two)]) for one, two in pairs[:, :2]]
+        found, unit = _over_people(names, values, level, resamples, seed), "participant"
     undefined = int(np.isnan(values).sum())
     always = "somebody was always right or always wrong"
     note = "" if not undefined else f"no kappa: {always}" if len(values) == 1 else f"{undefined} of {len(values)} pairs without kappa: {always}"
@@ -156,54 +218,101 @@ def _kappa_row(pairs: Sequence[tuple[str, str, np.ndarray]], level: float, resam
         "unit": unit,
         "n_units": found.n,
         "n_pairs": len(pairs),
-        "n_trials": int(np.mean([len(counts) for *_, counts in pairs])),
+        "n_trials": int(np.mean(trials)),
         "n_items": int(np.mean(totals)),
         "note": note or ("no interval" if math.isnan(found.low) else ""),
     }
 
 
-def _over_people(pairs: Sequence[tuple[str, str, np.ndarray]], values: np.ndarray, level: float, resamples: int, seed: int) -> tuple[Estimate, str]:
+def _over_people(names: Sequence[tuple[str, str]], values: np.ndarray, level: float, resamples: int, seed: int) -> Estimate:
     """The mean over pairs. Its units are people: each person's mean kappa with everybody else."""
     members: dict[str, list[float]] = {}
-    for (one, two, _), value in zip(pairs, values, strict=True):
+    for (one, two), value in zip(names, values, strict=True):
         for person in {one, two} - {""}:
             members.setdefault(person, []).append(value)
     means = [float(np.mean(known)) for ones in members.values() if (known := [one for one in ones if not math.isnan(one)])]
     spread = estimate(means, proportion=False, level=level, resamples=resamples, seed=seed)
     known = values[~np.isnan(values)]
     mean = float(known.mean()) if len(known) else math.nan
-    return Estimate(len(means), mean, spread.sem, spread.low, spread.high, spread.interval), "participant"
+    return Estimate(len(means), mean, spread.sem, spread.low, spread.high, spread.interval)
 
 
-def noise_ceiling(curves: pd.DataFrame, by: Sequence[str]) -> dict[str, float]:
-    """How well one person's curve is foretold by that of all others: what a model could reach at most, given so few trials and such differences.
+@dataclass(frozen=True)
+class Crowd:
+    """The curve of every person, over the points that all of them have.
 
     Parameters
     ----------
-    curves : a curve table with a row for each person and point: ``participant``, ``by`` and ``mean``
-    by : the columns that span the points
-
-    Returns
-    -------
-    dict
-        ``people``; ``r`` and ``rmse``, means over people of the correlation and the root mean square difference of each person's curve and the mean of the
-        others'; NaN for fewer than two people.
+    points : places along the curve
+    curves : people, points
     """
-    wide = curves.pivot_table(index=list(by), columns="participant", values="mean", observed=True).astype(float)
-    found = [(r, rmse) for r, rmse in _left_out(wide.to_numpy())]
-    correlations = [r for r, _ in found if not math.isnan(r)]
-    return {
-        "people": float(wide.shape[1]),
-        "r": float(np.mean(correlations)) if correlations else math.nan,
-        "rmse": float(np.mean([rmse for _, rmse in found])) if found else math.nan,
-    }
+
+    points: tuple[tuple[Any, ...], ...]
+    curves: np.ndarray
+
+    @classmethod
+    def of(cls, curves: pd.DataFrame, by: Sequence[str]) -> Crowd:
+        """From a curve table with a row for each person and point: ``participant``, ``by`` and ``mean``."""
+        found: dict[str, dict[tuple[Any, ...], float]] = {}
+        for row in curves.dropna(subset=["mean"]).to_dict("records"):
+            found.setdefault(str(row["participant"]), {})[place_of(row, by)] = float(row["mean"])
+        points = sorted(set.intersection(*map(set, found.values())), key=lambda place: [(isinstance(one, str), one) for one in place]) if found else []
+        return cls(tuple(points), np.array([[line[place] for place in points] for line in found.values()]).reshape(len(found), -1))
+
+    def ceiling(self) -> dict[str, float]:
+        """How near any curve can come to these people, and how near their own mean comes to somebody who is not in it.
+
+        Returns
+        -------
+        dict
+            ``people``, ``n_points``; ``r_low`` and ``r_high``: the lower and the upper noise ceiling of the mean correlation; ``rmse_low`` and ``rmse_high``:
+            the root of the mean squared difference from the mean of all, below which no curve comes, and from the mean of the others. NaN for fewer than two
+            people, and correlations also for fewer than three points. A person whose curve is flat is in no correlation.
+        """
+        people, many = self.curves.shape
+        nothing = {"people": float(people), "n_points": float(many), "r_low": math.nan, "r_high": math.nan, "rmse_low": math.nan, "rmse_high": math.nan}
+        if people < 2 or not many:
+            return nothing
+        mean = self.curves.mean(axis=0)
+        others = (people * mean - self.curves) / (people - 1)
+        squares = [float(np.sqrt(np.mean((self.curves - one) ** 2))) for one in (mean, others)]
+        nothing |= {"rmse_low": squares[0], "rmse_high": squares[1]}
+        shapes = _shapes(self.curves)
+        if many < _POINTS or len(shapes) < 2:
+            return nothing
+        total = shapes.sum(axis=0)
+        rest = total - shapes
+        sizes = np.linalg.norm(rest, axis=1)
+        low = float(np.mean(np.sum(shapes * rest, axis=1)[sizes > 1e-12] / sizes[sizes > 1e-12])) if (sizes > 1e-12).any() else math.nan
+        return nothing | {"r_low": low, "r_high": float(np.linalg.norm(total)) / len(shapes)}
+
+    def distance(self, curve: Mapping[tuple[Any, ...], float], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Any]:
+        """A curve against each of these people: the mean of the correlations with an interval over people, and the root of the mean squared difference."""
+        at = [number for number, place in enumerate(self.points) if place in curve]
+        mine, theirs = np.array([curve[self.points[number]] for number in at]), self.curves[:, at]
+        row: dict[str, Any] = {"n_points": len(at), "r": math.nan, "r_low": math.nan, "r_high": math.nan, "rmse": math.nan, "note": ""}
+        if not at:
+            return row | {"note": "no points in common"}
+        row["rmse"] = float(np.sqrt(np.mean((theirs - mine) ** 2)))
+        if len(at) < _POINTS:
+            return row | {"note": f"only {plural(len(at), 'point')}: no correlation"}
+        own, shapes = _shapes(mine[None]), _shapes(theirs)
+        if not len(own) or not len(shapes):
+            return row | {"note": "a curve is flat: no correlation"}
+        flat = len(theirs) - len(shapes)
+        row["note"] = f"{plural(flat, 'person', 'people')} with a flat curve left out" if flat else ""
+        found = estimate(shapes @ own[0], proportion=False, level=level, resamples=resamples, seed=seed)
+        flat = len(theirs) - len(shapes)
+        return row | {
+            "r": found.mean,
+            "r_low": found.low,
+            "r_high": found.high,
+            "note": f"{plural(flat, 'person', 'people')} with a flat curve left out" * (flat > 0),
+        }
 
 
-def _left_out(wide: np.ndarray) -> Iterator[tuple[float, float]]:
-    for person in range(wide.shape[1] if wide.shape[1] > 1 else 0):
-        rest = np.delete(wide, person, axis=1)
-        there = ~np.isnan(wide[:, person]) & ~np.isnan(rest).all(axis=1)
-        if there.any():
-            own, others = wide[there, person], np.nanmean(rest[there], axis=1)
-            flat = len(own) < _POINTS or np.ptp(own) < 1e-12 or np.ptp(others) < 1e-12
-            yield math.nan if flat else float(np.corrcoef(own, others)[0, 1]), float(np.sqrt(np.mean((own - others) ** 2)))
+def _shapes(curves: np.ndarray) -> np.ndarray:
+    """Curves without their mean and of length 1, so that products are correlations; flat ones are left out."""
+    centred = curves - curves.mean(axis=1, keepdims=True)
+    sizes = np.linalg.norm(centred, axis=1)
+    return centred[sizes > 1e-9] / sizes[sizes > 1e-9][:, None]

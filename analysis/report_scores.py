@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .agreement import error_consistency
+from .agreement import error_consistency, pairs_left_out
 from .comparison import ceilings, distances
 from .effects import effect as effect_named
 from .loading import Data
@@ -12,7 +12,16 @@ from .report_commands import Commands
 from .report_folder import Folder
 from .score_layout import layout
 from .scores import DECISIONS, scores
-from .tables import PageTable, Said, counted, limits, number, p_value, page_table, whole, words_of
+from .tables import PageTable, Said, counted, limits, missing, number, p_value, page_table, whole, words_of
+
+_EACH = (
+    "Pearson's correlation of each curve with the curve of every person, averaged over people, and the root of the mean squared difference; over the points "
+    "that everybody has. People themselves are scored in the same way: their noise ceiling stands beside."
+)
+_PUBLISHED = (
+    "Pearson's correlation and root mean square difference of each curve and people's, over the points that both have. Of published people only the mean is "
+    "known, so there is no noise ceiling."
+)
 
 
 @dataclass(frozen=True)
@@ -87,13 +96,15 @@ def _curves(data: Data, against: str, folder: Folder, commands: Commands) -> Com
         words_of("against"),
         ("points", lambda row: whole(row["n_points"])),
         ("r", lambda row: number(row["r"])),
+        ("95% interval", lambda row: "" if missing(row["r_low"]) else limits(row["r_low"], row["r_high"])),
+        ("noise ceiling", lambda row: "" if missing(row["ceiling_low"]) else limits(row["ceiling_low"], row["ceiling_high"])),
         ("RMSE", lambda row: number(row["rmse"], 3)),
         words_of("note"),
     ]
     file = folder.table("curve_distances_from_people" if against else "curve_distances", far)
     return _part(
         f"Curves beside {f'“{against}”' if against else 'published people'}",
-        "Pearson's correlation and root mean square difference of each curve and people's, over the points that both have.",
+        _EACH if against else _PUBLISHED,
         page_table(far, columns, "Correlation and distance", words=("paradigm", "curve", "against"), file=file),
         commands.scores(against=against),
     )
@@ -110,6 +121,7 @@ def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared 
         words_of("paradigm"),
         ("kappa", lambda row: number(row["kappa"])),
         ("95% interval", lambda row: limits(row["low"], row["high"])),
+        ("people among themselves", lambda row: "" if missing(row["among_people"]) else number(row["among_people"])),
         ("same outcome", lambda row: number(row["observed"])),
         ("if independent", lambda row: number(row["expected"])),
         ("n", lambda row: counted(row["n_units"], row["unit"])),
@@ -122,22 +134,26 @@ def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared 
         words_of("paradigm"),
         ("curve", lambda row: effect_named(row["effect"]).title),
         ("people", lambda row: whole(row["people"])),
-        ("r", lambda row: number(row["r"])),
-        ("RMSE", lambda row: number(row["rmse"], 3)),
+        ("points", lambda row: whole(row["n_points"])),
+        ("r: lower to upper", lambda row: limits(row["r_low"], row["r_high"])),
+        ("RMSE: of all, of the others", lambda row: "–" if missing(row["rmse_low"]) else f"{number(row['rmse_low'], 3)}, {number(row['rmse_high'], 3)}"),
     ]
     names = ("paradigm", "curve", "and")
     return [
         _part(
             "Errors on the same trials",
             "Cohen's kappa of right and wrong on the same items: 0 is what two independent answerers have, 1 the same errors. It is undefined for somebody "
-            "who is always right or always wrong.",
+            "who is always right or always wrong. Beside an answerer's kappa with people stands that of people among themselves, made in the same way: the "
+            "mean over pairs of one person and another." + "".join(f" {one}" for one in pairs_left_out(data.scored)),
             page_table(kappa, errors, "Error consistency", words=names, file=folder.table("error_consistency", kappa)),
             command,
         ),
         _part(
             "People among themselves",
-            "How well the curve of each person is foretold by the mean of all others: as much as can be asked of a model, given so few trials.",
-            page_table(ceiling, among, "Noise ceiling", words=names, file=folder.table("noise_ceiling", ceiling)),
+            "How near a curve can come to the curves of these people, who differ and took few trials. No curve correlates with them, on average, more than the "
+            "upper ceiling; the lower one is what the mean of the others has with each person (Nili et al., 2014). A model as good as people's true curve lies "
+            "between the two. No curve has a smaller RMSE than the mean of all.",
+            page_table(ceiling, among, "Noise ceilings", words=names, file=folder.table("noise_ceiling", ceiling)),
             command,
         ),
     ]

@@ -65,12 +65,13 @@ def scores(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="write all numbers to this CSV file", metavar="FILE")] = None,
     against: Annotated[str, typer.Option("--against", help="who stands for people, as figures name them; published people when not given")] = "",
     published: Annotated[bool, typer.Option("--published/--no-published", help="the published models' values beside")] = True,
+    pairs: Annotated[bool, typer.Option("--pairs", help="errors of every pair of answerers, also where there are more than 20")] = False,
     exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
 ) -> None:
     """How far machines are from people: slope difference A and mean difference B, in the layout of WorM's table; curves and errors compared."""
-    from ..analysis.agreement import error_consistency
+    from ..analysis.agreement import MOST_ANSWERERS, error_consistency, pairs_left_out
     from ..analysis.comparison import ceilings, distances
     from ..analysis.score_layout import layout
     from ..analysis.scores import DECISIONS
@@ -87,8 +88,8 @@ def scores(
         print("No scores: these data have no paradigm of the published table (vsr, vir, cs, smu, vsrec, cd).")
     found: list[tuple[str, Any]] = [
         ("Curves: correlation and root mean square difference", distances(loaded.scored, loaded.human, against)),
-        ("Errors on the same trials (kappa)", error_consistency(loaded.scored)),
-        ("Among people: the curve of each against the mean of all others", ceilings(loaded.scored)),
+        ("Errors on the same trials (kappa)", error_consistency(loaded.scored, most=None if pairs else MOST_ANSWERERS)),
+        ("Noise ceilings: how near a curve can come to these people", ceilings(loaded.scored)),
     ]
     for title, part in found:
         if len(part):
@@ -97,7 +98,8 @@ def scores(
     if output is not None:
         print()
         _write(table, output)
-    _tell([*loaded.notes, *(note for notes in loaded.readouts.values() for note in notes), *(DECISIONS if len(table) else ())])
+    left_out = [] if pairs else pairs_left_out(loaded.scored)
+    _tell([*loaded.notes, *left_out, *(note for notes in loaded.readouts.values() for note in notes), *(DECISIONS if len(table) else ())])
 
 
 def _load_for(name: str, data: list[Path], practice: bool, pilot: bool, exclude: Path | None, workers: int | None, scheduler: str | None) -> Data:

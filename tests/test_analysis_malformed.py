@@ -169,7 +169,7 @@ def through_effects(scored: Scored, effects: Sequence[Effect] = EFFECTS) -> None
 def through_scores(scored: Scored) -> None:
     finite(scores(scored, resamples=FEW), "m", "h", "low", "high", "p")
     finite(distances(scored), "r", "rmse")
-    finite(ceilings(scored), "r", "rmse")
+    finite(ceilings(scored), "r_low", "r_high", "rmse_low", "rmse_high")
     finite(error_consistency(scored, resamples=FEW), "kappa", "low", "high")
 
 

@@ -15,9 +15,10 @@ from analysis_tables import responses
 from command_line import Run, command_line, complaint
 from observed import along, rows_by, table, together
 
-from spanlab.analysis.agreement import curve_distance, error_consistency, kappa, noise_ceiling
+from spanlab.analysis.agreement import Crowd, curve_distance, error_consistency, kappa, pairs_left_out
 from spanlab.analysis.comparison import ceilings, distances
 from spanlab.analysis.contrasts import contrast
+from spanlab.analysis.names import name_agents
 from spanlab.analysis.score_kinds import SCORES, weights
 from spanlab.analysis.score_layout import layout, published_scores
 from spanlab.analysis.scores import DECISIONS, scores
@@ -256,15 +257,66 @@ def test_distances_of_curves_by_hand() -> None:
     assert not len(curve_distance(pd.DataFrame(columns=["paradigm", "agent_kind", "agent", "mean", "x"]), ["x"]))
 
 
-def test_the_noise_ceiling_by_hand() -> None:
+def crowd(curves: np.ndarray) -> Crowd:
+    return Crowd(tuple((at,) for at in range(curves.shape[1])), curves)
+
+
+def test_the_noise_ceilings_by_hand() -> None:
     values = {"A": [0.9, 0.7, 0.5], "B": [1.0, 0.8, 0.2], "C": [0.8, 0.9, 0.4]}
     curves = pd.DataFrame([{"participant": name, "x": x, "mean": value} for name, line in values.items() for x, value in enumerate(line)])
-    found = noise_ceiling(curves, ["x"])
-    others = {name: np.mean([line for other, line in values.items() if other != name], axis=0) for name in values}
-    assert found["people"] == 3
-    assert found["r"] == pytest.approx(np.mean([np.corrcoef(values[name], others[name])[0, 1] for name in values]))
-    assert found["rmse"] == pytest.approx(np.mean([np.sqrt(np.mean((np.array(values[name]) - others[name]) ** 2)) for name in values]))
-    assert math.isnan(noise_ceiling(curves[curves["participant"] == "A"], ["x"])["r"])
+    found = Crowd.of(curves, ["x"]).ceiling()
+    lines = np.array(list(values.values()))
+    shapes = (lines - lines.mean(axis=1, keepdims=True)) / lines.std(axis=1, keepdims=True)
+    low = np.mean([np.corrcoef(shapes[at], np.delete(shapes, at, axis=0).mean(axis=0))[0, 1] for at in range(3)])
+    high = np.mean([np.corrcoef(one, shapes.mean(axis=0))[0, 1] for one in shapes])
+    assert (found["people"], found["n_points"]) == (3, 3)
+    assert (found["r_low"], found["r_high"]) == pytest.approx((low, high))
+    assert found["rmse_low"] == pytest.approx(np.sqrt(np.mean((lines - lines.mean(axis=0)) ** 2)))
+    assert found["rmse_high"] == pytest.approx(np.sqrt(np.mean([(lines[at] - np.delete(lines, at, axis=0).mean(axis=0)) ** 2 for at in range(3)])))
+    assert math.isnan(Crowd.of(curves[curves["participant"] == "A"], ["x"]).ceiling()["r_high"])
+
+
+def noisy_people(random: np.random.RandomState, true: np.ndarray, people: int = 10, trials: int = 16) -> np.ndarray:
+    own = np.clip(true + random.normal(0, 0.08, (people, 1)) + random.normal(0, 0.05, (people, len(true))), 0.02, 0.98)
+    return random.binomial(trials, own) / trials
+
+
+def test_a_true_curve_lies_between_the_ceilings() -> None:
+    """In 300 simulations nothing passes the upper ceiling, the true curve included, which comes to the lower one or above it in most."""
+    random, true = np.random.RandomState(4), np.array([0.85, 0.75, 0.68, 0.66, 0.7, 0.74])
+    over, between = 0, 0
+    for _ in range(300):
+        people = crowd(noisy_people(random, true))
+        ceiling = people.ceiling()
+        found = people.distance({(at,): value for at, value in enumerate(true)}, resamples=2)
+        other = people.distance({(at,): value for at, value in enumerate(random.rand(6))}, resamples=2)
+        mean = people.distance({(at,): value for at, value in enumerate(people.curves.mean(axis=0))}, resamples=2)
+        over += max(one["r"] for one in (found, other, mean)) > ceiling["r_high"] + 1e-9
+        between += found["r"] >= ceiling["r_low"]
+        assert min(one["rmse"] for one in (found, other, mean)) >= ceiling["rmse_low"] - 1e-9
+    assert over == 0
+    assert between / 300 > 0.75
+
+
+def test_models_and_people_are_scored_in_the_same_way() -> None:
+    """A model that gives the mean of the others is scored against each person as the lower ceiling is; a ceiling stands only beside the same points."""
+    people = [
+        responses(lambda length, place: 0.9 - 0.15 * place, agent="participant", kind="participant", participant=f"P{n}", repetitions=30, seed=n)
+        for n in range(4)
+    ]
+    model = responses(lambda length, place: 0.9 - 0.15 * place, repetitions=60, seed=9)
+    part = model[model["list_length"] == 4].assign(agent="half")
+    found = distances(name_agents_of(together(*people, model, part)), against="People (n = 4)")
+    one = rows_by(found[found["effect"] == "serial_position"], "agent")
+    assert [one[name]["n_people"] for name in ("half", "network:test")] == [4, 4]
+    whole = one["network:test"]
+    assert whole["ceiling_low"] < whole["ceiling_high"]
+    assert whole["r_low"] < whole["r"] < whole["r_high"]
+    assert math.isnan(one["half"]["ceiling_low"])
+
+
+def name_agents_of(data: pd.DataFrame) -> Any:
+    return score_table(name_agents(data))
 
 
 def test_ceilings_are_for_several_people() -> None:
@@ -273,8 +325,38 @@ def test_ceilings_are_for_several_people() -> None:
     ]
     found = rows_by(ceilings(score_table(together(*people))), "effect")["serial_position"]
     assert found["people"] == 4
-    assert found["r"] > 0.5
+    assert 0.5 < found["r_low"] < found["r_high"] < 1
     assert not len(ceilings(score_table(people[0])))
+
+
+def test_kappa_with_people_stands_beside_that_of_people() -> None:
+    base = table(along("set_size", {2: 1.0}), 200)
+    random = np.random.RandomState(2)
+    hard = random.rand(200)
+    parts = [
+        base.assign(agent="People", agent_kind="participant", participant=f"P{n}", session=f"s{n}", correct=hard + 0.3 * random.randn(200) < 0.6)
+        for n in range(5)
+    ]
+    model = base.assign(agent="net", session="n", correct=hard + 0.3 * random.randn(200) < 0.6)
+    found = rows_by(error_consistency(score_table(together(*parts, model))), "other")
+    among, beside = found["People"], found["net"]
+    assert beside["among_people"] == among["kappa"]
+    assert math.isnan(among["among_people"])
+    assert beside["kappa"] == pytest.approx(among["kappa"], abs=0.1)
+    assert (beside["n_pairs"], beside["n_trials"]) == (5, 200)
+
+
+def test_pairs_of_many_answerers_are_made_on_request() -> None:
+    base = table(along("set_size", {2: 1.0}), 30)
+    random = np.random.RandomState(3)
+    many = [base.assign(agent=f"net {n}", session=f"n{n}", correct=random.rand(30) < 0.6) for n in range(4)]
+    crowd = [base.assign(agent="People", agent_kind="participant", participant=f"P{n}", session=f"s{n}", correct=random.rand(30) < 0.6) for n in range(2)]
+    scored = score_table(together(*many, *crowd))
+    assert len(error_consistency(scored, resamples=2, most=4)) == 5  # with people, and people among themselves
+    assert len(error_consistency(scored, resamples=2, most=None)) == len(error_consistency(scored, resamples=2)) == 4 * 3 / 2 + 5
+    (said,) = pairs_left_out(scored, most=4)
+    assert "of 5 answerers" in said
+    assert not pairs_left_out(scored)
 
 
 @pytest.fixture
