@@ -107,14 +107,16 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1] if names else "nobody"
 
 
-def trials_taken(items: pd.DataFrame) -> Mapping[str, frozenset[str]]:
-    """Which trials each agent took (trial identifiers), of the items of one paradigm."""
-    known = items[items["trial_id"] != ""]
-    return {agent: frozenset(known.loc[known["agent"] == agent, "trial_id"]) for agent in sorted(items["agent"].unique())}
+def trials_taken(items: pd.DataFrame) -> Mapping[str, Mapping[str, frozenset[str]]]:
+    """Which trials everybody took (trial identifiers), of the items of one paradigm: by agent and person (empty for machines)."""
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for (agent, person), own in items.groupby(["agent", "participant"], sort=True, observed=True)["trial_id"]:
+        found.setdefault(str(agent), {})[str(person)] = frozenset(own.unique()) - {""}
+    return found
 
 
 def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
-    """Whether all agents took the same trials of one paradigm, and a sentence that says it.
+    """Whether everybody took the same trials of one paradigm, each of several people, too, and a sentence that says it.
 
     Returns
     -------
@@ -124,22 +126,34 @@ def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
     taken = trials_taken(items)
     if not taken:
         return None, "Nobody took any trial."
-    if not all(taken.values()):
+    if not all(trials for people in taken.values() for trials in people.values()):
         return None, "The record does not tell which trials were taken, so nobody can tell whether they were the same."
     groups: dict[frozenset[str], list[str]] = {}
-    for agent, trials in taken.items():
-        groups.setdefault(trials, []).append(agent)
-    if len(groups) == 1:
+    varied: dict[str, list[frozenset[str]]] = {}
+    for agent, people in taken.items():
+        sets = list(people.values())
+        if len(set(sets)) > 1:
+            varied[agent] = sets
+        else:
+            groups.setdefault(sets[0], []).append(agent)
+    if len(groups) == 1 and not varied:
         (trials,) = groups
         count = plural(len(trials), "trial")
-        return True, f"{listed(list(taken))} took {count}." if len(taken) == 1 else f"Everybody took exactly the same {count}."
-    largest = max(groups, key=lambda trials: (len(groups[trials]), len(trials)))
+        alone = len(taken) == 1 and len(next(iter(taken.values()))) == 1
+        return True, f"{listed(list(taken))} took {count}." if alone else f"Everybody took exactly the same {count}."
     parts = []
-    for trials, agents in sorted(groups.items(), key=lambda group: (group[0] != largest, group[1])):
-        count = plural(len(trials), "trial")
-        if trials == largest:
-            parts.append(f"{listed(agents)} took {'the same ' if len(agents) > 1 else ''}{count}")
-        else:
-            shared = len(trials & largest)
-            parts.append(f"{listed(agents)} took {count}, {'none' if not shared else 'all' if shared == len(trials) else shared} of them among those")
+    if groups:
+        largest = max(groups, key=lambda trials: (len(groups[trials]), len(trials)))
+        for trials, agents in sorted(groups.items(), key=lambda group: (group[0] != largest, group[1])):
+            count = plural(len(trials), "trial")
+            if trials == largest:
+                parts.append(f"{listed(agents)} took {'the same ' if len(agents) > 1 else ''}{count}")
+            else:
+                shared = len(trials & largest)
+                parts.append(f"{listed(agents)} took {count}, {'none' if not shared else 'all' if shared == len(trials) else shared} of them among those")
+    for agent, sets in varied.items():
+        fewest, most = min(map(len, sets)), max(map(len, sets))
+        each = plural(most, "trial") if fewest == most else f"{fewest} to {plural(most, 'trial')}"
+        everybody = len(frozenset.intersection(*sets))
+        parts.append(f"{listed([agent])} took {each} each, {len(frozenset.union(*sets))} in all, {everybody or 'none'} of which all of these people took")
     return False, "Not everybody took the same trials: " + "; ".join(parts) + "."

@@ -158,9 +158,6 @@ def like_for_like(
         if len(found) > 1:
             named = listed(found) if column == "generator" else listed([one[:8] for one in found])
             notes.append(Note(f"The sessions used {len(found)} different {word} ({named}).", warning=True))
-    people = items[items["agent_kind"] == "participant"]
-    if people.groupby("participant")["trial_id"].agg(frozenset).nunique() > 1:
-        notes.append(Note("The participants did not all take the same trials.", warning=True))
     oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | overall["agent_kind"].isin(ORACLES), "agent"])
     if oracles:
         notes.append(

@@ -13,6 +13,8 @@ from command_line import command_line
 from report_page import read
 
 from spanlab.analysis import report_folder
+from spanlab.analysis.names import same_trials
+from spanlab.analysis.table import score_table
 
 
 def person(**options: Any) -> pd.DataFrame:
@@ -46,3 +48,21 @@ def test_small_tables_are_compared(name: str, ending: str, tmp_path: Path, monke
         assert "nan" not in said
     text = read(tmp_path / "out" / "report.html").text
     assert "got" in text or "nothing to draw" in text, text[:500]
+
+
+def test_people_with_other_trials_did_not_take_the_same() -> None:
+    """Together two people took what a network took, but each only half of it, and half of that half together."""
+    table = responses(lambda *_: 0.6, agent="net", lengths=(3,), repetitions=12)
+    one, two = (person_of(table, name, first) for name, first in (("P1", 1), ("P2", 5)))
+    same, said = same_trials(score_table(mixed(one, two, table)).items)
+    assert same is False
+    assert said == "Not everybody took the same trials: net took 12 trials; participant took 8 trials each, 12 in all, 4 of which all of these people took."
+    assert same_trials(score_table(mixed(one, person_of(table, "P2", 1))).items)[0] is True
+    assert same_trials(score_table(mixed(one, two)).items)[0] is False
+    apart = same_trials(score_table(mixed(one, two.assign(trial_id="x" + two["trial_id"].astype(str)))).items)
+    assert "16 in all, none of which" in apart[1]
+
+
+def person_of(table: pd.DataFrame, name: str, first: int) -> pd.DataFrame:
+    own = table[(table["trial"] >= first) & (table["trial"] < first + 8)]
+    return own.assign(agent="participant", agent_kind="participant", participant=name, session=name)

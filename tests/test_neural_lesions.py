@@ -187,6 +187,9 @@ def test_the_table_of_lesions_is_arithmetic() -> None:
     assert table["trials"].tolist() == [2, 2]
     assert table["drop_sem"].tolist() == [0, pytest.approx(0.5)]
     assert table["random_drop"].tolist() == [pytest.approx(0.5 / 3, abs=0.12), pytest.approx(0.5 * 2 / 3, abs=0.12)]
+    assert table["beyond"].tolist() == pytest.approx((table["drop"] - table["random_drop"]).tolist())
+    assert (table["random_sd"] > 0).all()
+    assert table["p"].tolist() == [1.0, pytest.approx(2 / 3, abs=0.2)]  # two of three pairs of units have unit 5
     alone = lesion_table(np.array([5]), np.array([1]), silenced)
     assert np.isnan(alone["random_drop"]).all()
     assert lesion_table(np.zeros(0, int), np.zeros(0, int), silenced).empty

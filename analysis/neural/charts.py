@@ -226,19 +226,35 @@ def first_item_chart(similar: pd.DataFrame, *, title: str) -> dict[str, Any]:
 
 
 def matrix_chart(
-    table: pd.DataFrame, row: str, column: str, value: str, *, title: str, legend: str, format_: str, furthest: float | None = None, row_title: str = ""
+    table: pd.DataFrame,
+    row: str,
+    column: str,
+    value: str,
+    *,
+    title: str,
+    legend: str,
+    format_: str,
+    furthest: float | None = None,
+    row_title: str = "",
+    said: str = "",
 ) -> dict[str, Any]:
     """A matrix of numbers, from a long table; the numbers stand in the cells where there is room.
 
     Parameters
     ----------
     furthest : numbers lie to both sides of zero, up to this; None: they are amounts from 0 to 1
+    said : the column with what stands in the cells, where that is not the number
     """
     import altair as alt
 
     names = [list(dict.fromkeys(str(name) for name in table[key])) for key in (row, column)]
-    rows = [{"row": str(one[row]), "column": str(one[column]), "value": float(one[value])} for one in table.to_dict("records") if one[value] == one[value]]
+    rows = [
+        {"row": str(one[row]), "column": str(one[column]), "value": float(one[value])} | ({"said": one[said]} if said else {})
+        for one in table.to_dict("records")
+        if one[value] == one[value]
+    ]
     size = 34 if max(map(len, names)) <= _TOLD else 16
+    wide = size * 2 if said and size > 20 else size
     y = alt.Y("row:N", title=row_title or None, sort=names[0], axis=alt.Axis(domain=False, ticks=False))
     x = alt.X("column:N", title=None, sort=names[1], axis=alt.Axis(labelAngle=-45, domain=False, ticks=False))
     scale = alt.Scale(scheme=_SIDES, domain=[-furthest, furthest], domainMid=0) if furthest is not None else alt.Scale(scheme=_AMOUNT, domain=[0, 1])
@@ -247,7 +263,9 @@ def matrix_chart(
     if size > 20:
         dark = f"abs(datum.value) > {0.7 * furthest}" if furthest is not None else "datum.value < 0.6"
         colour = alt.condition(dark, alt.value("#ffffff"), alt.value("#1b1b1b"))
-        layers.append(alt.Chart().mark_text(fontSize=10.5).encode(x=x, y=y, text=alt.Text("value:Q", format=format_), color=colour))
-    width, height = size * len(names[1]), size * len(names[0])
+        layers.append(
+            alt.Chart().mark_text(fontSize=10.5).encode(x=x, y=y, text=alt.Text("said:N") if said else alt.Text("value:Q", format=format_), color=colour)
+        )
+    width, height = wide * len(names[1]), size * len(names[0])
     chart = alt.layer(*layers).properties(width=width, height=height, title=title_lines(title, ""), data=alt.InlineData(values=[]))
     return declared(chart, rows)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Silencing = Callable[[Sequence[int]], Mapping[str, np.ndarray]]
 
 #: Draws of as many units at random, for comparison.
-DRAWS = 5
+DRAWS = 50
 SEED = 7
 
 
@@ -31,7 +31,9 @@ def lesion_table(units: np.ndarray, labels: np.ndarray, silenced: Silencing, dra
     -------
     DataFrame
         ``cluster``, ``units``, ``task``, ``trials``, ``intact`` and ``lesioned`` (accuracy: mean over trials), ``drop`` (intact minus lesioned), ``drop_sem``
-        (of the differences in the same trials) and ``random_drop`` (mean over draws of as many of these units; nan where all units are in the cluster)
+        (of the differences in the same trials); ``random_drop`` and ``random_sd`` (mean and standard deviation over draws of as many of these units),
+        ``beyond`` (drop minus random drop) and ``p`` (one-sided: the share of draws, this cluster among them, that cost at least as much). These are nan
+        where all units are in the cluster
     """
     import pandas as pd
 
@@ -46,6 +48,8 @@ def lesion_table(units: np.ndarray, labels: np.ndarray, silenced: Silencing, dra
             scored = np.isfinite(whole)
             differences = (whole - without[task])[scored]
             count = len(differences)
+            drop, drawn = _mean(differences), np.array([_mean((whole - other[task])[scored]) for other in others])
+            there = len(drawn) > 0 and count > 0
             rows.append(
                 {
                     "cluster": cluster,
@@ -54,12 +58,15 @@ def lesion_table(units: np.ndarray, labels: np.ndarray, silenced: Silencing, dra
                     "trials": count,
                     "intact": _mean(whole[scored]),
                     "lesioned": _mean(without[task][scored]),
-                    "drop": _mean(differences),
+                    "drop": drop,
                     "drop_sem": float(differences.std(ddof=1) / np.sqrt(count)) if count > 1 else float("nan"),
-                    "random_drop": _mean(np.array([_mean((whole - other[task])[scored]) for other in others])),
+                    "random_drop": _mean(drawn),
+                    "random_sd": float(drawn.std(ddof=1)) if len(drawn) > 1 else float("nan"),
+                    "beyond": drop - _mean(drawn),
+                    "p": float((1 + (drawn >= drop - 1e-12).sum()) / (1 + len(drawn))) if there else float("nan"),
                 }
             )
-    names = ["cluster", "units", "task", "trials", "intact", "lesioned", "drop", "drop_sem", "random_drop"]
+    names = ["cluster", "units", "task", "trials", "intact", "lesioned", "drop", "drop_sem", "random_drop", "random_sd", "beyond", "p"]
     return pd.DataFrame(rows, columns=names)
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..table import plural
+from ..tables import with_sign
 from . import charts
 from .clusters import STARTS, Clusters, cluster_units
 from .losses import DRAWS, Silencing, lesion_table
@@ -181,32 +183,49 @@ def _lesions(units: np.ndarray, clusters: Clusters, silenced: Silencing) -> Part
     table = lesion_table(units, clusters.labels, silenced)
     figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
     if len(table):
-        furthest = max(0.05, float(np.nanmax(np.abs(table["drop"]), initial=0.05)))
-        shown = table.assign(cluster=table["cluster"].astype(str), drop=100 * table["drop"])
+        furthest = max(0.05, float(np.nanmax(np.abs(table["beyond"]), initial=0.05)))
+        spread = [f"{with_sign(100 * beyond, 1)} ± {100 * sd:.1f}" for beyond, sd in zip(table["beyond"], table["random_sd"], strict=True)]
+        shown = table.assign(cluster=table["cluster"].astype(str), beyond=100 * table["beyond"], said=spread)
         drawing = charts.matrix_chart(
             shown,
             "cluster",
             "task",
-            "drop",
-            title="Lost without a cluster",
-            legend="points lost",
+            "beyond",
+            title="Lost without a cluster, beyond random units",
+            legend="points beyond",
             format_=".0f",
             furthest=100 * furthest,
             row_title="cluster",
+            said="said",
         )
-        figures = (("lesions", "Accuracy with all units minus accuracy without those of a cluster, in percentage points.", drawing),)
+        words = (
+            "Percentage points that are lost without a cluster, minus what is lost without as many active units drawn at random, ± the standard deviation of "
+            f"{DRAWS} such draws. Above 0 the cluster costs more than random units, below 0 less."
+        )
+        figures = (("lesions", words, drawing),) if table["beyond"].notna().any() else ()
     return Part(
         "lesions",
         "Lesions",
-        "What each cluster is needed for: accuracy in the same trials with all units and without those of one cluster.",
+        "What is lost without the units of one cluster, beyond what is lost without as many others: accuracy in the same trials.",
         "The states of the units are set to zero where they are read out, at the questions that probe what was held; the memory goes on as it was (as in "
         "Sikarwar & Zhang, 2023, who set to zero the weights to the classifiers). Accuracy is the share of items that is right, averaged over trials; "
-        "drop_sem is the standard error of the differences in the same trials; random_drop is the mean loss without as many active units drawn at random "
-        f"({DRAWS} draws from a fixed seed). A task in which the network guesses has nothing to lose: compare the column intact.",
+        "drop_sem is the standard error of the differences in the same trials; random_drop and random_sd are mean and standard deviation of the loss "
+        f"without as many active units drawn at random ({DRAWS} draws from a fixed seed), beyond is drop minus random_drop, and p the share of draws (with "
+        "this cluster) that cost as much or more, not corrected for its many tests. Where random units cost as much, nothing is special to the cluster. A task "
+        "in which the network guesses has nothing to lose: compare the column intact.",
         figures,
         {"lesions": table} if len(table) else {},
-        () if len(table) else ("There are no clusters to leave out.",),
+        _of_lesions(table),
     )
+
+
+def _of_lesions(table: pd.DataFrame) -> tuple[str, ...]:
+    if not len(table):
+        return ("There are no clusters to leave out.",)
+    if table["beyond"].isna().all():
+        return ("All active units are in one cluster: there are no others to compare with, and no figure.",)
+    above = int((table["p"] < 0.05).sum())
+    return (f"In {above} of {plural(len(table), 'pair')} of a cluster and a task at most 1 of {DRAWS} draws cost as much as the cluster (p < .05).",)
 
 
 def _switching(states: Sequence[TaskStates]) -> Part:
