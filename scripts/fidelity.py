@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import fidelity_faults
+import fidelity_independence
 import fidelity_lacking
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "fidelity.md"
@@ -23,6 +24,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "fidelity.md"
 TABLES: dict[str, Callable[[], str]] = {
     "faults": fidelity_faults.table,
     "lacking": fidelity_lacking.table,
+    "independence": fidelity_independence.table,
 }
 _TABLE = re.compile(r"(<!-- measured by scripts/fidelity.py: (?P<name>[a-z_]+) -->\n).*?(<!-- end of (?P=name) -->)", re.DOTALL)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
+import fidelity_independence as independence
 import numpy as np
 import pytest
 
@@ -14,20 +12,6 @@ from spanlab.errors import SpanLabError
 from spanlab.paradigms import compile_trial, drawn_values, list_paradigms, load_paradigm, paradigm_from_data, plan_dataset, with_streams
 from spanlab.stimuli.pixels import network_frames
 
-ROOT = Path(__file__).resolve().parent.parent
-
-
-def _script() -> Any:
-    spec = importlib.util.spec_from_file_location("independence", ROOT / "scripts" / "independence.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["independence"] = module  # dataclasses look for their module
-    spec.loader.exec_module(module)
-    return module
-
-
-independence = _script()
 #: Less probable by chance than any of the pairs that are looked at here ought to be.
 NEVER = 1e-7
 

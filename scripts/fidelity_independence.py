@@ -1,4 +1,6 @@
-"""Measures whether trials of different factor levels know of one another: the mutual information between the answers of two cells of a design.
+"""Measures, for ``docs/fidelity.md``, whether trials of different factor levels know of one another.
+
+What is measured is the mutual information between the answers of two cells of a design.
 
 A pair of trials has the same seed and other levels of the factors. Where cells are independent, the answer of one says as much about the answer of the other as
 answers that were shuffled among the pairs; how probable as much is by chance follows from a gamma distribution with the mean and the spread of shuffled pairs.
@@ -15,11 +17,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from spanlab.paradigms import Paradigm, compile_trial, trial_seed
+from spanlab.paradigms import Paradigm, compile_trial, list_paradigms, load_paradigm, trial_seed, with_streams
 
 #: seeds of sessions over which pairs are looked at
 SEEDS = range(1, 21)
 _SHUFFLES = 200
+#: cells of a design, and trials for each seed and cell, in the table
+_CELLS, _TRIALS = 6, 20
 
 
 @dataclass(frozen=True)
@@ -93,3 +97,28 @@ def _bits(first: np.ndarray, second: np.ndarray) -> float:
     expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True)
     there = table > 0
     return float((table[there] * np.log2(table[there] / expected[there])).sum())
+
+
+def table() -> str:
+    """Every paradigm with several cells: the worst of all pairs, with the streams of version 1 and those that new trials have."""
+    lines = [
+        "| paradigm | pairs of cells | bits, streams 1 | smallest p | bits, streams 2 | by chance | smallest p x pairs |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in list_paradigms():
+        paradigm = load_paradigm(name)
+        cells = some_cells(paradigm, _CELLS)
+        if len(cells) < 2:
+            continue
+        before, now = (pairs(with_streams(paradigm, streams), _TRIALS, cells) for streams in (1, 2))
+        worst = {key: max(found, key=lambda pair: pair.bits - pair.shuffled) for key, found in (("before", before), ("now", now))}
+        corrected = min(1.0, min(pair.p for pair in now) * len(now))
+        lines.append(
+            f"| `{name}` | {len(now)} | {worst['before'].bits:.3f} | {_small(min(pair.p for pair in before))} "
+            f"| {worst['now'].bits:.3f} | {worst['now'].shuffled:.3f} | {corrected:.2f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _small(p: float) -> str:
+    return "< 1e-12" if p < 1e-12 else f"{p:.1g}"
