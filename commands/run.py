@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..arguments import DataOption, DesignOption, GeneratorOption, SetOption, TrialsOption, TriggersOption, parse_generator
+from ..arguments import DataOption, DesignOption, GeneratorOption, SetOption, TrialsOption, TriggersOption, parse_generator, parse_levels
 from ..errors import SpanLabError
 from .pairing import PairedOption, paired_trials
 from .running import begin_session, check_patch, parse_simulate, person, plan_trials, run_session, trigger_codes, window_options
@@ -120,6 +120,7 @@ def run(
         language=language or "en",
         pilot=pilot,
         practice=practice,
+        levels=parse_levels(set_),
         source=paradigm,
         extra={"seed_from": chosen_seed.as_json(), "keys": key_request(setting, participant), **trigger_codes(loaded, triggers, trigger_code), **extra},
     )

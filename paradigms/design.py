@@ -110,7 +110,7 @@ def plan_session(
         for unknown factors or levels, or when the design leaves no trials or asks for an impossible order.
     """
     design = design or SessionDesign()
-    combinations = _combinations(paradigm, design, levels)
+    combinations = combinations_of(paradigm, design, levels)
     random = stream(paradigm.name, seed, "design")
     if design.adaptive is not None:
         return _adaptive(paradigm, seed, design, design.adaptive, levels or {}, combinations, trials)
@@ -180,17 +180,22 @@ def staircase_rule(paradigm: Paradigm, design: str, planned: Sequence[PlannedTri
         raise SpanLabError(f"{paradigm.name}: these trials leave {', '.join(sorted(varies - {''}))} open, and the design '{design}' does not decide it")
     assert isinstance(chosen, SessionDesign)
     fixed = {name: level for name, level in planned[0].levels.items() if name != adaptive.factor}
-    _, stairs = stairs_of(_combinations(paradigm, chosen, fixed), adaptive, paradigm.name)
+    _, stairs = stairs_of(combinations_of(paradigm, chosen, fixed), adaptive, paradigm.name)
     noted = adaptive.model_dump(exclude={"least", "most"})
     return {**noted, "stairs": stairs, "trials": len(planned)}
 
 
-def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1) -> list[PlannedTrial]:
-    """The practice trials of one round (rounds count from 1); empty when the paradigm has no practice."""
+def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1, levels: Sequence[Mapping[str, Any]] | None = None) -> list[PlannedTrial]:
+    """The practice trials of one round (rounds count from 1); empty when the paradigm has no practice.
+
+    Parameters
+    ----------
+    levels : the combinations of factor levels to draw from (:func:`.practising.practice_levels`); all that fit the file's wishes when not given
+    """
     practice = paradigm.practice
     if practice is None:
         return []
-    combinations = paradigm.combinations(practice.factors)
+    combinations = paradigm.combinations(practice.factors) if levels is None else levels
     random = stream(paradigm.name, seed, f"practice:{round_}")
     start = (round_ - 1) * practice.trials
     chosen = [combinations[int(random.randint(len(combinations)))] for _ in range(practice.trials)]
@@ -242,7 +247,14 @@ def plan_dataset(paradigm: Paradigm, seed: int, split: Split, count: int, restri
         yield PlannedTrial(1, index + 1, combinations[index % len(combinations)], trial_seed(split, seed, index))
 
 
-def _combinations(paradigm: Paradigm, design: SessionDesign, levels: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+def combinations_of(paradigm: Paradigm, design: SessionDesign, levels: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """The combinations of factor levels that a design leaves; ``levels`` are those chosen for some factors.
+
+    Raises
+    ------
+    SpanLabError
+        for unknown factors or levels, or when none is left.
+    """
     restrict: dict[str, Any] = {**design.factors, **(levels or {})}
     combinations = [
         combination

@@ -11,6 +11,7 @@ from ..stimuli.kinds.plain import Blank, Tone
 from .compile import compile_trial, resolve_levels
 from .identity import trial_seed
 from .paradigm import Generator, Paradigm
+from .practising import LevelsInUse
 from .responses import ResponseKind
 from .schema import Example
 from .trial import Step, Trial
@@ -35,12 +36,20 @@ class ExampleDisplay:
     more: bool = False
 
 
-def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any]) -> dict[str, Any]:
+def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any], use: LevelsInUse | None = None) -> dict[str, Any]:
     """Levels for an example that goes with the instructions for ``levels``: those that the example declares, then those of practice, then the first ones; but
-    what the instructions speak of is as they say."""
-    wanted: dict[str, Any] = {name: factor.levels[0] for name, factor in paradigm.factors.items()}
-    wanted |= paradigm.practice.factors if paradigm.practice is not None else {}
-    wanted |= paradigm.example.factors if paradigm.example is not None else {}
+    what the instructions speak of is as they say, and levels that were chosen for the session are kept to.
+
+    Parameters
+    ----------
+    use : the levels of the session; all when not given
+    """
+    wanted: dict[str, Any] = {name: factor.levels[0] if use is None else use.first(name) for name, factor in paradigm.factors.items()}
+    for wishes in (paradigm.practice.factors if paradigm.practice is not None else {}, paradigm.example.factors if paradigm.example is not None else {}):
+        for name, wish in wishes.items():
+            level = wish if use is None else use.fitting(name, wish)
+            if level is not None:
+                wanted[name] = level
     told, chosen = paradigm.told(language, levels), dict(levels)
     for name, level in wanted.items():
         other = {**chosen, name: paradigm.level(name, level)}
@@ -49,16 +58,19 @@ def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any])
     return chosen
 
 
-def example_displays(paradigm: Paradigm, language: str, levels: Mapping[str, Any], generator: Generator = "corrected") -> list[ExampleDisplay]:
+def example_displays(
+    paradigm: Paradigm, language: str, levels: Mapping[str, Any], generator: Generator = "corrected", use: LevelsInUse | None = None
+) -> list[ExampleDisplay]:
     """The displays of an example: the first ones of each phase as people see them, without empty screens.
 
     Parameters
     ----------
     language, levels : of the instructions that it goes with
+    use : the levels of the session; all when not given
     """
     example = paradigm.example or Example()
     seed = trial_seed("check", 0, example.seed)  # sessions, practice and data sets have seeds of other purposes
-    crossed = example_levels(paradigm, language, resolve_levels(paradigm, levels, seed))
+    crossed = example_levels(paradigm, language, resolve_levels(paradigm, levels, seed), use)
     return displays_of(compile_trial(paradigm, crossed, seed, generator), example.each)
 
 

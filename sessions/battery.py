@@ -189,6 +189,7 @@ class Battery:
             language=sitting.language,
             pilot=self.pilot,
             practice=one.entry.practice,
+            levels=one.entry.set_,
             source=one.source,
             extra={"study": study, "keys": sitting.study.keys_for(person, sitting.person.number), **self._extra(one)},
         )

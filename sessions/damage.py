@@ -102,7 +102,13 @@ def _misfit(value: Any, keys: Keys, optional: Keys | None = None) -> str | None:
 
 def session_damage(session: Mapping[str, Any]) -> str | None:
     """Why the content of ``session.json`` cannot be read, or None."""
-    misfit = _misfit(session, _SESSION_KEYS, {"keys": (dict,), "streams": (int,)})
+    misfit = _misfit(session, _SESSION_KEYS, {"keys": (dict,), "streams": (int,), "chosen_levels": (dict,), "practice_levels": (list,)})
+    if (
+        misfit is None
+        and "practice_levels" in session
+        and not (session["practice_levels"] and all(isinstance(one, dict) for one in session["practice_levels"]))
+    ):
+        misfit = "'practice_levels' is not what it should be"
     if misfit is None and "keys" in session:
         misfit = _misfit(session["keys"], _ANSWER_KEYS)
     if misfit is None and "adaptive" in session:

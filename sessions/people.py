@@ -10,11 +10,10 @@ from typing import Any
 from ..agents.protocol import Agent, Option
 from ..core.locale import sentence
 from ..errors import SpanLabError
-from ..paradigms import PlannedTrial, plan_practice
+from ..paradigms import PlannedTrial
 from ..paradigms.compile import resolve_levels
 from ..paradigms.design import DEFAULT_INTERVAL_MS
 from ..paradigms.example import example_displays
-from ..paradigms.schema import SessionDesign
 from ..paradigms.translation import translated
 from .record import trial_key
 from .session import Session
@@ -46,8 +45,7 @@ class Hospitality:
     def __init__(self, session: Session, agent: Agent, note: Note) -> None:
         self._session, self._agent, self._note = session, agent, note
         self._language = str(session.info["language"])
-        design = session.paradigm.designs.get(session.info["design"])
-        self._breaks = design.breaks if isinstance(design, SessionDesign) else None
+        self._breaks = session.design.breaks
         self._told = ""
         self._begin_stretch()
         if hasattr(agent, "speak"):
@@ -73,14 +71,14 @@ class Hospitality:
                     stimulus=translated(display.stimulus, words),
                     asks=None if display.asks is None else self._session.answer_keys.kind_for(display.asks),
                 )
-                for display in example_displays(paradigm, self._language, levels, self._session.info["generator"])
+                for display in example_displays(paradigm, self._language, levels, self._session.info["generator"], self._session.levels_in_use)
             ]
             self._page(paradigm.titled(self._language), told, example=pictured, after="\n\n".join(self._legends(told, planned)))
             self._told = told
 
     def first(self) -> PlannedTrial:
         """The trial that comes first: one of practice, where there is practice."""
-        practice = plan_practice(self._session.paradigm, self._session.seed) if self._session.info["practice"] else []
+        practice = self._session.practice_round(1) if self._session.info["practice"] else []
         return [*practice, *self._session.plan][0]
 
     def _instructions(self, planned: PlannedTrial) -> str:
@@ -118,7 +116,7 @@ class Hospitality:
             rounds += 1
             right = asked = 0
             taken = False
-            for trial in plan_practice(self._session.paradigm, self._session.seed, rounds):
+            for trial in self._session.practice_round(rounds):
                 scored = earlier.get(trial_key(True, trial.trial))
                 if scored is None:
                     if not taken:

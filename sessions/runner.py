@@ -13,7 +13,6 @@ from ..errors import SpanLabError
 from ..paradigms import Ask, Percept, PlannedTrial, Step, Trial, Truth, Verdict
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
-from ..paradigms.schema import SessionDesign
 from .concurrent import interruptible, several, takes_several
 from .disk import only_writer
 from .part_files import PARTS
@@ -324,9 +323,7 @@ class Runner:
         attempts = self._attempts.get(trial_key(planned.practice, planned.trial), 0)
         if not self._person or not attempts:
             return planned
-        info, paradigm = self.session.info, self.session.paradigm
-        design = paradigm.designs.get(info["design"])
-        return replacement(paradigm, planned, self.session.seed, attempts + 1, design if isinstance(design, SessionDesign) else None, info["generator"])
+        return replacement(self.session.paradigm, planned, self.session.seed, attempts + 1, self.session.design, self.session.info["generator"])
 
     def compile(self, planned: PlannedTrial) -> Trial:
         """The trial that was planned."""

@@ -13,11 +13,13 @@ from typing import Any
 
 from ..agents.protocol import PEOPLE, Agent, Briefing
 from ..errors import SpanLabError
-from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, resolve_levels
+from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, plan_practice, resolve_levels
 from ..paradigms.design import staircase_rule
 from ..paradigms.identity import digest
 from ..paradigms.network_view import is_model_step
+from ..paradigms.practising import LevelsInUse, chosen_levels, levels_in_use, practice_levels
 from ..paradigms.responses import ResponseKind
+from ..paradigms.schema import SessionDesign
 from ..paradigms.texts import filled
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from .compact_plan import compacted, expanded
@@ -64,6 +66,21 @@ class Session:
         return _stairs(self.plan[0], self.info.get("adaptive"))
 
     @property
+    def design(self) -> SessionDesign:
+        """The design by which the trials were planned."""
+        return design_of(self.paradigm, str(self.info["design"]))
+
+    @property
+    def levels_in_use(self) -> LevelsInUse | None:
+        """The levels that practice and examples keep to; None in records that do not say which were chosen."""
+        chosen = self.info.get("chosen_levels")
+        return None if chosen is None else levels_in_use(self.paradigm, self.design, chosen)
+
+    def practice_round(self, number: int) -> list[PlannedTrial]:
+        """The practice trials of one round (from 1)."""
+        return plan_practice(self.paradigm, self.seed, number, self.info.get("practice_levels"))
+
+    @property
     def trigger_codes(self) -> Triggers | None:
         """Which trigger codes are sent, if any."""
         noted = self.info.get("triggers")
@@ -89,6 +106,7 @@ class Request:
     language : of the instructions
     pilot : whether the data are pilot data
     practice : whether people get practice first
+    levels : levels of some factors that were chosen for this session, as the plan was told: practice and examples keep to them; None = as the plan has them
     like : the session whose trials these are, when it is so
     source : the paradigm's name or file, to find it again
     """
@@ -100,6 +118,7 @@ class Request:
     language: str = "en"
     pilot: bool = False
     practice: bool = False
+    levels: Mapping[str, Any] | None = None
     like: str = ""
     source: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -196,12 +215,33 @@ def begin(
         "created": now(),
         "versions": _versions(),
         **request.extra,
+        **_levels_of_people(paradigm, agent, plan, request),
         **({} if (rule := staircase_rule(paradigm, request.design, plan)) is None else {"adaptive": rule}),
         "plan": (compacted(plan, request.seed) if PARTS in request.extra else None) or [_planned(trial) for trial in plan],
         "paradigm_data": paradigm.data,
     }
     write_info(folder, info)
     return Session(folder, paradigm, tuple(plan), info)
+
+
+def _in_use(paradigm: Paradigm, plan: Sequence[PlannedTrial], request: Request) -> LevelsInUse:
+    """The levels of the session, and which of them were chosen for it."""
+    design = design_of(paradigm, request.design)
+    return levels_in_use(paradigm, design, chosen_levels(paradigm, design, plan) if request.levels is None else request.levels)
+
+
+def _levels_of_people(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> dict[str, Any]:
+    """What the record of a person's session says of the levels of practice and examples: they are the same when the session goes on."""
+    if agent.kind not in PEOPLE:
+        return {}
+    use = _in_use(paradigm, plan, request)
+    return {"chosen_levels": use.chosen, **({"practice_levels": levels} if request.practice and (levels := practice_levels(use)) else {})}
+
+
+def design_of(paradigm: Paradigm, name: str) -> SessionDesign:
+    """The design of a session by the name in its record; one without wishes where the paradigm has none of that name."""
+    design = paradigm.designs.get(name)
+    return design if isinstance(design, SessionDesign) else SessionDesign()
 
 
 def session_stem(paradigm: str, who: str, seed: int) -> str:
@@ -232,6 +272,10 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
         if hasattr(agent, "takes"):
             agent.takes(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))  # type: ignore[attr-defined]
         kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+    if agent.kind in PEOPLE and request.practice:
+        for planned in plan_practice(paradigm, request.seed, levels=practice_levels(_in_use(paradigm, plan, request))):
+            trial = planned.compile(paradigm, request.generator)
+            kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     keys = answer_keys(request.extra.get("keys"))
     if "keys" in request.extra:
         check_keys(keys, kinds, others="study" in request.extra)
