@@ -68,13 +68,15 @@ def levels_in_use(paradigm: Paradigm, design: SessionDesign, chosen: Mapping[str
 
 
 def chosen_levels(paradigm: Paradigm, design: SessionDesign, plan: Sequence[PlannedTrial]) -> dict[str, list[Any]]:
-    """The levels that a plan keeps to although its design has more, by factor: as good as chosen, where nobody says what was."""
+    """The levels that a plan keeps to although its design has more, by factor: as good as chosen, where nobody says what was. A plan with fewer trials than the
+    design has combinations cannot have all levels, and tells nothing of those that it lacks."""
     usual = combinations_of(paradigm, design, None)
     chosen: dict[str, list[Any]] = {}
     for name, factor in paradigm.factors.items():
         there = [level for level in factor.levels if any(same_level(level, [trial.levels[name]]) is not None for trial in plan if name in trial.levels)]
         by_design = [level for level in factor.levels if any(name not in one or same_level(level, [one[name]]) is not None for one in usual)]
-        if there and len(there) < len(by_design) and not any(trial.varies == name for trial in plan):
+        tells = len(plan) >= len(usual) or name not in usual[0]
+        if tells and there and len(there) < len(by_design) and not any(trial.varies == name for trial in plan):
             chosen[name] = there
     return chosen
 

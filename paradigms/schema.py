@@ -57,7 +57,9 @@ class Practice(_Part):
     """Practice trials before the session."""
 
     trials: Annotated[int, Field(ge=1, le=1000)] = Field(description="trials in one round")
-    factors: dict[str, Scalar] = Field(default_factory=dict, description="factor levels of practice trials, unless others were chosen for the session; other factors follow the session")
+    factors: dict[str, Scalar] = Field(
+        default_factory=dict, description="factor levels of practice trials, unless others were chosen for the session; other factors follow the session"
+    )
     feedback: bool = Field(default=True, description="whether people learn after each trial how they did")
     pass_: Annotated[float, Field(ge=0, le=1)] | None = Field(default=None, alias="pass", description="share of correct answers that ends practice")
     at_most: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="rounds, when the criterion is not reached")
@@ -69,7 +71,10 @@ class Practice(_Part):
 class Example(_Part):
     """The pictured example on the first page of instructions."""
 
-    factors: dict[str, Scalar] = Field(default_factory=dict, description="factor levels of the example, unless others were chosen for the session; others are those of practice, or the first ones in use")
+    factors: dict[str, Scalar] = Field(
+        default_factory=dict,
+        description="factor levels of the example, unless others were chosen for the session; others are those of practice, or the first ones in use",
+    )
     seed: Annotated[int, Field(ge=0, le=9999)] = Field(default=0, description="which trial is pictured; no session has any of these")
     each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="at most so many displays of a phase are pictured")
 

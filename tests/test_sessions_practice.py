@@ -185,6 +185,7 @@ def test_who_says_nothing_of_levels_practises_those_of_the_plan(tmp_path: Path) 
     session = start(tmp_path, cd, AtTheWindow(Guessing()), plan, seed=3, design="human", practice=True)
     assert session.info["practice_levels"] == [{"feature": "gap", "set_size": 2, "retention_steps": 12}]
     assert chosen_levels(cd, session_design(cd), plan_session(cd, 3, session_design(cd))) == {}
+    assert chosen_levels(cd, session_design(cd), plan_session(cd, 3, session_design(cd), trials=5)) == {}, "five trials cannot have all levels"
     vsr = load_paradigm("vsr")
     assert chosen_levels(vsr, session_design(vsr, "span"), plan_session(vsr, 1, session_design(vsr, "span"))) == {}
 
