@@ -3,14 +3,31 @@
 # Does nothing, in a fraction of a second, when all of it is there already.
 #
 #   PYTHON=/path/to/python3.12 scripts/setup.sh     to choose the Python (3.11 or 3.12)
+#   SPANLAB_NO_UV=1 scripts/setup.sh                to install with pip alone
+#
+# It may be stopped at any moment, and goes on where it was when it is started again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Runs a command; what it says is shown only when it fails.
+# Runs a command, and says every so often how far it is; what the command says is shown only when it fails.
 quietly() {
-  local log
+  local log pid began=$SECONDS told=0 size=""
   log="$(mktemp)"
-  if "$@" >"$log" 2>&1; then
+  "$@" >"$log" 2>&1 &
+  pid=$!
+  trap 'kill "$pid" 2>/dev/null || true; rm -f "$log"; exit 130' INT TERM HUP
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 0.2
+    # on a terminal one line that changes, else a line every quarter of a minute
+    if [ $((SECONDS - began)) -ge $((told + (terminal ? 3 : 15))) ]; then
+      told=$((SECONDS - began))
+      [ -d .venv ] && size="$(du -sm .venv 2>/dev/null | cut -f1) MB in .venv, "
+      if [ $terminal = 1 ]; then printf '\r\033[Ksetup: ... %s%d s' "$size" $told >&2; else say "... $size$told s"; fi
+    fi
+  done
+  if [ $terminal = 1 ] && [ $told != 0 ]; then printf '\r\033[K' >&2; fi
+  trap - INT TERM HUP
+  if wait "$pid"; then
     rm -f "$log"
   else
     tail -n 20 "$log" >&2
@@ -18,6 +35,8 @@ quietly() {
     return 1
   fi
 }
+terminal=0
+if [ -t 2 ] && [ "${TERM:-dumb}" != dumb ]; then terminal=1; fi
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -86,6 +105,31 @@ find_python() {
 }
 
 # --- packages ---------------------------------------------------------------------------------------------------------------------------
+# Installs with uv, which is several times as fast: the one of this computer, or one in .venv. Fails, and leaves it to pip, where uv is not to be had, cannot be
+# told what pip is told (mirrors, certificates), or does not come to the very versions of constraints.txt.
+with_uv() {
+  local uv told line variables=() arguments=() into=variables
+  [ -z "${SPANLAB_NO_UV:-}" ] || return 1
+  told="$(.venv/bin/python scripts/pip_settings.py 2>&1)" || { say "installing with pip ($told)"; return 1; }
+  while IFS= read -r line; do
+    if [ "$line" = -- ]; then into=arguments; elif [ $into = variables ]; then variables+=("$line"); else arguments+=("$line"); fi
+  done <<<"$told"
+  uv="$(command -v uv || true)"
+  if [ -z "$uv" ]; then
+    uv=.venv/bin/uv
+    [ -x $uv ] || .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv >/dev/null 2>&1 || return 1
+  fi
+  # certificates of the system, as pip uses them
+  if ! quietly env UV_NATIVE_TLS=true ${variables[@]+"${variables[@]}"} "$uv" pip install --python .venv/bin/python --no-progress \
+    ${arguments[@]+"${arguments[@]}"} -c constraints.txt -e '.[dev]' 2>/dev/null; then
+    say "uv could not install them; trying pip"
+    return 1
+  fi
+  .venv/bin/python scripts/installed.py check constraints.txt && return 0
+  say "uv came to other versions; trying pip"
+  return 1
+}
+
 python_packages() {
   local key stamp=.venv/.set-up
   key="$(cat pyproject.toml constraints.txt scripts/setup.sh | cksum) $PWD ${PYTHON:-}"
@@ -101,8 +145,9 @@ python_packages() {
     say "making .venv with $("$python" -c 'import sys; print(sys.executable, "%d.%d.%d" % sys.version_info[:3])')"
     "$python" -m venv .venv
   fi
-  say "installing the packages (the first time: several minutes, 3 GB, or 7 GB where torch comes with CUDA) ..."
-  quietly .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' ||
+  .venv/bin/python scripts/installed.py mend >&2 # what a kill has left half done
+  say "installing the packages (the first time: some minutes, 3 GB, or 7 GB where torch comes with CUDA) ..."
+  with_uv || quietly .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' ||
     fail "the packages could not be installed; see pip's message above (most often: no network)"
   # the scripted chat server of the demonstration and of tests, in an environment of its own
   .venv/bin/python -c 'from spanlab.agents.chat.scripted_server import install; install()' ||
@@ -113,5 +158,10 @@ python_packages() {
   say "done"
 }
 
+# One set-up of this folder at a time: what a killed one has left at work ends first.
+if command -v flock >/dev/null 2>&1; then
+  exec 9<.
+  flock -n 9 || { say "another set-up of this folder is at work; waiting for it"; flock 9; }
+fi
 system_libraries
 python_packages
