@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Runs a command, and says every so often how far it is; what the command says is shown only when it fails.
+# Runs a command, and says every so often how far it is; what the command says is shown only when it fails (and never with mute=1).
 quietly() {
   local log pid began=$SECONDS told=0 size=""
   log="$(mktemp)"
@@ -30,7 +30,7 @@ quietly() {
   if wait "$pid"; then
     rm -f "$log"
   else
-    tail -n 20 "$log" >&2
+    [ -n "${mute:-}" ] || tail -n 20 "$log" >&2
     rm -f "$log"
     return 1
   fi
@@ -120,8 +120,8 @@ with_uv() {
     [ -x $uv ] || .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv >/dev/null 2>&1 || return 1
   fi
   # certificates of the system, as pip uses them
-  if ! quietly env UV_NATIVE_TLS=true ${variables[@]+"${variables[@]}"} "$uv" pip install --python .venv/bin/python --no-progress \
-    ${arguments[@]+"${arguments[@]}"} -c constraints.txt -e '.[dev]' 2>/dev/null; then
+  if ! mute=1 quietly env UV_NATIVE_TLS=true ${variables[@]+"${variables[@]}"} "$uv" pip install --python .venv/bin/python --no-progress \
+    ${arguments[@]+"${arguments[@]}"} -c constraints.txt -e '.[dev]'; then
     say "uv could not install them; trying pip"
     return 1
   fi
