@@ -1,7 +1,7 @@
-"""Whether the packages of an environment are whole, and of the versions that were tested. For the set-up; run by the environment's Python, standard library only.
+"""Whether the packages of an environment are whole, and of the versions that were tested. For the set-up; run by the environment's own Python.
 
-    installed.py mend                  forgets packages of which files are missing or cut off, so that they are installed again (after a kill)
-    installed.py check CONSTRAINTS     ends with 1, and says which, where a package has another version than the file says, or is not whole
+installed.py mend                  forgets packages of which files are missing or cut off, so that they are installed again (after a kill)
+installed.py check CONSTRAINTS     ends with 1, and says which, where a package has another version than the file says, or is not whole
 """
 
 from __future__ import annotations

@@ -27,8 +27,11 @@ _FLAGS = {"no-index": "--no-index", "no-cache-dir": "--no-cache", "pre": "--prer
 _VARIABLES = {"cert": ("SSL_CERT_FILE",), "proxy": ("HTTP_PROXY", "HTTPS_PROXY"), "timeout": ("UV_HTTP_TIMEOUT",), "default-timeout": ("UV_HTTP_TIMEOUT",)}
 #: settings that do not change what is installed, or from where
 _WITHOUT_EFFECT = frozenset(
-    "disable-pip-version-check no-input no-color quiet verbose progress-bar root-user-action require-virtualenv retries cache-dir no-warn-script-location "
-    "no-warn-conflicts use-pep517 prefer-binary compile no-compile break-system-packages log config-file no-python-version-warning exists-action".split()
+    {
+        *("disable-pip-version-check", "no-input", "no-color", "quiet", "verbose", "progress-bar", "root-user-action", "require-virtualenv", "retries"),
+        *("cache-dir", "no-warn-script-location", "no-warn-conflicts", "use-pep517", "prefer-binary", "compile", "no-compile", "break-system-packages"),
+        *("log", "config-file", "no-python-version-warning", "exists-action"),
+    }
 )
 
 
