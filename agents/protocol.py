@@ -83,7 +83,8 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How one display was really shown. Times in ms from the start of the session's clock."""
+    """How one display was really shown. Times in ms from the start of the session's clock. ``onset_bound_ms``: by how much the picture can have come on before
+    ``onset_ms`` at most, where the window knows."""
 
     planned_ms: float | None
     onset_ms: float
@@ -91,6 +92,20 @@ class Shown:
     planned_frames: int | None
     shown_frames: int
     dropped_frames: int
+    onset_bound_ms: float | None = None
+
+
+class TrialCut(Exception):  # noqa: N818 - named as what happened
+    """A trial cannot count any more, because of what happened in the step under way: it is cut off, and replaced.
+
+    Parameters
+    ----------
+    why : what happened, in a word for the record
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +146,9 @@ class Agent(Protocol):
     * ``mind.shown()``: a list of :class:`Shown`, one per display of the last step, and ``mind.notes()``: what else happened;
       both are completed in place until the next step;
     * ``mind.finish()``: the trial is over;
-    * ``mind.attach(journal)``: a journal to which paid replies are written before they are used, and from which they are replayed after a kill;
+    * ``mind.cut()``: the trial is over without an end; only minds whose ``step`` raises :class:`TrialCut` are told;
+    * ``mind.attach(journal)``: a journal to which paid replies are written before they are used, and from which they are replayed after a kill; a window notes
+      in it what is pressed after the trial;
     * ``mind.mark(codes, write)``: which trigger codes to send in this trial, and what takes the record of each;
     * ``mind.judged(verdict)``: what became of the last answer, for trigger codes alone; only people's minds are told;
     * ``agent.ready()``: raises when something that a session needs is missing (a trigger port); asked before a session begins, and before every trial;
@@ -151,6 +168,8 @@ class Agent(Protocol):
     * ``agent.page(title, body)``: a page of text for a person, until they go on (instructions, practice feedback, breaks, thanks);
     * ``agent.choose(title, body, options, usual, clicks)``: a page that ends with one of some :class:`Option`, whose name comes back, and with nothing else;
       ``usual`` is what a rehearsal takes, and without ``clicks`` the keys alone choose (for the assistant);
+    * ``agent.still_ready()``: as ``ready``, by what is known already: asked between the questions of a trial in which nothing has to be finished first;
+    * ``agent.over()``: the last trial is over: what is still to be noted of it, and what the assistant has to be told;
     * ``agent.rest(ms, meanwhile)``: an empty screen between trials, in which something is done meanwhile (the next trial is made ready);
     * ``agent.concerns(percepts)``: before a session (or its continuation), what is going to be shown: tells the assistant what the apparatus cannot do well;
     * ``agent.aclose()``: awaited in the event loop of a session at its end (connections belong to it);

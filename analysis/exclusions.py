@@ -36,6 +36,10 @@ MeasureName = Literal[
     "rt_deviation",
     "late_frames",
     "frames_off",
+    "trial_off_ms",
+    "trial_dropped_frames",
+    "trial_paused_ms",
+    "trial_unfocused_ms",
     "timing",
     "trials",
     "answers",
@@ -43,6 +47,7 @@ MeasureName = Literal[
 ]
 LEVELS: tuple[Level, ...] = get_args(Level)
 _MORE: tuple[Level, ...] = ("trials", "sessions", "participants")
+_SHOWN: tuple[Level, ...] = ("trials", "sessions")
 
 #: For each measure at which levels it can be taken, and what it is.
 MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
@@ -54,6 +59,10 @@ MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
     "rt_deviation": (("answers",), "reaction time minus the median of the same participant in the paradigm, in robust standard deviations (1.4826 MAD)"),
     "late_frames": (("trials", "sessions"), "frames that came late in steps with a question; of a session per trial"),
     "frames_off": (("trials", "sessions"), "frames by which a display with a question missed its planned duration, at most in a trial; of a session the mean"),
+    "trial_off_ms": (_SHOWN, "ms by which a display of the trial, asked at or not, missed its planned duration, at most; of a session the mean"),
+    "trial_dropped_frames": (_SHOWN, "frames that came late in all displays of the trial with a planned duration; of a session per trial"),
+    "trial_paused_ms": (_SHOWN, "ms for which the trial was paused; of a session per trial"),
+    "trial_unfocused_ms": (_SHOWN, "ms for which another window had the focus in the trial; of a session per trial"),
     "timing": (("sessions",), "how many things the timing verdict of the session finds to look at (see spanlab timing); 0 passes"),
     "trials": (("sessions", "participants"), "number of trials with scored answers"),
     "answers": (_MORE, "number of scored answers"),
@@ -243,6 +252,9 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, timing: Mapping[
         spread = 1.4826 * off.abs().groupby(person).transform("median")
         return off / spread.where(spread > 0)
 
+    def of_trial(name: str) -> Callable[[], pd.Series]:
+        return lambda: of_trials(number(name), "max")
+
     found: Mapping[MeasureName, Callable[[], pd.Series]] = {
         "accuracy": lambda: each(items["correct"], "mean"),
         "above_chance": lambda: each(items["correct"], "mean") - each(number("chance"), "mean"),
@@ -252,6 +264,10 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, timing: Mapping[
         "rt_deviation": lambda: each(deviation(), "median"),
         "late_frames": lambda: of_trials(number("dropped_frames"), "sum"),
         "frames_off": lambda: of_trials((number("shown_frames") - number("planned_frames")).abs(), "max"),
+        "trial_off_ms": of_trial("trial_off_ms"),
+        "trial_dropped_frames": of_trial("trial_dropped_frames"),
+        "trial_paused_ms": of_trial("trial_paused_ms"),
+        "trial_unfocused_ms": of_trial("trial_unfocused_ms"),
         "timing": lambda: each(items["session"].map(timing).astype(float), "max"),
         "trials": lambda: each(pd.Series(trial, index=items.index), "nunique"),
         "answers": lambda: each(items["correct"], "size"),

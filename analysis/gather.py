@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpanLabError
+from ..sessions.displays import read_displays
 from ..sessions.record import find_sessions, is_finished, read_events, read_responses, read_session, trials_planned
-from .displays import read_displays
 from .table import plural
 
 if TYPE_CHECKING:

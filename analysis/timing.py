@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from ..errors import SpanLabError
+from ..sessions.displays import Displays, TimedDisplay, read_displays, refresh_ms
 from ..sessions.record import find_sessions, read_events, read_session
-from .displays import Displays, TimedDisplay, read_displays, refresh_ms
 
 #: The share of timed displays that must last for exactly their planned refreshes.
 ON_PLAN = 0.995
 #: The rate found over a session may differ by this share from the one measured when its window opened.
 SAME_RATE = 0.01
+#: A picture may have come on so many refreshes before its time stamp, in all but (1 - ON_PLAN) of the displays.
+EARLY = 0.5
+#: Presses without an effect, by what the record says of them.
+_IDLE = {
+    "too soon": "too soon after the one before",
+    "extra": "after the answer",
+    "full": "marks too many",
+    "not yet": "confirmations too early",
+    "nothing": "without a meaning",
+    "late": "too late",
+    "between": "between trials",
+}
 #: Reaction times are checked for clumping at refreshes from so many on, and called clumped below this probability.
 _ENOUGH_RTS, _BY_CHANCE = 40, 0.001
 
@@ -48,6 +61,7 @@ class SessionTiming:
     jumps_ms : jumps of the clock that were noticed while the session ran
     differences : in which ways the display was not the one of the display file that the session cites
     notes : what else happened in each step
+    idle : how many presses had no effect, by why
     """
 
     name: str
@@ -61,6 +75,7 @@ class SessionTiming:
     jumps_ms: tuple[float, ...]
     differences: tuple[str, ...]
     notes: tuple[Mapping[str, Any], ...]
+    idle: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def frame_ms(self) -> float:
@@ -96,6 +111,14 @@ class SessionTiming:
         count = len(angles)
         z = (sum(map(math.cos, angles)) ** 2 + sum(map(math.sin, angles)) ** 2) / count
         return min(1.0, math.exp(-z) * (1 + (2 * z - z * z) / (4 * count)))
+
+    def early_ms(self) -> float | None:
+        """By how many ms a picture can have come on before the time stamp of its onset, at most; None in records from before this was measured."""
+        return max(self.displays.early_ms, default=None)
+
+    def idle_presses(self) -> str:
+        """How many presses had no effect, and why, in a sentence; empty where all had one."""
+        return ", ".join(f"{self.idle[why]:,} {said}" for why, said in _IDLE.items() if self.idle.get(why))
 
     def drift_ms_per_min(self) -> float | None:
         """How fast the two clocks part, ms a minute; None for less than a minute."""
@@ -136,7 +159,21 @@ def session_timing(folder: Path) -> SessionTiming | None:
         jumps_ms=tuple(float(step["clock_jump_ms"]) for step in map(_noted, steps) if "clock_jump_ms" in step),
         differences=tuple((apparatus.get("display") or {}).get("differences", ())),
         notes=tuple(map(_noted, steps)),
+        idle=_idle(events),
     )
+
+
+def _idle(events: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
+    """How many presses had no effect, by why."""
+    found: Counter[str] = Counter()
+    for event in events:
+        noted = _noted(event)
+        raw = event.get("raw")
+        presses = [*(raw.get("presses", ()) if isinstance(raw, Mapping) else ()), *noted.get("presses", ())]
+        found.update(press["does"] for press in presses if press.get("does") in _IDLE)
+        found["late"] += len(noted.get("late", ())) + len(event.get("after_trial", ()))
+        found["between"] += len(noted.get("before_trial", ()))
+    return {why: count for why, count in found.items() if count}
 
 
 def _noted(step: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -191,6 +228,9 @@ def verdict(session: SessionTiming) -> Verdict:
         look.append(f"refreshes came at {1000 / session.measured_ms:.2f} Hz, and durations were planned for {session.hz:.2f} Hz")
     if not session.by_screen:
         look.append("flips did not wait for the screen: this says what the program did, not what the screen showed")
+    early = session.displays.early_ms
+    if (often := sum(ms > EARLY * session.frame_ms for ms in early)) > (1 - ON_PLAN) * len(early):
+        look.append(f"{often:,} of {len(early):,} pictures may have come on more than half a refresh before the time stamps of their onsets")
     if lost := sum("passed_on_too_late" in note for note in session.notes):
         look.append(f"in {_plural(lost, 'step')}, a press within the window reached the program too late to count")
     if session.keyboard == "event":
@@ -203,6 +243,7 @@ def verdict(session: SessionTiming) -> Verdict:
     numbers = (
         f"{len(timed) - len(off):,} of {len(timed):,} timed displays on plan, onsets within {stray:.2f} ms of their refreshes, "
         f"{session.displays.dropped:,} of {session.displays.frames:,} frames late, {session.hz:.2f} Hz by the {'screen' if session.by_screen else 'clock'}"
+        + (f", pictures at most {worst_early:.1f} ms before their time stamps" if (worst_early := session.early_ms()) is not None else "")
     )
     return Verdict(not look, f"{session.name}: {'pass' if not look else 'look'} ({numbers})" + (f": {'; '.join(look)}" if look else ""), numbers, tuple(look))
 

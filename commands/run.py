@@ -61,6 +61,14 @@ def run(
     buttons: Annotated[
         str, typer.Option("--buttons", help="a button box: keys:1+2 (one that types), serial:PORT[@BAUD] or psychopy:CLASS", metavar="BOX")
     ] = "",
+    refractory: Annotated[
+        str,
+        typer.Option(
+            "--refractory",
+            help="ms after its onset from which a self-paced step takes a press, when one has ended the step before: of the same key, of another; 0 for none",
+            metavar="SAME,OTHER",
+        ),
+    ] = "200,100",
     simulate: Annotated[
         str | None,
         typer.Option(
@@ -77,6 +85,7 @@ def run(
     dialog: DialogOption = True,
 ) -> None:
     """A session with a person at the screen: one paradigm, or a session of a study."""
+    from ..agents.participant.refractory import read_refractory
     from ..paradigms import load_paradigm
     from ..sessions import Request
     from ..sessions.keys import key_request, key_setting
@@ -88,7 +97,7 @@ def run(
         "triggers": triggers or "",
         "buttons": buttons,
     }
-    looks = {"theme": theme, "palette": palette}
+    looks = {"theme": theme, "palette": palette, "refractory": read_refractory(refractory)}
     if is_study(paradigm):
         _refuse(context, _OF_PARADIGMS, "the study file says that")
         options = StudyOptions(participant, session, number, parse_fields(field), existing, dialog, language, pilot, simulate)

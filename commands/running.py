@@ -42,9 +42,12 @@ def window_options(windowed: bool, width_cm: float | None, distance_cm: float | 
 def window_again(settings: Mapping[str, Any]) -> dict[str, Any]:
     """How somebody sat at the window, from the settings in a session's record."""
     from ..agents.participant.display_file import cited_display
+    from ..agents.participant.refractory import refractory_from
 
-    options = {"fullscreen": settings["fullscreen"], "patch": settings.get("patch", {}).get("text", "")}
+    options: dict[str, Any] = {"fullscreen": settings["fullscreen"], "patch": settings.get("patch", {}).get("text", "")}
     options |= {name: settings[name] for name in ("theme", "palette", "buttons") if name in settings}
+    if "refractory" in settings:
+        options["refractory"] = refractory_from(settings["refractory"])
     if "display" in settings:
         return {**options, "display": cited_display(settings["display"])}
     return {**options, "width_cm": settings["screen_width_cm"], "distance_cm": settings["distance_cm"]}

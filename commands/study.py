@@ -141,7 +141,7 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     if window.get("patch"):
         trials = [planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1)]
         read_patch(window["patch"]).check({step.percept.phase for trial in trials for step in trial.steps})
-    window = {"theme": study.theme, "palette": study.palette, **window}
+    window = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **window}
     if study.display is None or "display" in window:
         return window
     if window.get("width_cm") is not None or "distance_cm" in window:

@@ -19,8 +19,10 @@ def timing(
 
     timings, others = read_timings(sessions)
     verdicts = [verdict(one) for one in timings]
-    for one in verdicts:
+    for session, one in zip(timings, verdicts, strict=True):
         print(one.line)
+        if idle := session.idle_presses():
+            print(f"  presses that did not count: {idle}")
     if len(verdicts) > 1:
         print(f"{sum(one.holds for one in verdicts)} of {len(verdicts)} sessions pass")
     if others:

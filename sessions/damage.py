@@ -57,6 +57,7 @@ _EVENT_KEYS: dict[str, Keys] = {
     "step": {**_OF_TRIAL, "step": (int,), "phase": (str,), "planned_ms": (int, float, type(None))},
     "trial_end": {**_OF_TRIAL, "steps": (int,)},
     "trial_failed": {**_OF_TRIAL, "why": (str,)},
+    "trial_cut": {**_OF_TRIAL, "step": (int,), "why": (str,)},
     "reply": {**_OF_TRIAL, "reply": (dict,)},
     "practice": {"passed": (bool,)},
     "practice_decision": {"decided": (str,)},
@@ -83,6 +84,8 @@ _SCORE_KEYS: Keys = {
     "correct": (bool,),
     **dict.fromkeys(("serial_position", "output_position"), (int, type(None))),
 }
+#: what only newer records have of a display
+_SHOWN_SINCE: Keys = {"onset_bound_ms": (int, float, type(None))}
 _SHOWN_KEYS: Keys = dict.fromkeys(("onset_ms", "shown_ms", "planned_frames", "shown_frames", "dropped_frames"), (int, float, type(None)))
 
 
@@ -138,11 +141,11 @@ def event_damage(event: Any) -> str | None:
     misfit = _misfit(event, _EVENT_KEYS.get(event["event"], {}))
     if misfit is None and "trial" in event:
         misfit = _trial_misfit(event)
-    parts: list[tuple[Any, Keys]] = []
-    if misfit is None and event["event"] == "step":
+    parts: list[tuple[Any, Keys, Keys]] = []
+    if misfit is None and event["event"] in ("step", "trial_cut"):
         shown = event.get("shown", [])
-        parts += [(one, _SHOWN_KEYS) for one in (shown if isinstance(shown, list) else [None])]
+        parts += [(one, _SHOWN_KEYS, _SHOWN_SINCE) for one in (shown if isinstance(shown, list) else [None])]
         if "ask" in event:
             misfit = _misfit(event, _ASK_KEYS, {"blind": (int, float, type(None))})
-            parts += [(one, _SCORE_KEYS) for one in event["scores"]] if misfit is None else []
-    return misfit or next(filter(None, (_misfit(one, keys) for one, keys in parts)), None)
+            parts += [(one, _SCORE_KEYS, {}) for one in event["scores"]] if misfit is None else []
+    return misfit or next(filter(None, (_misfit(one, keys, optional) for one, keys, optional in parts)), None)

@@ -25,7 +25,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import SpanLabError
 from ..whole import replacing
+from .attempts import failed_trials as failed_trials
+from .attempts import finished_scores as finished_scores
+from .attempts import finished_trials as finished_trials
+from .attempts import is_practice as is_practice
+from .attempts import trial_key as trial_key
+from .attempts import trials_taken as trials_taken
 from .damage import event_damage, session_damage
+from .displays import TRIAL_TIMING, trial_timing
 from .part_files import PARTS, joined, parts_missing, planned_trials, read_parts
 from .part_files import stored_parts as stored_parts
 from .staircase import Rule, Staircase
@@ -105,6 +112,10 @@ COLUMNS: tuple[Column, ...] = (
     Column("planned_frames", "integer", "planned duration at the measured refresh rate", "frames", True),
     Column("shown_frames", "integer", "frames for which it was shown", "frames", True),
     Column("dropped_frames", "integer", "frames that came late during the step", "frames", True),
+    Column("trial_off_ms", "number", "how far the duration of a display of the trial was from its plan, at most; null when none had one", "ms", True),
+    Column("trial_dropped_frames", "integer", "frames that came late in displays of the trial with a planned duration; null when none had one", "frames", True),
+    Column("trial_paused_ms", "number", "how long the trial was paused; null but at a window", "ms", True),
+    Column("trial_unfocused_ms", "number", "how long another window had the focus in the trial; null where that was not watched", "ms", True),
     Column("latency_ms", "number", "time from a request to the reply that was used; null unless chat", "ms", True),
     Column("prompt_tokens", "integer", "tokens read by the model for this answer, over all its attempts, as the server counts them", "tokens", True),
     Column("completion_tokens", "integer", "tokens written by the model for this answer, over all its attempts, as the server counts them", "tokens", True),
@@ -226,11 +237,6 @@ def streams_of(session: Mapping[str, Any]) -> int:
     return session.get("streams", 1)
 
 
-def trial_key(practice: bool, trial: int) -> str:
-    """How events name a trial of the session: ``12``, or ``p3`` for practice."""
-    return f"p{trial}" if practice else str(trial)
-
-
 def trials_left(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> int:
     """How many planned trials (practice apart) are neither finished nor marked as failed."""
     events = list(events)
@@ -261,60 +267,15 @@ def staircase_of(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
     return staircase
 
 
-def finished_scores(events: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """The scores of all answers in every finished trial."""
-    events = list(events)
-    done = finished_trials(events)
-    scores: dict[str, list[Mapping[str, Any]]] = {key: [] for key in done}
-    for event in events:
-        if event["event"] == "step" and done.get(event["trial"]) == event["attempt"]:
-            scores[event["trial"]] += event.get("scores", [])
-    return scores
-
-
-def is_practice(key: str) -> bool:
-    """Whether events that name their trial so belong to practice."""
-    return key.startswith("p")
-
-
-def finished_trials(events: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """For every finished trial the attempt that counts: the first one of which every step is there."""
-    steps: dict[tuple[str, int], int] = {}
-    done: dict[str, int] = {}
-    for event in events:
-        attempt = (event.get("trial", ""), event.get("attempt", 0))
-        if event["event"] == "trial_start":
-            steps[attempt] = 0
-        elif event["event"] == "step" and attempt in steps:
-            steps[attempt] += 1
-        elif event["event"] == "trial_end" and steps.get(attempt) == event["steps"]:
-            done.setdefault(*attempt)
-    return done
-
-
-def failed_trials(events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """For every trial that could not be had, and was not finished later, why: a sentence."""
-    events = list(events)
-    done = finished_trials(events)
-    return {event["trial"]: event["why"] for event in events if event["event"] == "trial_failed" and event["trial"] not in done}
-
-
 def has_failed(folder: str | Path) -> bool:
     """Whether a session has trials that could not be had."""
     return bool(failed_trials(read_events(folder)))
 
 
-def trials_taken(events: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """How every finished trial began, in the attempt that counts: its levels, seed, number of the attempt."""
-    events = list(events)
-    done = finished_trials(events)
-    return {event["trial"]: event for event in events if event["event"] == "trial_start" and done.get(event["trial"]) == event["attempt"]}
-
-
 def response_rows(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows of the response table of one session: one per answered item, finished trials only, in the order of the plan (practice first)."""
     events = list(events)
-    done = finished_trials(events)
+    done, timing = finished_trials(events), trial_timing(events, _watched(session))
     common = {name: session.get(name) for name in _SESSION_COLUMNS}
     keys = session.get("keys")
     common["streams"] = streams_of(session)
@@ -330,7 +291,8 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]
         elif key not in heads:
             continue
         elif event["event"] == "step" and "ask" in event:
-            rows[key] += [{**common, **_row(heads[key], event, score)} for score in event["scores"]]
+            of_trial = timing.get((key, event["attempt"]), {})
+            rows[key] += [{**common, **_row(heads[key], event, score), **of_trial} for score in event["scores"]]
         elif event["event"] == "step" and event.get("feedback"):
             last = rows[key][-1]["ask"] if rows[key] else None
             for row in rows[key]:
@@ -338,6 +300,11 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]
                     row["feedback_shown"] = event["feedback"]
     ordered = sorted(rows, key=lambda key: (not heads[key]["practice"], heads[key]["block"], int(key.removeprefix("p"))))
     return [row for key in ordered for row in rows[key]]
+
+
+def _watched(session: Mapping[str, Any]) -> bool:
+    """Whether it was noticed when the window lost the focus."""
+    return (session.get("apparatus") or {}).get("focus") == "watched"
 
 
 def _row(head: Mapping[str, Any], event: Mapping[str, Any], score: Mapping[str, Any]) -> dict[str, Any]:
@@ -449,8 +416,11 @@ def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts:
     folder = Path(folder)
     if (folder / "responses.parquet").exists():
         try:
-            there = None if columns is None else [name for name in columns if name in pyarrow.parquet.read_schema(folder / "responses.parquet").names]
-            yield pyarrow.parquet.read_table(folder / "responses.parquet", columns=there)
+            stored = pyarrow.parquet.read_schema(folder / "responses.parquet").names
+            there = None if columns is None else [name for name in columns if name in stored]
+            table = pyarrow.parquet.read_table(folder / "responses.parquet", columns=there)
+            missing = [name for name in TRIAL_TIMING if name not in stored and (columns is None or name in columns)]
+            yield _with_trial_timing(folder, table, missing) if missing else table
         except (pyarrow.ArrowException, OSError) as error:
             raise SpanLabError(
                 f"{folder} is damaged and cannot be read (responses.parquet: {str(error).splitlines()[0]}); "
@@ -463,6 +433,27 @@ def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts:
         return
     table = response_table(response_rows(session, read_events(folder)))
     yield table if columns is None else table.select([name for name in columns if name in table.column_names])
+
+
+def _with_trial_timing(folder: Path, table: pyarrow.Table, missing: Sequence[str]) -> pyarrow.Table:
+    """A stored table from before trials had these columns, with them, as the events tell; as it is where there was no window, or the events cannot be read."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        session, events = read_session(folder), read_events(folder)
+    except SpanLabError:  # the table alone can still be read
+        return table
+    found, done = trial_timing(events, _watched(session)), finished_trials(events)
+    if not found:
+        return table
+    numbered = pyarrow.parquet.read_table(folder / "responses.parquet", columns=["practice", "trial"]).to_pylist()
+    keys = [trial_key(bool(row["practice"]), row["trial"]) for row in numbered]
+    for column in (column for column in COLUMNS if column.name in missing):
+        values = [found.get((key, done.get(key, 0)), {}).get(column.name) for key in keys]
+        table = table.append_column(column.name, pyarrow.array(values, pyarrow.int64() if column.type == "integer" else pyarrow.float64()))
+    declared = [column.name for column in COLUMNS if column.name in table.column_names]
+    return table.select([*declared, *(name for name in table.column_names if name not in declared)])
 
 
 def read_table(folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None) -> pyarrow.Table:

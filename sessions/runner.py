@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..agents.protocol import PEOPLE, Agent, Briefing, Response, Unobtainable
+from ..agents.protocol import PEOPLE, Agent, Briefing, Response, TrialCut, Unobtainable
 from ..cluster import Alone, Crew
 from ..errors import SpanLabError
 from ..paradigms import Ask, Percept, PlannedTrial, Step, Trial, Truth, Verdict
@@ -208,6 +208,8 @@ class Runner:
             await self._one_by_one(pending, hospitality)
         if self._staircase is not None:
             self.recorder.write({"event": "span", **self._staircase.summary()})
+        if hasattr(self.agent, "over"):
+            self.agent.over()  # type: ignore[attr-defined]
         if hospitality is not None:
             hospitality.thanks()
 
@@ -381,8 +383,13 @@ class Runner:
         return trial, steps, mind
 
     async def take(self, planned: PlannedTrial, interval_ms: float | None = None) -> list[Judged]:
-        """Take one trial, step by step, and record it; what was answered comes back. The trial is made ready within the interval before it, where the agent
-        rests between trials."""
+        """Take one trial, step by step, and record it; what was answered comes back. One that is cut off is replaced, until one is whole."""
+        while (judged := await self._attempt(planned, interval_ms)) is None:
+            planned = self._unseen(planned)
+        return judged
+
+    async def _attempt(self, planned: PlannedTrial, interval_ms: float | None) -> list[Judged] | None:
+        """One attempt at a trial; None when it was cut off. It is made ready within the interval before it, where the agent rests between trials."""
         made: list[tuple[Trial, list[Step], Any]] = []
         if interval_ms is not None and hasattr(self.agent, "rest"):
             self.agent.rest(interval_ms, lambda: made.append(self._made_ready(planned)))  # type: ignore[attr-defined]
@@ -395,20 +402,34 @@ class Runner:
             mind.attach(journal)
         if hasattr(mind, "mark") and self._codes is not None and (self._codes.practice or not planned.practice):
             mind.mark(self._codes, journal.trigger)
-        log = TrialLog(self.recorder, key, attempt)
+        log, block = TrialLog(self.recorder, key, attempt), _each_asks(steps)
         judged: list[Judged] = []
         for step, following in zip(steps, [*steps[1:], None], strict=True):
             if hasattr(mind, "coming"):
                 # What does not depend on the answer may be put on the very frame on which it is due.
                 mind.coming(following.percept if following is not None and following.feedback is None else None, following is None)
             percept = step.shown_after(judged[-1].verdict if judged else "missed")
-            response = await (mind.step(percept, step.truth) if self.agent.oracle else mind.step(percept))
+            try:
+                response = await (mind.step(percept, step.truth) if self.agent.oracle else mind.step(percept))
+            except TrialCut as cut:
+                log.cut(step, percept, mind, cut.why)
+                mind.cut()
+                log.flush()
+                await self.recorder.committed()
+                return None
             verdict = judged[-1].verdict if judged and step.feedback is not None else None
             one = log.step(step, percept, response, mind, verdict)
             if one is not None:
                 judged.append(one)
                 if self._person and hasattr(mind, "judged"):
                     mind.judged(one.verdict)
+            if block and following is not None and hasattr(self.agent, "still_ready"):
+                try:
+                    self.agent.still_ready()  # type: ignore[attr-defined]
+                except SpanLabError:
+                    mind.cut()
+                    log.flush()
+                    raise
         if hasattr(mind, "finish"):
             mind.finish()
         log.flush()
@@ -417,6 +438,12 @@ class Runner:
         self._first_is_over()
         await asyncio.sleep(0)  # Ctrl-C is noticed here, also when an agent never waits for anything
         return judged
+
+
+def _each_asks(steps: Sequence[Step]) -> bool:
+    """Whether a trial is a block of questions, one with each item, as in N-back: then there is nothing that would have to be finished first."""
+    asks = [step.percept.ask is not None for step in steps if step.percept.model_step and step.feedback is None]
+    return len(asks) > 1 and all(asks)
 
 
 class TrialLog:
@@ -437,6 +464,12 @@ class TrialLog:
                 event["happened"] = dict(notes)
             self._recorder.write(event)
             self._pending = None
+
+    def cut(self, step: Step, percept: Percept, mind: Any, why: str) -> None:
+        """Note the step within which the trial was cut off."""
+        self.flush()
+        of_trial = {"event": "trial_cut", "trial": self._key, "attempt": self._attempt, "why": why}
+        self._pending = ({**of_trial, "step": step.index + 1, "phase": percept.phase}, mind.shown(), mind.notes())
 
     def step(self, step: Step, percept: Percept, response: Response | None, mind: Any = None, feedback: Verdict | None = None) -> Judged | None:
         """Note a step; what the mind's ``shown`` and ``notes`` hold is completed until the next one."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..agents.participant.refractory import Refractory
 from ..agents.participant.theme import ThemeName
 from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
@@ -63,6 +64,7 @@ class Study:
     display: Path | None
     theme: ThemeName
     palette: PaletteName
+    refractory: Refractory
     sessions: tuple[tuple[int, ...], ...]
     breaks: Breaks | None
     consent: Mapping[str, str] | None
@@ -191,6 +193,7 @@ def build_study(document: Document, file: Path) -> Study:
         display=None if checked.display is None else file.parent / checked.display,
         theme=checked.theme,
         palette=checked.palette,
+        refractory=Refractory(checked.refractory.same_ms, checked.refractory.other_ms),
         sessions=(every,) * checked.sessions
         if isinstance(checked.sessions, int)
         else tuple(tuple(names.index(name) for name in session) for session in checked.sessions),

@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictInt, StrictStr, Tag
 
+from ..agents.participant.refractory import Refractory
 from ..agents.participant.theme import ThemeName
 from ..paradigms import Generator
 from ..paradigms.identity import MAX_MASTER_SEED
@@ -47,6 +48,13 @@ class Breaks(_Part):
     seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="the break takes at least so long")
 
 
+class RefractoryTimes(_Part):
+    """How soon after its onset a self-paced step takes presses, where a press has ended the step before."""
+
+    same_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().same_ms, description="of the same key or mouse button; 0 for at once")
+    other_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().other_ms, description="of another one; 0 for at once")
+
+
 class StudyFile(_Part):
     """A study file."""
 
@@ -64,6 +72,10 @@ class StudyFile(_Part):
     theme: ThemeName = Field(default="standard", description="colours around the canvas: standard, dark or light; options say otherwise")
     palette: PaletteName = Field(
         default="published", description="colours of the stimuli: published, or safe where red and green cannot be told apart; options say otherwise"
+    )
+    refractory: RefractoryTimes = Field(
+        default=RefractoryTimes(),
+        description="ms after its onset from which a self-paced step takes a press, when one has ended the step before; options say otherwise",
     )
     breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
     consent: Texts | None = Field(

@@ -140,7 +140,7 @@ def nine_clicks(bench: Bench) -> Any:
     percepts = [timed(pattern(1), None, Ask(NINE)) for _ in range(18)]
     for region in regions:
         x, y = bench.room.surface.to_pixels(region.x0 + 4, region.y1 - 3)
-        bench.script.append([(0.12, Touch(x=x, y=y, hold=0.005))])
+        bench.script.append([(0.25, Touch(x=x, y=y, hold=0.005))])
     bench.script += [[(0.12, Touch(key, hold=0.005))] for key in ("1", "2", "3", "num_4", "num_5", "num_6", "7", "8", "9")]
     return bench.trial(percepts)
 
@@ -180,6 +180,17 @@ def self_paced(bench: Bench) -> Any:
     click = Touch(x=0, y=0, hold=0.01)
     bench.script = [[(0.4, Touch("space", hold=0.02))], [(0.4, click), (0.46, click)], [(0.3, Touch("x")), (0.5, Touch("space"))]]
     return bench.trial([timed(pattern(number), None) for number in range(3)], announce=False)
+
+
+def double_clicks(bench: Bench) -> Any:
+    """The second halves of double clicks and of double presses fall into the next question; then somebody answers it."""
+    click, five, six, last = Touch(x=0, y=0, hold=0.03), Touch("5", hold=0.03), Touch("6", hold=0.003), Touch("7", hold=0.03)
+    told = []
+    for first, second, gap in ((click, click, 0.17), (click, click, 0.2), (five, five, 0.2), (five, six, 0.19)):
+        bench.script = [[(0.3, first), (0.3 + gap, second), (1.2, last)]]
+        told.append(bench.trial([timed(pattern(1), None, Ask(NINE)) for _ in range(2)]))
+        bench.agent.rest(50)
+    return told
 
 
 def escape(bench: Bench) -> Any:
@@ -287,6 +298,7 @@ SCENES: dict[str, Callable[[Bench], Any]] = {
         omission,
         counting,
         self_paced,
+        double_clicks,
         escape,
         pixels,
         pages,

@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "paradigms": {"core", "lazy", "whole", "errors", "components", "stimuli"},
     "agents": {"core", "cluster", "extras", "locks", "whole", "errors", "components", "stimuli", "paradigms"},
     "sessions": {"core", "cluster", "lazy", "locks", "whole", "", "errors", "components", "stimuli", "paradigms", "agents"},
-    "analysis": {"", "cluster", "whole", "errors", "components", "human_data", "sessions.record"},
+    "analysis": {"", "cluster", "whole", "errors", "components", "human_data", "sessions.record", "sessions.displays"},
 }
 #: Folders of the repository that are no part of the package.
 NOT_PACKAGES = {"tests", "benchmarks", "docs", "scripts", "build", "dist", "data", "demo", "report", "runs"}
@@ -37,8 +37,10 @@ NOT_PACKAGES = {"tests", "benchmarks", "docs", "scripts", "build", "dist", "data
 COMMAND_LINE = {"arguments", "cli", "commands", "demo"}
 #: Modules of a part that may import less than the rest of it.
 STRICTER: dict[str, set[str]] = {
-    "sessions.record": {"errors", "whole", "sessions.damage", "sessions.part_files", "sessions.staircase"},
+    "sessions.record": {"errors", "whole", "sessions.damage", "sessions.attempts", "sessions.displays", "sessions.part_files", "sessions.staircase"},
+    "sessions.attempts": set(),
     "sessions.damage": set(),
+    "sessions.displays": set(),
     "sessions.part_files": {"errors"},
     "sessions.staircase": set(),
 }

@@ -21,9 +21,9 @@ from spanlab.agents.participant.frames import FrameGrid
 from spanlab.agents.participant.measuring import Flips, described
 from spanlab.agents.participant.patch import CORNERS, Patch, PatchView, read_patch
 from spanlab.agents.participant.rounding import LARGE, complaints, roundings
-from spanlab.analysis.displays import read_displays
 from spanlab.analysis.timing import SessionTiming, read_timings, verdict
 from spanlab.errors import SpanLabError
+from spanlab.sessions.displays import read_displays
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 BENCH = Path(__file__).with_name("timing_bench.py")

@@ -14,7 +14,7 @@ from spanlab.agents.participant.answering import CONFIRM_KEYS, Press
 from spanlab.agents.participant.display import Screen
 from spanlab.agents.participant.frames import FrameGrid
 from spanlab.agents.participant.participant import ParticipantMind
-from spanlab.agents.participant.player import TOO_SOON, Player
+from spanlab.agents.participant.player import GO_ON_AFTER, Player
 from spanlab.agents.participant.room import Room
 from spanlab.agents.protocol import Response, Shown
 from spanlab.paradigms import Ask, Percept, ResponseKind, Trial
@@ -45,6 +45,7 @@ class VirtualWindow:
         self._jitter, self._late = jitter, late
         self._first = self.time
         self._refresh = 0
+        self.stamp_late = 0.0
         self.win, self.size, self.px_per_cm, self.connection = Nothing(), (1280, 1024), 40.0, None
 
     def pixels(self, degrees: float) -> int:
@@ -128,6 +129,13 @@ class Mouse:
     def clear(self) -> None: ...
 
 
+class Attentive:
+    """A desktop on which no other window comes up."""
+
+    def away(self, since: float, until: float) -> list[tuple[float, float]]:
+        return []
+
+
 class VirtualRoom(Room):
     """The real room, with everything in it that needs a screen replaced."""
 
@@ -141,6 +149,7 @@ class VirtualRoom(Room):
             "LabWindow": lambda *given, **named: window,
             "Keyboard": lambda *given, **named: self.fingers,
             "Mouse": lambda *given, **named: Mouse(),
+            "Focus": lambda *given, **named: Attentive(),
             "SurfaceView": lambda *given, **named: Surface(),
             **{name: lambda *given, **named: Nothing() for name in ("Pictures", "WindowRenderer", "Lookout") if hasattr(room_module, name)},
         }
@@ -156,7 +165,7 @@ class VirtualRoom(Room):
     def waits(self, for_what: str, onset: float) -> None:
         self.fingers.coming = [press for press in self.fingers.coming if press.time < onset]
         if for_what == "go on":
-            self.fingers.coming.append(Press("key", onset + TOO_SOON + 0.3, key="space"))
+            self.fingers.coming.append(Press("key", onset + GO_ON_AFTER + 0.3, key="space"))
         elif self.answer is not None and self.ask is not None:
             value, after = self.answer
             self.fingers.coming += presses(self.ask.kind, value, onset + after)

@@ -25,6 +25,7 @@ class Press:
     key : the key's name, as PsychoPy calls it
     x, y : where the click was, in canvas units (it may lie outside the canvas)
     done : whether the click hit the done button
+    held : whether the key was down already, so that only its repetition makes a press of it
     """
 
     device: Literal["key", "click"]
@@ -33,12 +34,13 @@ class Press:
     x: float = 0.0
     y: float = 0.0
     done: bool = False
+    held: bool = False
 
     def record(self, onset: float) -> dict[str, Any]:
         """The press in the form in which it is recorded, with its time from ``onset`` in ms."""
         rt = round((self.time - onset) * 1000.0, 3)
         if self.device == "key":
-            return {"key": self.key, "rt_ms": rt}
+            return {"key": self.key, "rt_ms": rt, **({"held": True} if self.held else {})}
         place: dict[str, Any] = {"click": [round(self.x, 2), round(self.y, 2)]}
         return {**place, "on": DONE, "rt_ms": rt} if self.done else {**place, "rt_ms": rt}
 
@@ -70,6 +72,8 @@ class AnswerSheet:
     presses: list[dict[str, Any]] = field(default_factory=list)
     late: list[dict[str, Any]] = field(default_factory=list)
     answered_at: float | None = None
+    #: the press that gave the answer
+    answered_by: Press | None = None
     #: the value acknowledged last, and when
     acknowledged: tuple[int | str, float] | None = None
     paused: float = 0.0
@@ -103,8 +107,14 @@ class AnswerSheet:
                 self.late.append(entry)
             return "late"
         effect = self._several(press, entry) if self.surface.several else self._one(press, entry)
+        if effect == "answer":
+            self.answered_by = press
         self.presses.append({**entry, "does": effect})
         return effect
+
+    def refuse(self, press: Press, why: str) -> None:
+        """Note a press that has no effect, and why."""
+        self.presses.append({**press.record(self.onset), "does": why})
 
     def _value(self, press: Press, entry: dict[str, Any]) -> int | str | None:
         if press.device == "key":

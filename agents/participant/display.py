@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import SpanLabError
 from ...extras import need
 from ...stimuli.scene import BACKGROUND
-from .frames import NO_VSYNC_HZ, FrameGrid
+from .frames import NO_VSYNC_HZ, FrameGrid, Refreshes
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,10 @@ class LabWindow:
                 f"The width of the screen was not given: {ASSUMED_WIDTH_CM} cm is assumed, so sizes in degrees of visual angle are only as right as that; "
                 "measure the screen and give its width in cm."
             )
+        #: by how many s the picture of the last flip can have come on before its time stamp, at most
+        self.stamp_late = 0.0
+        self._swapping = self.now()
+        self._stamp_swaps()
         #: the rate at which flips come (Hz), and why it is not that of the screen (empty when it is)
         self.measured_hz, self.trouble = self._measure()
         self.vsync = not self.trouble
@@ -159,6 +163,17 @@ class LabWindow:
                 "Do not trust single frames on this display."
             )
             self.grid = FrameGrid(screen.paced_hz, paced=True)
+        self._refreshes = Refreshes(self.grid.period)
+
+    def _stamp_swaps(self) -> None:
+        """Have it noted when the buffers are handed over: PsychoPy does other things before and after."""
+        window, swap = self.win.winHandle, self.win.winHandle.flip
+
+        def stamped() -> None:
+            self._swapping = self.now()
+            swap()
+
+        window.flip = stamped
 
     @staticmethod
     def _screen_size(screen: Screen) -> tuple[int, int]:
@@ -243,6 +258,9 @@ class LabWindow:
             self._sleep()
         shown = self.win.flip()
         at = shown + self._logging.defaultClock.getLastResetTime() if shown is not None else self.now()
+        begun = self._swapping
+        self.stamp_late = max(0.0, at - (begun if self.grid.paced else self._refreshes.earliest(begun, at)))
+        self._refreshes.note(at)
         return at, self.grid.tick(at)
 
     def on_flip(self, call: Callable[[], object]) -> None:

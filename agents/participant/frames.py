@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import statistics
+from collections import deque
+from dataclasses import dataclass, field
+
+#: From so many flips the moments of the refreshes are reckoned.
+_REMEMBERED, _ENOUGH = 30, 5
 
 #: A measured rate above this (or none at all) means that flips do not wait for the screen.
 NO_VSYNC_HZ = 300.0
@@ -49,3 +54,31 @@ class FrameGrid:
         # a paced grid stays on the clock, so that the small delays of single flips do not add up
         self.last = self.last + passed * self.period if self.paced else time
         return passed
+
+
+@dataclass(slots=True)
+class Refreshes:
+    """When the screen was refreshed, as far as the time stamps of flips tell: their own moments, without the delay of single stamps.
+
+    A time stamp is read once the flip is over, and is late where the system has given the processor to something else meanwhile. A flip that waits for the
+    screen takes effect at a refresh, and these come at steady times, which the middle one of the last stamps tells.
+
+    Parameters
+    ----------
+    period : seconds from one refresh to the next
+    """
+
+    period: float
+    stamps: deque[float] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+
+    def note(self, stamp: float) -> None:
+        """A flip took effect by ``stamp`` (s)."""
+        self.stamps.append(stamp)
+
+    def earliest(self, begun: float, stamp: float) -> float:
+        """When the picture of a flip can have come on at the earliest: at the first refresh after the flip was ``begun`` (s), and not after its ``stamp``."""
+        if len(self.stamps) < _ENOUGH:
+            return min(begun, stamp)
+        last, half = self.stamps[-1], self.period / 2
+        phase = last + statistics.median((one - last + half) % self.period - half for one in self.stamps)
+        return min(stamp, phase + math.ceil((begun - phase) / self.period) * self.period)

@@ -7,6 +7,7 @@ once, when it is first seen.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -16,6 +17,9 @@ from .answering import Press
 from .keymap import Keymap
 
 Backend = Literal["ptb", "event"]
+
+#: Seconds within which a key that is kept down repeats itself, on systems where it does.
+_REPEATS_WITHIN = 1.0
 
 #: The event module names the keys of a keypad by what they do when Num Lock is off; Psychtoolbox, and we, by where they lie.
 _KEYPAD = {
@@ -49,6 +53,8 @@ class Keyboard:
         self._device: Any = None
         self.keymap = Keymap()
         self._seen: deque[tuple[int, float]] = deque(maxlen=500)
+        #: keys that are down, and when they were last told to be
+        self._down: dict[int, float] = {}
         self._cleared = 0.0
         if wanted == "ptb":
             problem = self._open_ptb()
@@ -108,11 +114,20 @@ class Keyboard:
         self._device.responses.clear()
         for response in found:  # the same object comes again when the key is released
             mark = (response.code, response.tDown)
+            released = response.duration is not None
             if mark in self._seen:
+                if released:
+                    self._down.pop(response.code, None)
                 continue
             self._seen.append(mark)
+            # A key whose release was never told is taken for released once it has been silent for a second.
+            held = response.tDown - self._down.get(response.code, -math.inf) < _REPEATS_WITHIN
+            if released:
+                self._down.pop(response.code, None)
+            else:
+                self._down[response.code] = response.tDown
             if response.tDown + zero >= self._cleared:
-                presses.append(Press("key", response.tDown + zero, key=self.keymap.name(response.code, response.name)))
+                presses.append(Press("key", response.tDown + zero, key=self.keymap.name(response.code, response.name), held=held))
         return sorted(presses, key=lambda press: press.time)
 
     def _poll_event(self) -> list[Press]:

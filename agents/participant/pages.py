@@ -46,7 +46,11 @@ def show(room: Room, page: Page, language: str, seconds: float | None = None, me
         options = page.options if last else ()
         end = _wait(room, language, sheets[number], options, clicks, back=number > 0, seconds=seconds, least=least, empty=empty, meanwhile=meanwhile)
         number += -1 if end == "back" else 1
-    (room.forget if seconds is None else room.set_aside)()
+    if seconds is None:
+        room.note_aside()
+        room.forget()
+    else:
+        room.set_aside()
     return end if page.options else ""
 
 
@@ -106,7 +110,7 @@ def _until(
     waits: str = "page",
 ) -> str:
     """Keep something on the screen until a press decides, or for some time."""
-    (room.forget if seconds is None else room.set_aside)()
+    room.set_aside()
     room.pointer(False)
     onset = room.replace(None, draw)
     if seconds is None:
@@ -120,6 +124,8 @@ def _until(
             if seconds is not None:
                 room.aside.append(press)
             if press.time - onset < LEAST:
+                if seconds is None:
+                    room.aside.append(press)
                 continue
             if may_pause and press.device == "key" and press.key == "escape":
                 pause(room, language)
@@ -128,14 +134,21 @@ def _until(
                 continue
             decision = decide(press)
             if decision:
+                room.ended_by = press
                 return decision
+            if seconds is None:
+                room.aside.append(press)
         room.ready(draw, id(draw))
         room.again()
     return "on"
 
 
-def pause(room: Room, language: str) -> None:
+def pause(room: Room, language: str, replaces: bool = False) -> None:
     """Ask whether to go on or to leave.
+
+    Parameters
+    ----------
+    replaces : whether another trial takes the place of the one that was paused, which is then said
 
     Raises
     ------
@@ -146,6 +159,7 @@ def pause(room: Room, language: str) -> None:
     text = set_text(
         (
             Block(sentence("window.pause", language), round(letter * 1.7), weight="semibold", after=letter),
+            *((Block(sentence("window.pause_replaces", language), round(letter * 1.15), after=letter),) if replaces else ()),
             Block(sentence("window.pause_more", language), round(letter * 1.15)),
         ),
         min(room.window.size[0] - 3 * letter, COLUMN * letter),

@@ -15,7 +15,7 @@ from ...paradigms.responses.keys import key_label
 from ...paradigms.translation import Words, translated_display, translated_percept
 from ...paradigms.triggers import Triggers
 from ...stimuli.palette import PALETTES, PaletteName
-from ..protocol import Briefing, Option, Response, Shown
+from ..protocol import Briefing, Journal, Option, Response, Shown
 from . import pages
 from .buttons import Box, open_box, read_box
 from .display import Screen
@@ -24,9 +24,11 @@ from .keyboard import Backend
 from .keymap import Keymap
 from .pages import Page
 from .patch import read_patch
-from .player import TOO_SOON, Player, time_of
+from .player import GO_ON_AFTER, Player
+from .refractory import USUAL, Refractory
 from .room import Looks, Room
 from .rounding import complaints
+from .step_account import time_of
 from .surface import ACKNOWLEDGE
 from .theme import THEMES, ThemeName
 from .triggers.address import read_address
@@ -66,6 +68,7 @@ class Participant:
     palette : colours of the stimuli: ``published``, or ``safe`` for people who cannot tell red from green (recorded: it changes what is seen)
     triggers : port for trigger codes, such as ``serial:/dev/ttyUSB0@115200``; none when empty. Which codes are sent is a matter of the session
     buttons : a button box, such as ``keys:1+2`` or ``serial:COM3@115200`` (:mod:`.buttons`); none when empty
+    refractory : how soon after its onset a self-paced step takes presses, where a press has ended the step before
     name : how the agent is called in the record
     say : told, in a sentence, what is not as a lab would want it; printed to stderr when not given
     """
@@ -91,6 +94,7 @@ class Participant:
         palette: PaletteName = "published",
         triggers: str = "",
         buttons: str = "",
+        refractory: Refractory = USUAL,
         name: str = "participant",
         say: Callable[[str], None] | None = None,
     ) -> None:
@@ -111,6 +115,7 @@ class Participant:
         self._size_deg = size_deg
         self._keyboard: Backend = keyboard
         self._guard_ms = guard_ms
+        self._refractory = refractory
         self._port = read_address(triggers) if triggers else None
         self._line: Line | None = None
         #: the button box as it was named
@@ -135,11 +140,15 @@ class Participant:
             when there is no display, PsychoPy is not installed, or the canvas does not fit.
         """
         if self._room is None:
-            self._room = Room(self._screen, self._size_deg, self._keyboard, self._tell, self._patch, self._looks)
+            self._room = Room(self._screen, self._size_deg, self._keyboard, self._tell, self._patch, self._looks, self._refractory_times())
             self._room.box = self._box
             if self._display is not None:
                 self._differences = self._display.differences(self._room.apparatus())
         return self._room
+
+    def _refractory_times(self) -> Refractory:
+        """The refractory times that are in force."""
+        return self._refractory
 
     def ready(self) -> None:
         """Open the port for trigger codes and the button box, when they are not open yet, and see that they are still there.
@@ -182,6 +191,35 @@ class Participant:
                     f"the answer '{kind.write(lacking[1])}' could not be given: this keyboard{layout} has no key '{lacking[0]}' that works without shift; "
                     "name another key in the paradigm, or for this session, such as --key ANSWER=KEY"
                 )
+
+    def still_ready(self) -> None:
+        """Between two questions of a trial: whether the port for trigger codes has taken all of them, by what is known already.
+
+        Raises
+        ------
+        SpanLabError
+            when it has not, and is needed.
+        """
+        if self._line is not None:
+            self._line.need()
+
+    def over(self) -> None:
+        """The last trial is over: wait a moment for presses that come too late for it, and tell the assistant what became of the trigger codes.
+
+        Raises
+        ------
+        Abandoned
+            when the participant presses Escape and leaves.
+        """
+        room = self._room
+        if room is not None:
+            if room.late_until is not None and (left := room.late_until - room.window.now()) > 0:
+                self.rest(left * 1000.0)
+            room.set_aside()
+            room.note_aside()
+            room.afterwards = room.late_until = None
+        if self._line is not None:
+            self._line.over()
 
     def concerns(self, percepts: Sequence[Percept]) -> None:
         """Before a session: tell the assistant, on a page, when the display is not the one that was measured, or cannot show a duration well.
@@ -254,7 +292,9 @@ class Participant:
             "guard_ms": self._guard_ms,
             **({"buttons": self.buttons} if self.buttons else {}),
             "acknowledge_ms": ACKNOWLEDGE * 1000,
-            "go_on_not_before_ms": TOO_SOON * 1000,
+            "go_on_not_before_ms": GO_ON_AFTER * 1000,
+            # The usual times are among what is found (:meth:`apparatus`): sessions from before there were any go on with them.
+            **({} if self._refractory == USUAL else {"refractory": self._refractory.record()}),
             "theme": self._looks.theme,
             "palette": self._looks.palette,
             **({} if self._display is None else {"display": self._display.cited()}),
@@ -357,6 +397,8 @@ class ParticipantMind:
         ------
         Abandoned
             when the participant presses Escape and leaves.
+        TrialCut
+            when the participant has paused after the first item of the trial was seen.
         """
         return self.player.play(self.as_asked(percept))
 
@@ -392,9 +434,17 @@ class ParticipantMind:
             self._line.listen()
             self.player.marker = Marker(self._line, codes, write, room.window.now, lambda: room.window.grid.due, room.ms)
 
+    def attach(self, journal: Journal) -> None:
+        """Where to note what is pressed after the trial."""
+        self.player.note_late = lambda presses: journal.note({"after_trial": presses})
+
     def judged(self, verdict: Verdict) -> None:
         """The last answer was judged: for trigger codes alone."""
         self.player.judged(verdict)
+
+    def cut(self) -> None:
+        """The trial is over, and does not count: clears the screen."""
+        self.player.cut()
 
     def finish(self) -> None:
         """The trial is over: clears the screen."""

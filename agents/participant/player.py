@@ -6,64 +6,27 @@ import gc
 import math
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ...paradigms import Ask, Display, Percept, ResponseKind, Verdict
 from ...paradigms.responses.keys import is_button
 from ...stimuli.kinds.plain import Tone
-from ..protocol import Response, Shown
+from ..protocol import Response, Shown, TrialCut
 from .answering import AnswerSheet, Press
 from .pages import pause
+from .refractory import TOO_SOON
 from .room import CLOCK_JUMP, OnScreen, Room
+from .step_account import StepAccount, time_of
 from .surface import ACKNOWLEDGE
 from .tidying import tidy
 from .triggers.marker import Marker
 
 #: Seconds that a press needs at most to reach the program, as a rule (measured: 0.3 ms); so long after a window has closed, presses in it are still waited for.
 DELIVERY = 0.002
+#: Seconds for which, after the last trial, presses are still waited for that come too late for a question that nobody has answered.
+LATE = 0.5
 #: Seconds within which nobody goes on to the next display on purpose: a second click of a double click is not taken for it.
-TOO_SOON = 0.2
-
-
-@dataclass(slots=True)
-class _Step:
-    """The account of one step: the ``place``-th of the trial, with its ``number``-th question. ``notes`` and ``shown`` are completed until the next step has
-    begun (late presses, the end of the last display)."""
-
-    percept: Percept
-    onset: float
-    sheet: AnswerSheet | None
-    shown: list[Shown]
-    notes: dict[str, Any] = field(default_factory=dict)
-    number: int = 0
-    place: int = 0
-    gone_on: bool = False
-
-    @property
-    def over(self) -> bool:
-        """Whether the step ends without waiting for its displays."""
-        return self.sheet is not None and self.sheet.complete and self.percept.ask is not None and self.percept.ask.ends == "on_answer"
-
-    @property
-    def waits(self) -> bool:
-        """Whether a press could still matter."""
-        if self.sheet is None or self.percept.ask is None:
-            return False
-        return not self.sheet.complete or self.percept.ask.counts == "last" or self.sheet.surface.several
-
-    @property
-    def open_until(self) -> float | None:
-        """When the window closes (s) in which an answer could still come; None where none can, or there is no window."""
-        return self.sheet.closes if self.sheet is not None and self.waits and not self.over else None
-
-
-def time_of(percept: Percept, index: int) -> float | None:
-    """How long a display of a step is to last (ms): its own time; what is left of the window for the last one of a question whose window is longer."""
-    display, ask, before = percept.displays[index], percept.ask, [earlier.ms for earlier in percept.displays[:index]]
-    if ask is None or ask.window_ms is None or index + 1 < len(percept.displays) or None in before:
-        return display.ms
-    return max(display.ms or 0.0, ask.window_ms - sum(ms for ms in before if ms is not None))
+GO_ON_AFTER = 0.2
 
 
 class Player:
@@ -85,12 +48,16 @@ class Player:
         self._asked_in = ""
         #: sends trigger codes, where there is a port for them
         self.marker: Marker | None = None
-        self._step: _Step | None = None
-        self._earlier: _Step | None = None
+        self._step: StepAccount | None = None
+        self._earlier: StepAccount | None = None
         self._coming: Percept | None = None
         self._last = False
         self._cleared: float | None = None
         self._begun: OnScreen | None = None
+        #: whether anything of the trial but fixation and empty screens has been seen
+        self._item_seen = False
+        #: takes what is pressed after the trial and came too late for it, fit for JSON
+        self.note_late: Callable[[list[dict[str, Any]]], None] | None = None
         room.surface.prepare(kinds, language)
 
     def prepare(self, displays: Sequence[Display]) -> None:
@@ -132,6 +99,8 @@ class Player:
         ------
         Abandoned
             when the participant leaves.
+        TrialCut
+            when the participant has paused after the first item of the trial was seen.
         """
         gc.disable()
         try:
@@ -143,6 +112,9 @@ class Player:
                 if step.over:
                     break
             self._acknowledge(step)
+            if step.sheet is not None and step.over:
+                step.ended_by = step.sheet.answered_by
+            self.room.ended_by = step.ended_by if step.over or step.gone_on else None
             self._end(step)
         finally:
             gc.enable()
@@ -155,7 +127,7 @@ class Player:
         self._asked = 0 if ask.window_ms is not None else self._asked + 1 if self._asked_in == percept.phase else 1
         self._asked_in = percept.phase
 
-    def _begin(self, percept: Percept) -> _Step:
+    def _begin(self, percept: Percept) -> StepAccount:
         earlier, shown = self._step, []
         if percept.ask is not None:
             self._count(percept, percept.ask)
@@ -171,12 +143,17 @@ class Player:
             on = self._account(percept, 0, shown)
             self._bring_on(percept, self._place, on, lambda: self._draw_first(percept))
         sheet = AnswerSheet(percept.ask, on.onset) if percept.ask is not None else None
-        self._step = step = _Step(percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked, self._place)
+        self._step = step = StepAccount(
+            percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked, self._place, before=self.room.ended_by
+        )
         if any(isinstance(display.stimulus, Tone) for display in percept.displays):
             step.notes["tone"] = self.room.renderer.tones
         for press in self.room.aside:
             step.notes.setdefault("before_trial", []).append(press.record(step.onset))
-        self.room.aside = []
+        self.room.aside, self.room.afterwards = [], None
+        self._item_seen = self._item_seen or percept.model_step
+        if earlier is not None:
+            self._note_focus(earlier, on.onset)
         if self.room.rested is not None:
             step.notes["interval_ms"] = round((on.onset - self.room.rested) * 1000.0, 3)
             self.room.rested = None
@@ -207,15 +184,16 @@ class Player:
         marked = self.room.patch is not None and self.room.patch.patch.marks(percept.phase)
         return OnScreen(percept.displays[index], ms, planned, 0.0, 0.0, sink, index, marked=marked)
 
-    def _change(self, step: _Step, index: int) -> None:
+    def _change(self, step: StepAccount, index: int) -> None:
         """From one display of the step to the next."""
         display = step.percept.displays[index]
+        step.ended_by = step.ended_by if step.gone_on else None
         step.gone_on = False
         at = self.room.replace(self._account(step.percept, index, step.shown), lambda: self._draw(step, display, first=True))
         if step.sheet is None and display.ms is None:
             self.room.tell("go on", at)
 
-    def _hold(self, step: _Step, display: Display, last: bool) -> None:
+    def _hold(self, step: StepAccount, display: Display, last: bool) -> None:
         """Keep a display on the screen until the refresh at which it is to be replaced."""
         room, on = self.room, self.room.on
         assert on is not None
@@ -239,7 +217,7 @@ class Player:
                 return
             self._again(step, display)
 
-    def _acknowledge(self, step: _Step) -> None:
+    def _acknowledge(self, step: StepAccount) -> None:
         """Let a self-paced answer be seen for a moment before the step ends. Nothing that has a published or declared time is lengthened."""
         if step.over and step.percept.ask is not None and step.percept.ask.window_ms is None and self.room.on is not None:
             display = self.room.on.display
@@ -248,12 +226,12 @@ class Player:
                 self.room.guard(self._guard, lambda: self._attend_at_once(step))
                 self._attend(step)
 
-    def _again(self, step: _Step, display: Display) -> None:
+    def _again(self, step: StepAccount, display: Display) -> None:
         """One more refresh of the same display; drawn now where it was not drawn ahead."""
         self.room.ready(lambda: self._draw(step, display), self._state(step, display))
         self.room.again()
 
-    def _end(self, step: _Step) -> None:
+    def _end(self, step: StepAccount) -> None:
         on = self.room.on
         assert on is not None
         if self._coming is not None:
@@ -271,7 +249,7 @@ class Player:
             grid = self.room.window.grid
             on.put(grid.due, on.refreshes + 1)
 
-    def _settle(self, step: _Step, at: float) -> None:
+    def _settle(self, step: StepAccount, at: float) -> None:
         """The step has made way at ``at``: what was pressed before is still its own, and whatever is pressed as long as its window is open and unanswered."""
         until = at
         if step.open_until is not None:
@@ -283,7 +261,7 @@ class Player:
         self.room.collect()
         self._attend(step, until=until)
 
-    def _wait_for_window(self, step: _Step, display: Display) -> None:
+    def _wait_for_window(self, step: StepAccount, display: Display) -> None:
         """Keep the display for the refreshes that it takes until no answer can come any more, where the answer decides what comes."""
         waited = 0
         while waited < 2 and step.open_until is not None and self.room.window.grid.due - self._guard < step.open_until + DELIVERY:
@@ -305,21 +283,48 @@ class Player:
         at, self._cleared = self._cleared, None
         if at is None:
             at = self.room.replace(None, self.room.backdrop)
-        if self._step is not None:
-            self.room.collect()
-            self._earlier = self._step
-            for press in self.room.take():
-                if press.time < at:
-                    self._belongs_earlier(press)
-        self._step = None
+        self._close(at)
         if self.marker is not None:
             self.marker.end(at)
         gc.enable()
         tidy()
 
+    def cut(self) -> None:
+        """The trial is cut off: as :meth:`finish`, but without an end that others are told of."""
+        self.room.forget()
+        self._close(self.room.replace(None, self.room.backdrop))
+        if self.marker is not None:
+            self.marker.record()
+        gc.enable()
+        tidy()
+
+    def _close(self, at: float) -> None:
+        """Close the account of the last step; the screen was cleared at ``at`` (s)."""
+        last, self._step = self._step, None
+        if last is None:
+            return
+        self._note_focus(last, at)
+        self.room.collect()
+        self._earlier = last
+        for press in self.room.take():
+            if press.time < at:
+                self._belongs_earlier(press)
+            else:
+                self.room.aside.append(press)
+        closed = last.sheet.closes if last.sheet is not None and not last.sheet.complete and last.sheet.ask.late == "record" else None
+        self.room.late_until = None if closed is None else closed + LATE
+        if (note := self.note_late) is not None:
+            self.room.afterwards = lambda presses: note([press.record(last.onset) for press in presses])
+
+    def _note_focus(self, step: StepAccount, until: float) -> None:
+        """Note when the window had lost the focus within a step that lasted ``until`` (s)."""
+        for lost, back in self.room.focus.away(step.onset, until):
+            away = {"at_ms": round((lost - step.onset) * 1000.0, 1), "for_ms": round((back - lost) * 1000.0, 1)}
+            step.notes.setdefault("focus_lost", []).append(away)
+
     # -- presses ---------------------------------------------------------------------------------------------------------------------------------
 
-    def _attend(self, step: _Step, until: float = float("inf")) -> None:
+    def _attend(self, step: StepAccount, until: float = float("inf")) -> None:
         """Let presses have their effect: on this step, or on the one before where they happened before this one came on."""
         for press in self.room.take():
             escape = press.device == "key" and press.key == "escape"
@@ -330,6 +335,9 @@ class Player:
             elif press.time < step.onset:
                 self._belongs_earlier(press)
             elif step.sheet is not None:
+                if step.sheet.closes is None and not step.sheet.complete and self.room.refractory.holds_off(press, step.before, step.onset):
+                    step.sheet.refuse(press, TOO_SOON)
+                    continue
                 effect = step.sheet.take(press)
                 if effect == "late":
                     step.notes.update(step.sheet.notes())
@@ -339,18 +347,19 @@ class Player:
             else:
                 step.notes.setdefault("presses", []).append({**press.record(step.onset), "does": self._go_on(step, press)})
 
-    def _attend_at_once(self, step: _Step) -> None:
+    def _attend_at_once(self, step: StepAccount) -> None:
         """While the next refresh is waited for, presses have their effect when they happen (their trigger codes do not wait for the frame); a pause waits."""
         if all(press.key != "escape" for press in self.room.queue):
             self._attend(step)
 
-    def _go_on(self, step: _Step, press: Press) -> str:
+    def _go_on(self, step: StepAccount, press: Press) -> str:
         on = self.room.on
         if on is None or on.display.ms is not None or not (press.device == "click" or press.key == "space" or is_button(press.key)):
             return "nothing"
-        if press.time - on.onset < TOO_SOON:
-            return "too soon"
-        step.gone_on = True
+        before = step.before if on.index == 0 else step.ended_by
+        if press.time - on.onset < GO_ON_AFTER or self.room.refractory.holds_off(press, before, on.onset):
+            return TOO_SOON
+        step.gone_on, step.ended_by = True, press
         return "go on"
 
     def _belongs_earlier(self, press: Press) -> None:
@@ -368,20 +377,29 @@ class Player:
         elif ask.late == "record":
             earlier.notes.setdefault("late", []).append(press.record(earlier.onset))
 
-    def _pause(self, step: _Step) -> None:
-        """Escape: ask whether to leave; otherwise show the display again as if the pause had not been."""
+    def _pause(self, step: StepAccount) -> None:
+        """Escape: ask whether to leave; otherwise show the display again as if the pause had not been. Who has seen an item, and is still to be asked, has had
+        time to rehearse it: the trial is cut off then."""
         room, began = self.room, self.room.window.now()
         on, room.on = room.on, None
-        pause(room, self.language)  # raises Abandoned
-        room.on = on
         assert on is not None
+        on.put(began, on.refreshes)
+        paused: dict[str, Any] = {"at_ms": round((began - step.onset) * 1000, 1), "for_ms": None}
+        step.notes.setdefault("paused", []).append(paused)
+        nothing_left = self._last and (step.sheet is None or step.sheet.complete)
+        cut = self._item_seen and not nothing_left
+        pause(room, self.language, replaces=cut)  # raises Abandoned
+        if cut:
+            paused["for_ms"] = round((room.window.now() - began) * 1000, 1)
+            raise TrialCut("paused")
+        room.on = on
         display = on.display
         room.flip(lambda: self._draw(step, display))
         room.forget()
         away = room.window.now() - began
+        paused["for_ms"] = round(away * 1000, 1)
         on.away += away
         room.pointer(step.sheet is not None and bool(step.sheet.surface.regions))
-        step.notes.setdefault("paused", []).append({"at_ms": round((began - step.onset) * 1000, 1), "for_ms": round(away * 1000, 1)})
         if step.sheet is not None:
             step.sheet.paused += away
             room.tell("answer", room.window.now())
@@ -402,7 +420,7 @@ class Player:
         elif percept.displays[0].ms is None:
             self.room.surface.draw_hint()
 
-    def _draw(self, step: _Step, display: Display, first: bool = False) -> None:
+    def _draw(self, step: StepAccount, display: Display, first: bool = False) -> None:
         if first:
             self._draw_display(display)
         else:
@@ -412,14 +430,14 @@ class Player:
         elif display.ms is None:
             self.room.surface.draw_hint()
 
-    def _state(self, step: _Step, display: Display) -> Hashable:
+    def _state(self, step: StepAccount, display: Display) -> Hashable:
         """Everything on which :meth:`_draw` depends."""
         surface = None if step.sheet is None else self.room.surface.state(step.sheet, self.room.mouse.at, self.room.window.now())
         return id(step), id(display), surface
 
     # -- the answer ------------------------------------------------------------------------------------------------------------------------------
 
-    def _response(self, step: _Step) -> Response | None:
+    def _response(self, step: StepAccount) -> Response | None:
         sheet = step.sheet
         if sheet is None or step.percept.ask is None:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,11 +19,13 @@ from ..protocol import Shown
 from .answering import Press
 from .buttons import Box
 from .display import LabWindow, Screen
+from .focus import Focus
 from .keyboard import Backend, Keyboard
 from .lettering import Pictures
 from .lookout import Lookout
 from .mouse import Mouse
 from .patch import Patch, PatchView
+from .refractory import USUAL, Refractory
 from .surface import SurfaceView
 from .theme import THEMES, ThemeName
 
@@ -56,8 +58,8 @@ class OnScreen:
     """The display that is on the screen now.
 
     ``planned_ms`` is its own time, or what is left of the window of its question where that is longer. ``refreshes`` counts from its onset to the last flip;
-    ``away`` is the time (s) for which a pause page covered it; ``marked``: whether the corner patch tells of its onset. What became of it is written to
-    ``sink[index]``.
+    ``away`` is the time (s) for which a pause page covered it; ``marked``: whether the corner patch tells of its onset; ``stamp_late``: by how much (s) its
+    picture can have come on before ``onset``. What became of it is written to ``sink[index]``.
     """
 
     display: Display
@@ -71,6 +73,7 @@ class OnScreen:
     dropped: int = 0
     away: float = 0.0
     marked: bool = False
+    stamp_late: float = 0.0
 
     def put(self, end: float, refreshes: int) -> None:
         """Write what is known: shown until ``end`` (s), for so many refreshes."""
@@ -81,6 +84,7 @@ class OnScreen:
             planned_frames=self.planned_frames,
             shown_frames=refreshes,
             dropped_frames=self.dropped,
+            onset_bound_ms=round(self.stamp_late * 1000.0, 3),
         )
         self.sink[self.index : self.index + 1] = [shown]
 
@@ -96,6 +100,7 @@ class Room:
     say : told, in a sentence, what is not as a lab would want it
     patch : a square for a photodiode, when one is wanted
     looks : theme and palette
+    refractory : how soon a self-paced step takes presses after the one that ended the step before
 
     Raises
     ------
@@ -111,7 +116,9 @@ class Room:
         say: Callable[[str], None],
         patch: Patch | None = None,
         looks: Looks = Looks(),
+        refractory: Refractory = USUAL,
     ) -> None:
+        self.refractory = refractory
         self.window = LabWindow(screen, say)
         self.theme = THEMES[looks.theme]
         self.window.win.color = self.theme.background
@@ -127,6 +134,7 @@ class Room:
         self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px, self.theme)
         self.keyboard = Keyboard(keyboard, say)
         self.mouse = Mouse(self.window.win, self.surface.to_canvas)
+        self.focus = Focus(self.window.win.winHandle, self.window.now)
         left, top = self.window.corner()
         self.lookout = Lookout((left + self.window.size[0] // 2, top + self.window.size[1] // 2), self.window.connection)
         self.attendant: Attendant | None = None
@@ -137,6 +145,12 @@ class Room:
         self.rested: float | None = None
         #: what was pressed between two trials, such as an answer to the last question of the one before that came too late
         self.aside: list[Press] = []
+        #: takes what is pressed after a trial, until the next one begins, and counts from when its last step came on; None before the first one
+        self.afterwards: Callable[[Sequence[Press]], None] | None = None
+        #: until when (s) somebody may still want to answer the last question, too late
+        self.late_until: float | None = None
+        #: the press that ended the last step or page; None where the clock ended it
+        self.ended_by: Press | None = None
         self._say = say
         self._zero = self.window.now()
         self._beside = self.window.now() - time.monotonic()
@@ -225,7 +239,7 @@ class Room:
             self.on.put(at, self.on.refreshes + passed)
         self.on = what
         if what is not None:
-            what.onset, what.onset_ms = at, self.ms(at)
+            what.onset, what.onset_ms, what.stamp_late = at, self.ms(at), self.window.stamp_late
         return at
 
     def ready(self, draw: Callable[[], object], state: Hashable) -> None:
@@ -286,6 +300,12 @@ class Room:
         self.collect()
         self.aside += self.take()
 
+    def note_aside(self) -> None:
+        """Put what was pressed since the last trial, and meant nothing, on its record. Before the first trial nobody waits for presses: they are forgotten."""
+        if self.afterwards is not None and self.aside:
+            self.afterwards(self.aside)
+        self.aside = []
+
     def pointer(self, visible: bool) -> None:
         """Show or hide the mouse pointer."""
         if bool(self.window.win.mouseVisible) != visible:
@@ -305,6 +325,8 @@ class Room:
             "keyboard_precision_ms": self.keyboard.precision_ms,
             "key_names": self.keyboard.key_names,
             "tones": self.renderer.tones,
+            "refractory": self.refractory.record(),
+            "focus": "watched",
             **({} if self.patch is None else {"patch": self.patch.facts()}),
         }
 

@@ -19,7 +19,8 @@ from .hands import Hands, Touch
 from .keyboard import Backend
 from .pages import LEAST
 from .participant import Participant, ParticipantMind
-from .player import TOO_SOON, Player
+from .player import GO_ON_AFTER, Player
+from .refractory import USUAL, Refractory
 from .room import Room
 from .theme import ThemeName
 from .triggers.line import Line
@@ -34,6 +35,8 @@ NEXT_MARK_MS = (330.0, 50.0, 90.0)
 GO_ON_MS = (700.0, 100.0, 200.0)
 #: No answer comes earlier than this, whatever the speed.
 FASTEST_MS = 60.0
+#: So long after the refractory times have passed, an answer to a self-paced question comes at the earliest: they count from the flip, as the window has it.
+AFTER_REFRACTORY_MS = 10.0
 #: An answer to a question with a window comes at least so long before it closes.
 BEFORE_CLOSE_MS = 60.0
 
@@ -48,6 +51,7 @@ class SimulatedParticipant(Participant):
     seed : of reaction times and of the choice between keys and mouse
     speed : how many times faster than the declared reaction times; displays keep their times
     answers : by ``keys``, by ``mouse``, or by ``both`` in turn, where a question can be answered either way
+    refractory : for a person's speed; divided by ``speed``, as reaction times are
     others : as for :class:`Participant`
     """
 
@@ -76,6 +80,7 @@ class SimulatedParticipant(Participant):
         palette: PaletteName = "published",
         triggers: str = "",
         buttons: str = "",
+        refractory: Refractory = USUAL,
         name: str = "",
         say: Callable[[str], None] | None = None,
     ) -> None:
@@ -98,6 +103,7 @@ class SimulatedParticipant(Participant):
             palette=palette,
             triggers=triggers,
             buttons=buttons,
+            refractory=refractory,
             name=name or f"simulated:{self.observer.name}",
             say=say,
         )
@@ -118,6 +124,9 @@ class SimulatedParticipant(Participant):
             self._hands = Hands(room.window.now, room.window.size, room.window.corner)
             room.attendant = self
         return room
+
+    def _refractory_times(self) -> Refractory:
+        return self._refractory.divided(self._speed)
 
     @property
     def hands(self) -> Hands:
@@ -161,7 +170,7 @@ class SimulatedParticipant(Participant):
             if self.plan is not None:
                 self.plan(onset)
             return
-        least = (TOO_SOON if for_what == "go on" else LEAST) + 0.05
+        least = (GO_ON_AFTER if for_what == "go on" else LEAST) + 0.05
         after = max(least, self.seconds(GO_ON_MS))
         if for_what == "choice":
             self.hands.at(onset + after, Touch(self._chosen, hold=0.05))
@@ -182,6 +191,9 @@ class SimulatedParticipant(Participant):
         """What to do from the onset of a question on, so that the answer is ``value``."""
         surface = ask.kind.surface()
         delay = self.seconds(ANSWER_MS)
+        if ask.window_ms is None:
+            times = self._refractory_times()
+            delay = max(delay, (max(times.same_ms, times.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)
         touches: list[tuple[float, Touch]] = []
         for number, part in enumerate(value if isinstance(value, tuple) else (value,)):
             delay += self.seconds(NEXT_MARK_MS) if number else 0.0

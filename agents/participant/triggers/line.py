@@ -71,7 +71,7 @@ class Line:
         #: why the port takes no more codes; empty as long as it does
         self.lost = ""
         self._told = self._listened = False
-        self._sent = self._cut = 0
+        self._sent = self._cut = self._unsent = 0
         self._longest = 0.0
         #: ms from flips to the codes that belong to them
         self.delays: list[float] = []
@@ -126,12 +126,14 @@ class Line:
     def _put(self, sending: Sending) -> None:
         if self.lost:
             sending.lost = True
+            self._unsent += 1
             return
         before, self._standing = self._standing, None
         try:
             sending.stamp = self.port.write(sending.code)
         except PortLost as error:
             self.lost, sending.lost = str(error), True
+            self._unsent += 1
             return
         sending.at = time.perf_counter()
         self._sent += 1
@@ -182,8 +184,41 @@ class Line:
         """Say it, once, when the port has died. Never called from the thread."""
         if self.lost and not self._told:
             self._told = True
-            then = "The session stops when this trial is over." if self.address.lost == "stop" else "The session goes on without them."
+            then = "The session stops when this trial is over, at the latest." if self.address.lost == "stop" else "The session goes on without them."
             self._say(f"The {self.port.name} takes no more trigger codes ({self.lost}). {then}")
+
+    def need(self) -> None:
+        """Whether the port has taken every code, by what is known without asking it.
+
+        Raises
+        ------
+        SpanLabError
+            when it has not, and is needed.
+        """
+        if self.lost:
+            self.tell()
+            if self.address.lost == "stop":
+                raise SpanLabError(f"the {self.port.name} takes no more trigger codes ({self.lost}), so the session stops here; mend it before going on")
+
+    def over(self) -> None:
+        """Say it when the port has died: the last trial is over, and there is nothing to be stopped any more."""
+        self.settle()
+        self._look()
+        if self.lost:
+            self._told = True
+            missing = f"{self._unsent} of {self._sent + self._unsent} codes did not go out" if self._unsent else "all codes had gone out before"
+            self._say(
+                f"The {self.port.name} takes no more trigger codes ({self.lost}): {missing}. All trials are finished; the record tells which codes went out."
+            )
+
+    def _look(self) -> None:
+        """Ask the port whether it is still there."""
+        with self._change:
+            if not self.lost:
+                try:
+                    self.port.check()
+                except PortLost as error:
+                    self.lost = str(error)
 
     def listen(self) -> None:
         """Say it, once, when nobody takes the codes of the trial that begins."""
@@ -199,17 +234,8 @@ class Line:
         SpanLabError
             when it is not, and is needed.
         """
-        with self._change:
-            if not self.lost:
-                try:
-                    self.port.check()
-                except PortLost as error:
-                    self.lost = str(error)
-        if not self.lost:
-            return
-        self.tell()
-        if self.address.lost == "stop":
-            raise SpanLabError(f"the {self.port.name} takes no more trigger codes ({self.lost}), so the session stops here; mend it before going on")
+        self._look()
+        self.need()
 
     def facts(self) -> dict[str, Any]:
         """The port and what became of the codes, fit for JSON. ``delay_ms``: from the time of a flip to the moment at which the port had taken the code that
@@ -224,6 +250,7 @@ class Line:
             "if_lost": address.lost,
             "lost": self.lost,
             "sent": self._sent,
+            "not_sent": self._unsent,
             "delay_ms": {"median": round(statistics.median(self.delays), 3), "longest": round(max(self.delays), 3)} if self.delays else {},
         }
 

@@ -1,8 +1,8 @@
-"""Which displays had a time to last, and how they were shown: read from the events of a session."""
+"""Which displays had a time to last, and how they were shown: read from the events of a session. It imports no sibling."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -57,6 +57,7 @@ class Displays:
     paused : how many had a time to last and were covered by a pause
     frames, dropped : refreshes of all displays, self-paced ones among them, and those at which a frame was missing
     drops : of each trial in order
+    early_ms : of every display, with or without a time to last, by how much its picture can have come on before its onset, at most
     """
 
     runs: tuple[tuple[TimedDisplay, ...], ...]
@@ -65,6 +66,7 @@ class Displays:
     frames: int
     dropped: int
     drops: Mapping[tuple[str, int], int]
+    early_ms: tuple[float, ...] = ()
 
     @property
     def timed(self) -> list[TimedDisplay]:
@@ -77,11 +79,13 @@ def read_displays(events: Iterable[Mapping[str, Any]]) -> Displays:
     runs: list[list[TimedDisplay]] = [[]]
     cut = paused = frames = dropped = 0
     drops: dict[tuple[str, int], int] = {}
+    early: list[float] = []
     for event, shown, last in _shown(events):
-        trial = (str(event["trial"]), int(event.get("attempt", 1)))
+        trial = _attempt(event)
         late = int(shown.get("dropped_frames") or 0)
         frames, dropped = frames + int(shown.get("shown_frames") or 0), dropped + late
         drops[trial] = drops.get(trial, 0) + late
+        early += [float(shown["onset_bound_ms"])] if shown.get("onset_bound_ms") is not None else []
         if runs[-1] and runs[-1][-1].trial != trial:
             runs.append([])
         if shown.get("planned_ms") is None or not shown.get("planned_frames") or not shown.get("shown_frames"):
@@ -96,7 +100,7 @@ def read_displays(events: Iterable[Mapping[str, Any]]) -> Displays:
             waited = int(_noted(event).get("waited_frames", 0)) if last else 0
             values = (float(shown["onset_ms"]), float(shown["planned_ms"]), int(shown["planned_frames"]), float(shown["shown_ms"]), int(shown["shown_frames"]))
             runs[-1].append(TimedDisplay(trial, str(event.get("phase", "")), *values, late, waited))
-    return Displays(tuple(tuple(run) for run in runs if run), cut, paused, frames, dropped, drops)
+    return Displays(tuple(tuple(run) for run in runs if run), cut, paused, frames, dropped, drops, tuple(early))
 
 
 def _shown(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], bool]]:
@@ -128,3 +132,43 @@ def refresh_ms(displays: Displays) -> float | None:
     if len(gaps) < 10:
         return None
     return sum(ms for ms, _ in gaps) / sum(frames for _, frames in gaps)
+
+
+#: What :func:`trial_timing` tells of each trial: columns of the response table.
+TRIAL_TIMING = ("trial_off_ms", "trial_dropped_frames", "trial_paused_ms", "trial_unfocused_ms")
+
+
+def trial_timing(events: Sequence[Mapping[str, Any]], watched: bool) -> dict[tuple[str, int], dict[str, float | int | None]]:
+    """How the displays of each attempt at a trial were shown, those that nothing was asked at included; only where there was a window.
+
+    Parameters
+    ----------
+    watched : whether it would have been noticed that the window lost the focus
+
+    Returns
+    -------
+    of each trial and attempt the values of :data:`TRIAL_TIMING`, None where nothing had a time to last, or nobody watched
+    """
+    found: dict[tuple[str, int], dict[str, float | int | None]] = {}
+    for event in events:
+        if event.get("event") == "step" and event.get("shown"):
+            nothing: dict[str, float | int | None] = dict.fromkeys(TRIAL_TIMING[:2])
+            one = found.setdefault(_attempt(event), {**nothing, "trial_paused_ms": 0.0, "trial_unfocused_ms": 0.0 if watched else None})
+            noted = _noted(event)
+            one["trial_paused_ms"] = round((one["trial_paused_ms"] or 0.0) + _away(noted.get("paused")), 1)
+            if watched:
+                one["trial_unfocused_ms"] = round((one["trial_unfocused_ms"] or 0.0) + _away(noted.get("focus_lost")), 1)
+    for display in read_displays(events).timed:
+        one = found[display.trial]
+        on_purpose = display.waited * display.shown_ms / display.shown_frames
+        one["trial_off_ms"] = max(one["trial_off_ms"] or 0.0, round(abs(display.shown_ms - on_purpose - display.planned_ms), 3))
+        one["trial_dropped_frames"] = int(one["trial_dropped_frames"] or 0) + display.dropped
+    return found
+
+
+def _attempt(event: Mapping[str, Any]) -> tuple[str, int]:
+    return str(event["trial"]), int(event.get("attempt", 1))
+
+
+def _away(times: Any) -> float:
+    return sum(float(one.get("for_ms") or 0.0) for one in times or ())
