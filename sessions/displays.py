@@ -138,17 +138,14 @@ def refresh_ms(displays: Displays) -> float | None:
 TRIAL_TIMING = ("trial_off_ms", "trial_dropped_frames", "trial_paused_ms", "trial_unfocused_ms")
 
 
-def trial_timing(events: Sequence[Mapping[str, Any]], watched: bool) -> dict[tuple[str, int], dict[str, float | int | None]]:
+def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], dict[str, float | int | None]]:
     """How the displays of each attempt at a trial were shown, those that nothing was asked at included; only where there was a window.
-
-    Parameters
-    ----------
-    watched : whether it would have been noticed that the window lost the focus
 
     Returns
     -------
     of each trial and attempt the values of :data:`TRIAL_TIMING`, None where nothing had a time to last, or nobody watched
     """
+    watched = (session.get("apparatus") or {}).get("focus") == "watched"
     found: dict[tuple[str, int], dict[str, float | int | None]] = {}
     for event in events:
         if event.get("event") == "step" and event.get("shown"):

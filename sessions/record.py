@@ -275,7 +275,7 @@ def has_failed(folder: str | Path) -> bool:
 def response_rows(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows of the response table of one session: one per answered item, finished trials only, in the order of the plan (practice first)."""
     events = list(events)
-    done, timing = finished_trials(events), trial_timing(events, _watched(session))
+    done, timing = finished_trials(events), trial_timing(session, events)
     common = {name: session.get(name) for name in _SESSION_COLUMNS}
     keys = session.get("keys")
     common["streams"] = streams_of(session)
@@ -300,11 +300,6 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]
                     row["feedback_shown"] = event["feedback"]
     ordered = sorted(rows, key=lambda key: (not heads[key]["practice"], heads[key]["block"], int(key.removeprefix("p"))))
     return [row for key in ordered for row in rows[key]]
-
-
-def _watched(session: Mapping[str, Any]) -> bool:
-    """Whether it was noticed when the window lost the focus."""
-    return (session.get("apparatus") or {}).get("focus") == "watched"
 
 
 def _row(head: Mapping[str, Any], event: Mapping[str, Any], score: Mapping[str, Any]) -> dict[str, Any]:
@@ -444,7 +439,7 @@ def _with_trial_timing(folder: Path, table: pyarrow.Table, missing: Sequence[str
         session, events = read_session(folder), read_events(folder)
     except SpanLabError:  # the table alone can still be read
         return table
-    found, done = trial_timing(events, _watched(session)), finished_trials(events)
+    found, done = trial_timing(session, events), finished_trials(events)
     if not found:
         return table
     numbered = pyarrow.parquet.read_table(folder / "responses.parquet", columns=["practice", "trial"]).to_pylist()

@@ -75,7 +75,7 @@ class StudyFile(_Part):
     )
     refractory: RefractoryTimes = Field(
         default=RefractoryTimes(),
-        description="ms after its onset from which a self-paced step takes a press, when one has ended the step before; options say otherwise",
+        description="{same_ms: 200, other_ms: 100}: from when on a self-paced step takes the same key, or another, after a press has ended the step before",
     )
     breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
     consent: Texts | None = Field(

@@ -272,7 +272,8 @@ def table_of(session: Path) -> str:
     from spanlab.sessions import COLUMNS, read_responses
 
     table = read_responses(session)
-    return table.drop(columns=[column.name for column in COLUMNS if column.measured]).to_csv(index=False, lineterminator="\n")
+    measured = [column.name for column in COLUMNS if column.measured and column.name in table.columns]  # younger ones are not in older tables
+    return table.drop(columns=measured).to_csv(index=False, lineterminator="\n")
 
 
 def put(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ import json
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from spanlab.agents.participant import Abandoned, Participant, ParticipantMind, SimulatedParticipant, virtual_screen
 from spanlab.agents.participant.hands import Hands, Touch
 from spanlab.agents.participant.sheets import Page, lay_out
-from spanlab.agents.protocol import Briefing, Option, Response
+from spanlab.agents.protocol import Briefing, Option, Response, TrialCut
 from spanlab.paradigms import Ask, Display, Percept, ResponseKind, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli import Stimulus
@@ -194,15 +194,18 @@ def double_clicks(bench: Bench) -> Any:
 
 
 def escape(bench: Bench) -> Any:
-    """Escape in a question: first go on, then leave."""
-    bench.script = [[(0.3, Touch("escape"))], [(0.6, Touch("space"))], [(0.3, Touch("7"))]]
-    stayed = bench.trial([timed(pattern(1), None, Ask(NINE))])
-    bench.script = [[(0.3, Touch("escape"))], [(0.6, Touch("l"))]]
-    try:
-        bench.trial([timed(pattern(1), None, Ask(NINE))])
-    except Abandoned as error:
-        return {"stayed": stayed, "left": str(error)}
-    return {"stayed": stayed, "left": ""}
+    """Escape in a question: go on, where nothing of the trial had been seen and where something had; then leave."""
+    go_on = [[(0.3, Touch("escape"))], [(0.6, Touch("space"))], [(0.3, Touch("7"))]]
+    bench.script = list(go_on)
+    stayed = bench.trial([replace(timed(pattern(1), None, Ask(NINE)), model_step=False)])
+    ends = []
+    for script in (go_on, [[(0.3, Touch("escape"))], [(0.6, Touch("l"))]]):
+        bench.script = list(script)
+        try:
+            bench.trial([timed(pattern(1), None, Ask(NINE))])
+        except (Abandoned, TrialCut) as error:
+            ends.append(str(error))
+    return {"stayed": stayed, "cut": ends[0], "left": ends[1]}
 
 
 def pixels(bench: Bench) -> Any:

@@ -184,6 +184,7 @@ def test_escape_asks_before_anybody_leaves(facts: dict[str, Any]) -> None:
     (pause,) = step["notes"]["paused"]
     assert pause["for_ms"] > 500
     assert step["shown"][0]["shown_ms"] < presses(step)[-1] - pause["for_ms"] + 400  # the pause is not part of it
+    assert found["cut"] == "paused"  # somebody who had seen the item would have had time to rehearse it
     assert "saved" in found["left"]
 
 
