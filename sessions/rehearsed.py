@@ -9,7 +9,7 @@ from ..agents.protocol import Response
 from ..paradigms import Trial
 from .parts import Collected
 from .record import response_rows, response_table
-from .runner import TrialLog
+from .trial_log import TrialLog
 
 if TYPE_CHECKING:
     import pyarrow
