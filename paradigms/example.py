@@ -18,6 +18,8 @@ from .trial import Step, Trial
 
 #: Most displays in a picture.
 MOST = 6
+#: so many trials are looked at for one that has the answer which the file wants to be pictured
+_MOST_TRIALS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,22 @@ def example_displays(
     use : the levels of the session; all when not given
     """
     example = paradigm.example or Example()
-    seed = trial_seed("check", 0, example.seed)  # sessions, practice and data sets have seeds of other purposes
-    crossed = example_levels(paradigm, language, resolve_levels(paradigm, levels, seed), use)
-    return displays_of(compile_trial(paradigm, crossed, seed, generator), example.each)
+    first = trial_seed("check", 0, example.seed)  # sessions, practice and data sets have seeds of other purposes
+    crossed = example_levels(paradigm, language, resolve_levels(paradigm, levels, first), use)
+    displays: list[ExampleDisplay] = []
+    for number in range(example.seed, example.seed + (1 if example.answer is None else _MOST_TRIALS)):
+        trial = compile_trial(paradigm, crossed, trial_seed("check", 0, number), generator)
+        pictured = displays_of(trial, example.each)
+        if example.answer is None or example.answer in _answers(trial, pictured):
+            return pictured
+        displays = displays or pictured
+    return displays  # no trial has that answer
+
+
+def _answers(trial: Trial, pictured: list[ExampleDisplay]) -> list[Any]:
+    """The correct answers to the questions that are pictured."""
+    asked = [step.truth.answer for step in trial.steps if step.percept.ask is not None]
+    return asked[: sum(display.asks is not None for display in pictured)]
 
 
 def displays_of(trial: Trial, each: int) -> list[ExampleDisplay]:

@@ -76,6 +76,9 @@ class Example(_Part):
         description="factor levels of the example, unless others were chosen for the session; others are those of practice, or the first ones in use",
     )
     seed: Annotated[int, Field(ge=0, le=9999)] = Field(default=0, description="which trial is pictured; no session has any of these")
+    answer: Scalar | None = Field(
+        default=None, description="a correct answer that one of the pictured questions is to have: the first trial from the seed on that has it is pictured"
+    )
     each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="at most so many displays of a phase are pictured")
 
 

@@ -153,6 +153,39 @@ def test_examples_come_from_trials_that_no_session_has(name: str) -> None:
     assert 5 not in seeds  # the purpose of examples' seeds
 
 
+@pytest.mark.parametrize("name", [name for name in list_paradigms() if getattr(load_paradigm(name).example, "answer", None) is not None])
+def test_examples_show_what_it_is_about(name: str) -> None:
+    """A change among the bars, a match among the letters, in every condition that has instructions of its own."""
+    paradigm = load_paradigm(name)
+    assert paradigm.example is not None
+    told: set[str] = set()
+    for levels in paradigm.combinations():
+        levels = resolve_levels(paradigm, levels, 1)
+        if (text := paradigm.told("en", levels)) in told:
+            continue
+        told.add(text)
+        displays = example_displays(paradigm, "en", levels)
+        if name.startswith("cd"):
+            arrays = [display.stimulus for display in displays if display.stimulus.name == "bars"]
+            assert len(arrays) == 2
+            assert arrays[0] != arrays[1]
+        else:
+            asked = [display.stimulus for display in displays if display.asks is not None]
+            pairs = zip(asked, asked[levels["n"] :], strict=False)
+            assert any(_match(name, one, other) for one, other in pairs), levels
+    assert len(told) > 2
+
+
+def _match(name: str, one: Any, other: Any) -> bool:
+    """Whether two items of an N-back paradigm match."""
+    if name.startswith("nback_verbal"):
+        return bool(set(one.symbol) & set(other.symbol) & set("bcdfghjklnpqrstvwxyz"))
+    if name.startswith("nback_spatial"):
+        return one.at == other.at
+    near = one.at // one.grid == other.at // one.grid or one.at % one.grid == other.at % one.grid
+    return near and not (name.endswith("strict") and one.at == other.at)
+
+
 def test_what_is_asked_about_twice_is_pictured_twice() -> None:
     """A letter that comes again is a match, and the point of the example; a self-paced display that stays is not."""
     letters = example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none", "block_length": 24})
