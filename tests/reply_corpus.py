@@ -63,5 +63,11 @@ def judged(half: str) -> list[Judged]:
 
 def told(found: list[Judged]) -> str:
     """The mistakes, and how many there are."""
-    lines = [f"{'accept' if one.false_accept else 'reject'} {one.kind} {one.reasoning}: {one.reply!r} -> {one.read}" for one in found if one.false_accept or one.false_reject]
-    return "\n".join([*lines, f"{len(found)} replies: {sum(one.false_accept for one in found)} false accepts, {sum(one.false_reject for one in found)} false rejects"])
+    lines = [
+        f"{'accept' if one.false_accept else 'reject'} {one.kind} {one.reasoning}: {one.reply!r} -> {one.read}"
+        for one in found
+        if one.false_accept or one.false_reject
+    ]
+    return "\n".join(
+        [*lines, f"{len(found)} replies: {sum(one.false_accept for one in found)} false accepts, {sum(one.false_reject for one in found)} false rejects"]
+    )

@@ -10,9 +10,10 @@ from typing import Literal
 
 from ...errors import SpanLabError
 from ...paradigms import Answer, ResponseKind
-from ...paradigms.responses.wording import HEAD_END, alike, negated, undressed
+from ...paradigms.responses.wording import DASH_END, HEAD_END, alike, negated, undressed
 from .constrained import loosely, read_constrained
 from .messages import Reply
+from .plain import names_position, plain
 from .settings import ChatSettings
 
 #: How an answer was read: the reply was the answer and nothing else; its first character counted; it was found within the reply; the reply was JSON of the
@@ -21,11 +22,24 @@ How = Literal["exact", "first_character", "tolerant", "constrained", "unread"]
 
 #: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an answer was asked for.
 LONGEST = 20_000
-_TAG = re.compile(r"<(/?) ?think(?:ing)? ?>", re.IGNORECASE)
+#: Where reasoning begins and ends in a reply, as models and servers mark it.
+_TAG = re.compile(
+    r"<(?P<a>/?) ?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad) ?>|\[(?P<b>/?)THINK(?:ING)?\]|[◁<](?P<c>/?)think[▷>]|<\|(?:begin|(?P<d>end))_of_thought\|>"
+    r"|<(?:\|channel>(?:thought|analysis|thinking)|(?P<e>channel)\|>)",
+    re.IGNORECASE,
+)
+#: Channels in which open models write: reasoning in one, and what is meant for the reader in the last.
+_FINAL = re.compile(r"(?:<\|start\|>)?(?:assistant)?<\|channel\|>final(?:[^<]{0,20})<\|message\|>|(?<=\S)assistantfinal|\Aassistantfinal")
+_CHANNEL = re.compile(r"<\|channel\|>(?:analysis|commentary)|\Aanalysis(?=\S)")
+_LEFT_OVER = re.compile(
+    r"<\|(?:start|end|return|message|channel|im_end|im_start|eot_id|begin_of_solution|end_of_solution|constrain)\|>(?:assistant|analysis|final)?"
+)
 #: Where a reply says that its answer comes: "Answer: ...", "the answer is ...", an <answer> tag, a LaTeX box.
 _MARKER = re.compile(
     r"(?P<tag><answer>)|(?P<box>\\boxed ?\{)"
-    r"|(?<![^\W_])(?:answer|response)(?![^\W_])[*_`\"']{0,4}(?: ?[:=]| (?:is|was|(?:would|will|must) be)(?![^\W_]) ?:?)[*_`]{0,4}",
+    r"|(?<![^\W_])(?:answer|response|result|choice|antwort|ergebnis|réponse|résultat|respuesta|resultado)(?: (?:correcte?a?|final|finale|richtige))?(?![^\W_])[*_`\"']{0,4}"
+    r"(?: ?[:=]| (?:is|was|(?:would|will|must) be|ist|lautet|wäre|est|es|sería)(?![^\W_]) ?:?)[*_`]{0,4}"
+    r"|(?<![^\W_])i(?:'d|'ll| would| will)? (?:answer|say|choose|pick|select|respond|go)(?: with)?(?= )|(?:答案|回答|结果) ?(?:是|为|应该是)? ?[:=]?(?= ?[^\W_]| ?-)",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[\n.!?;]")
@@ -120,16 +134,20 @@ def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str | None, s
     """
     content = reply.content
     thoughts = [reply.reasoning] if reply.reasoning else []
+    if settings.strip_think:
+        content, before = _last_channel(content)
+        thoughts += before
     rest: list[str] = []
     depth = end = 0
     for tag in _TAG.finditer(content) if settings.strip_think else ():
+        closing = any(tag.groups())
         piece = content[end : tag.start()]
-        if depth or not tag[1]:
+        if depth or not closing:
             (thoughts if depth else rest).append(piece)
         else:
             thoughts += [*rest, piece]
             rest = []
-        depth = max(0, depth - 1) if tag[1] else depth + 1
+        depth = max(0, depth - 1) if closing else depth + 1
         end = tag.end()
     if depth:
         thoughts += [*rest, content[end:]]
@@ -137,7 +155,20 @@ def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str | None, s
     else:
         rest.append(content[end:])
     reasoning = "\n\n".join(thought.strip() for thought in thoughts if thought.strip())
-    return reasoning or None, "".join(rest).strip() if end else content
+    return reasoning or None, "".join(rest).strip() if end or content != reply.content else content
+
+
+def _last_channel(content: str) -> tuple[str, list[str]]:
+    """What a model wrote in its last channel, and what it wrote before. A reply that is cut within its reasoning has nothing in the last one."""
+    final = None
+    for final in _FINAL.finditer(content):
+        pass
+    if final is not None:
+        before = _LEFT_OVER.sub(" ", _CHANNEL.sub(" ", content[: final.start()]))
+        return _LEFT_OVER.sub("", content[final.end() :]), [before]
+    if (channel := _CHANNEL.search(content)) is not None and "<|" in channel[0]:
+        return "", [_LEFT_OVER.sub(" ", content)]
+    return _LEFT_OVER.sub("", content) if "<|" in content and "of_thought" not in content else re.sub(r"<\|(?:begin|end)_of_solution\|>", "", content), []
 
 
 def _exact(kind: ResponseKind, text: str) -> Answer | None:
@@ -163,7 +194,7 @@ def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:
     """The answer within a text: in the place where it was asked for, else wherever it is clear that it is the answer, and the only one."""
     if reasoning == "none" and len(text) > LONGEST:
         return None
-    text = re.sub(r"[^\S\n]+", " ", text[-LONGEST:] if reasoning == "before" else text[:LONGEST])
+    text = plain(text[-LONGEST:] if reasoning == "before" else text[:LONGEST], kind)
     anywhere = _sole([kind.parse(text), *_marked(kind, text)])
     lines = [line for line in text.split("\n") if line.strip()]
     if reasoning == "none" or not lines:
@@ -207,7 +238,8 @@ def _last(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None
     ends = [0, *(end.end() for end in _SENTENCE_END.finditer(line))]
     sentence = None if negated(line) else _bare(kind, line[ends[-1] :])
     concluded = [kind.parse(line[conclusion.start() :]) for conclusion in _CONCLUSION.finditer(line)][-1:]
-    return [value for value in (sentence, *concluded, _short(kind, line), *_marked(kind, text)[-1:]) if value is not None]
+    called = kind.parse(line[ends[-1] :]) if names_position(line[ends[-1] :]) and not negated(line) else None
+    return [value for value in (sentence, *concluded, called, _short(kind, line), *_marked(kind, text)[-1:]) if value is not None]
 
 
 def _first(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None]:
@@ -239,8 +271,14 @@ def _short(kind: ResponseKind, line: str) -> Answer | None:
 
 def _head(kind: ResponseKind, line: str) -> Answer | None:
     """The answer with which a line begins, before reasons."""
-    heads = (line[: end.start()] for end in islice(HEAD_END.finditer(line), _HEADS))
+    ends = [*islice(HEAD_END.finditer(line), _HEADS), *(islice(DASH_END.finditer(line), 1) if _no_signs(kind) else ())]
+    heads = (line[: end.start()] for end in sorted(ends, key=lambda end: end.start()))
     return next((value for head in (line, *heads) if (value := _bare(kind, head)) is not None), None)
+
+
+def _no_signs(kind: ResponseKind) -> bool:
+    """Whether the answers are numbers or words of some length, and no single letters and signs."""
+    return all(len(answer) > 1 or answer.isdigit() for answer in kind.written_answers())
 
 
 def _bare(kind: ResponseKind, text: str) -> Answer | None:

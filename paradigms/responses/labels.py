@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .wording import HEAD_END, alike, dashed, negated, undressed
+from .wording import DASH_END, HEAD_END, alike, dashed, negated, undressed
 
 #: So many characters may stand around a label that makes a whole reply, or its head.
 _ROOM = 60
@@ -14,6 +14,8 @@ _ROOM = 60
 _WORD = re.compile("[^\\W_]+(?:[-‐‑/.'’\ufffd][^\\W_]+|\ufffd)*")
 _JOINTS = re.compile("[-‐‑/.'’\ufffd]")
 _NUMBER = re.compile(r"(\d+)(?:st|nd|rd|th)?")
+#: what takes an answer back
+_CORRECTS = re.compile(r"(?<![^\W_])(?:wait|actually|correction|sorry|hmm|no,|or|rather|oder|ou|doch|moment)(?![^\W_])", re.IGNORECASE)
 _BEFORE = r"[^\S\n]*[*_`'\"“‘(\[]*"
 _AFTER = r"[*_`'\"”’)\]]*"
 
@@ -30,7 +32,8 @@ def read_label(text: str, labels: Sequence[str]) -> int | None:
         return number
     room = max(map(len, labels)) + _ROOM
     start = text.lstrip()
-    for end in HEAD_END.finditer(start, 0, room):
+    ends = [HEAD_END] if any(len(label) == 1 and not label.isdigit() for label in labels) else [HEAD_END, DASH_END]
+    for end in sorted((end for pattern in ends for end in pattern.finditer(start, 0, room)), key=lambda end: end.start()):
         number = _whole(start[: end.start()], labels)
         if number is not None:
             return None if _offers_another(start[end.end() :], labels, number) else number
@@ -75,10 +78,10 @@ def _only(text: str, labels: Sequence[str]) -> int | None:
 def _offers_another(rest: str, labels: Sequence[str], number: int) -> bool:
     """Whether what follows a label may mean another one."""
     found, _, unclear = _occurring(rest, labels)
-    if unclear or found - {number}:
+    if unclear or (found - {number} and (all(label.isdigit() for label in labels) or _CORRECTS.search(rest))):
         return True
     rest = dashed(rest)
-    # Single letters and signs occur in reasons; they are offered as answers in a line of their own, before a colon, or after "or".
+    # Words and numbers may occur in reasons, as single letters and signs occur in reasons; they are offered as answers in a line of their own, before a colon, or after "or".
     others = [re.escape(dashed(label)) for n, label in enumerate(labels) if n != number and label.strip()]
     sign = rf"(?:{'|'.join(others)})"
     offered = rf"(?:\A|\n){_BEFORE}{sign}{_AFTER}[^\S\n]*(?:[:.)]|\n|\Z)|\s{sign}:|\bor\b{_BEFORE}{sign}(?!\w)"

@@ -11,7 +11,7 @@ _NUMBER = re.compile(r"\d+")
 _COMMA = re.compile(r" ?, ?")
 _NAMED = re.compile(r"(?<![^\W\d_])(row|column|col|r|c)(?:\.? ?[:=#]? ?)(\d{1,3})(?!\d)", re.IGNORECASE)
 _NUMBERED_LINE = re.compile(r"^ ?(\d{1,3})[.)] (?=\D*\d)", re.MULTILINE)
-_OR = re.compile(r"\bor\b", re.IGNORECASE)
+_OR = re.compile(r"\b(?:or|oder|ou)\b|或", re.IGNORECASE)
 _LONGEST = 3
 
 

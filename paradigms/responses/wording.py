@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 #: Where the head of a reply ends, and reasons begin.
 HEAD_END = re.compile(r":(?!\d)|\.(?=\s)|[;(\n]|,?\s(?:because|since|as)\b")
+#: And a dash, after answers that are no signs themselves.
+DASH_END = re.compile(r"[*_`]*\s[-–—]\s(?=[^\W\d_])")
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹘﹣－"), "-")
 #: Peeled off in this order, again and again: what ends a sentence, what makes text bold or code, what encloses it.
 _SKINS = (("", ".!,;:"), ("*_`#", "*_`"), ("'\"“”„‘’‚«»()[]{}$", "'\"“”„‘’‚«»()[]{}$"))
@@ -16,7 +18,7 @@ _SPACES = " \t\r\n\u00a0\u200b\u2060\ufeff"
 #: Words after which an answer may be one that is not meant.
 _NEGATIONS = re.compile(
     r"(?<![^\W_])(?:not|no|nor|none|never|neither|cannot|without|except|unless|wrong|false|incorrect|opposite|other than|rather than|instead|"
-    r"nicht|nie|niemals|weder|ohne|falsch|kein\w{0,2})(?![^\W_])|n['’]t(?![^\W_])",
+    r"nicht|nie|niemals|weder|ohne|falsch|kein\w{0,2}|pas|jamais|aucun\w?|sans|tampoco|nunca|ninguno|sin)(?![^\W_])|n['’]t(?![^\W_])|不是|并非|不对|没有|不能|不知",
     re.IGNORECASE,
 )
 
