@@ -179,7 +179,10 @@ def test_signs_and_letters(reply: str, answer: str | None) -> None:
 @pytest.mark.parametrize(
     ("kind", "reply", "answer"),
     [
-        *((NINE, text, 2) for text in ("Position 3", "position 3 of 9", "3rd", "#3", "3.", "the third one: 3", "The square was at position 3.", "[3]", "3\n\nIt was red.")),
+        *(
+            (NINE, text, 2)
+            for text in ("Position 3", "position 3 of 9", "3rd", "#3", "3.", "the third one: 3", "The square was at position 3.", "[3]", "3\n\nIt was red.")
+        ),
         *((NINE, text, None) for text in ("10", "0", "-3", "3.5", "1, 4", "3x3", "3/9", "3-4", "12", "03", "3\ufffd", "not 3", "three")),
         *((NINE, text, None) for text in ("1: empty\n2: red", "1. red\n2. green", "2-back: I am not sure", "3, 3 or 4", "٣", "9" * 5000)),
         *((SIDES, text, "left") for text in ("Left", "LEFT", "left-hand", "The left one.", "left side: it has three", "(left)")),

@@ -24,7 +24,8 @@ How = Literal["exact", "first_character", "tolerant", "constrained", "unread"]
 LONGEST = 20_000
 #: Where reasoning begins and ends in a reply, as models and servers mark it.
 _TAG = re.compile(
-    r"<(?P<a>/?) ?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad) ?>|\[(?P<b>/?)THINK(?:ING)?\]|[◁<](?P<c>/?)think[▷>]|<\|(?:begin|(?P<d>end))_of_thought\|>"
+    r"<(?P<a>/?) ?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad) ?>|\[(?P<b>/?)THINK(?:ING)?\]|[◁<](?P<c>/?)think[▷>]"
+    r"|<\|(?:begin|(?P<d>end))_of_thought\|>"
     r"|<(?:\|channel>(?:thought|analysis|thinking)|(?P<e>channel)\|>)",
     re.IGNORECASE,
 )
@@ -37,9 +38,11 @@ _LEFT_OVER = re.compile(
 #: Where a reply says that its answer comes: "Answer: ...", "the answer is ...", an <answer> tag, a LaTeX box.
 _MARKER = re.compile(
     r"(?P<tag><answer>)|(?P<box>\\boxed ?\{)"
-    r"|(?<![^\W_])(?:answer|response|result|choice|antwort|ergebnis|réponse|résultat|respuesta|resultado)(?: (?:correcte?a?|final|finale|richtige))?(?![^\W_])[*_`\"']{0,4}"
+    r"|(?<![^\W_])(?:answer|response|result|choice|antwort|ergebnis|réponse|résultat|respuesta|resultado)(?: (?:correcte?a?|final|finale|richtige))?"
+    r"(?![^\W_])[*_`\"']{0,4}"
     r"(?: ?[:=]| (?:is|was|(?:would|will|must) be|ist|lautet|wäre|est|es|sería)(?![^\W_]) ?:?)[*_`]{0,4}"
-    r"|(?<![^\W_])i(?:'d|'ll| would| will)? (?:answer|say|choose|pick|select|respond|go)(?: with)?(?= )|(?:答案|回答|结果) ?(?:是|为|应该是)? ?[:=]?(?= ?[^\W_]| ?-)",
+    r"|(?<![^\W_])i(?:'d|'ll| would| will)? (?:answer|say|choose|pick|select|respond|go)(?: with)?(?= )"
+    r"|(?:答案|回答|结果) ?(?:是|为|应该是)? ?[:=]?(?= ?[^\W_]| ?-)",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[\n.!?;]")
@@ -160,10 +163,9 @@ def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str | None, s
 
 def _last_channel(content: str) -> tuple[str, list[str]]:
     """What a model wrote in its last channel, and what it wrote before. A reply that is cut within its reasoning has nothing in the last one."""
-    final = None
-    for final in _FINAL.finditer(content):
-        pass
-    if final is not None:
+    finals = list(_FINAL.finditer(content))
+    if finals:
+        final = finals[-1]
         before = _LEFT_OVER.sub(" ", _CHANNEL.sub(" ", content[: final.start()]))
         return _LEFT_OVER.sub("", content[final.end() :]), [before]
     if (channel := _CHANNEL.search(content)) is not None and "<|" in channel[0]:

@@ -1,7 +1,7 @@
 """What of a reply may be its answer: everything that is there, without what is asked, doubted or only talked about.
 
-A tolerant reader looks for the one answer in a reply. Questions back, requests, doubts and conditions name answers without giving them, and so do numbers of patterns,
-rows and grids. They are taken away here, before anything is read; nothing is ever added.
+A tolerant reader looks for the one answer in a reply. Questions back, requests, doubts and conditions name answers without giving them, and so do numbers of
+patterns, rows and grids. They are taken away here, before anything is read; nothing is ever added.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ _REQUESTS = re.compile(
 _DOUBTS = re.compile(
     _WORD.format(
         r"almost|nearly|mostly|largely|partly|roughly|hardly|barely|scarcely|seldom|fail(?:s|ed)?|lack(?:s|ed)?|stop(?:s|ped)?|perhaps|maybe|possibly|might|"
-        r"could be|could have|either|neither|whether|if|otherwise|unless|although|(?:they|it|this|that|there) would|(?:it|they)'d|not sure|unsure|uncertain|guessing|"
-        r"forgot|forgotten|apart from|aside from|except\w*|save for|but for|without|close to|similar|far from|anything but|nothing but|hope|supposed|somewhere|between|"
+        r"could be|could have|either|neither|whether|if|otherwise|unless|although|(?:they|it|this|that|there) would|(?:it|"
+        r"they)'d|not sure|unsure|uncertain|guessing|"
+        r"forgot|forgotten|apart from|aside from|except\w*|save for|but for|without|close to|similar|far from|anything but|"
+        r"nothing but|hope|supposed|somewhere|between|"
         r"asked|wonder\w*|remember only|only remember|"
         r"fast|beinahe|nahezu|vielleicht|möglicherweise|wahrscheinlich|entweder|ob|falls|wenn|vergessen|außer|bis auf|unsicher|"
         r"presque|peut-être|soit|si|sauf|oublié|quizás?|tal vez|casi|acaso|salvo|excepto|olvid\w+|sea|seguro"
@@ -45,9 +47,10 @@ _SENTENCES = re.compile(r"[^.!?;:\n]*(?:[.:](?=\d)[^.!?;:\n]*)*(?:[.!?;:\n]+|\Z)
 _SENTENCES_OF_CELLS = re.compile(r"(?:[^.!?:\n]|[.:](?=\d))*(?:[.!?:\n]+|\Z)")
 
 _THINGS = (
-    r"patterns?|items?|pictures?|images?|displays?|trials?|steps?|rounds?|rows?|columns?|col|grids?|stimul(?:us|i)|squares?|options?|figures?|shapes?|matri(?:x|ces)|lists?|"
-    r"muster\w*|bild\w*|zeilen?|spalten?|reihen?|elemente?s?|schritte?|motifs?|images?|lignes?|colonnes?|essais?|éléments?|patr[oó]n(?:es)?|filas?|columnas?|elementos?|im[aá]gen(?:es)?|"
-    r"celdas|cells|zellen|cases|positions|posiciones|positionen|places|dots|bars|letters|words|numbers|times|seconds"
+    r"patterns?|items?|pictures?|images?|displays?|trials?|steps?|rounds?|rows?|columns?|col|grids?|stimul(?:us|i)|squares?|options?|figures?|shapes?|"
+    r"matri(?:x|ces)|lists?|muster\w*|bild\w*|zeilen?|spalten?|reihen?|elemente?s?|schritte?|motifs?|lignes?|colonnes?|essais?|éléments?|"
+    r"patr[oó]n(?:es)?|filas?|columnas?|elementos?|im[aá]gen(?:es)?|celdas|cells|zellen|cases|positions|posiciones|positionen|places|dots|bars|letters|words|"
+    r"numbers|times|seconds"
 )
 #: numbers that count or name something else than a position
 _OTHER_NUMBERS = re.compile(
@@ -68,7 +71,8 @@ _ROWS = ((re.compile(r"\b(?:zeile|ligne|fila)\b", re.I), "row"), (re.compile(r"\
 _CHINESE_CELL = re.compile(r"第? ?(\d+) ?行[,，]? ?第? ?(\d+) ?列")
 #: a position that is called so counts, and numbers beside it do not
 _POSITION = re.compile(
-    r"\b(?:positions?|place|cell|slot|spot|location|number|posici[oó]n|platz|stelle|feld|num[eé]ro|n[uú]mero|nummer)(?: no\.| number| is| was| :|:| ist| est| es)?"
+    r"\b(?:positions?|place|cell|slot|spot|location|number|posici[oó]n|platz|stelle|feld|num[eé]ro|n[uú]mero|nummer)"
+    r"(?: no\.| number| is| was| :|:| ist| est| es)?"
     r"[ *_`'\"#(]*(\d+)\b|第 ?(\d+) ?(?:个)?(?:位置|格)|位置 ?(?:是|为|:)? ?(\d+)",
     re.IGNORECASE,
 )
@@ -77,7 +81,8 @@ _SAYS = re.compile(r"\b(?:is|so|therefore|thus|ist|also|est|donc|es)\b|是", re.
 _BESIDE = r"(?:after|before|following|preceding|follows|precedes|next to|beside|between|rhymes with|like|than|nach|vor|après|avant|después de|antes de)"
 #: a word that is none of these says of what an adjective is told: "the same colours" are not the same displays
 _NOUN = (
-    r"(?= (?!(?:one|ones|because|since|as|and|so|or|but|not|nor|answer|in|on|at|again|from|now|here|with|by|to|than|then|when|for|this|that|if|is|was|oder|und|et|y|ou|o)\b)"
+    r"(?= (?!(?:one|ones|because|since|as|and|so|or|but|not|nor|answer|in|on|at|again|from|now|here|with|by|to|than|then|when|for|this|that|if|is|was|"
+    r"oder|und|et|y|ou|o)\b)"
     r"[a-z])"
 )
 #: what else a word may mean that is also an answer, where something stands before it or after it
@@ -147,7 +152,7 @@ def _positions(text: str) -> str:
         named = {next(filter(None, match.groups())) for match in _POSITION.finditer(line)}
         if len(named) == 1:
             (one,) = named
-            others = {number for number in re.findall(r"(?<![\d.,+\-−])\d+(?![\d])", line)}
+            others = set(re.findall(r"(?<![\d.,+\-−])\d+(?![\d])", line))
             # the one that is called a position, and nothing that denies it
             line = line if others <= named else re.sub(rf"(?<!\d)(?!{one}\b)\d+(?:st|nd|rd|th)?\b", " ", line)
         lines.append(line)

@@ -81,7 +81,7 @@ def _offers_another(rest: str, labels: Sequence[str], number: int) -> bool:
     if unclear or (found - {number} and (all(label.isdigit() for label in labels) or _CORRECTS.search(rest))):
         return True
     rest = dashed(rest)
-    # Words and numbers may occur in reasons, as single letters and signs occur in reasons; they are offered as answers in a line of their own, before a colon, or after "or".
+    # Words, letters and signs occur in reasons; they are offered as answers in a line of their own, before a colon, or after "or".
     others = [re.escape(dashed(label)) for n, label in enumerate(labels) if n != number and label.strip()]
     sign = rf"(?:{'|'.join(others)})"
     offered = rf"(?:\A|\n){_BEFORE}{sign}{_AFTER}[^\S\n]*(?:[:.)]|\n|\Z)|\s{sign}:|\bor\b{_BEFORE}{sign}(?!\w)"
