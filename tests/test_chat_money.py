@@ -73,16 +73,17 @@ def _account_is_the_servers_count(tmp_path: Path, blocks: int, concurrency: int,
     assert session_table(folder)[columns].equals(session_table(undisturbed.folder)[columns])
 
     account, kinds = Transcript(folder).account(), stats["kinds"]
-    assert account["requests"] == stats["requests"], "every departure, to the request"
+    in_flight = killed * concurrency
+    # a kill may come between the note and the departure: then there is a note too many, and never one too few
+    assert stats["requests"] <= account["requests"] <= stats["requests"] + in_flight
     assert account["requests"] == account["replies"] + account["refused"] + account["paid_twice_at_most"]
     assert account["replies"] == 24 * blocks
-    in_flight = killed * concurrency
     refusals = sum(kinds.get(kind, 0) for kind in ("429", "429-after", "429-ms", "500", "503"))
     assert refusals - in_flight <= account["refused"] <= refusals
     broken = sum(kinds.get(kind, 0) for kind in ("reset", "silent", "cut", "truncated", "hollow"))
     assert stats["answered"] - account["replies"] + broken <= account["paid_twice_at_most"], "nothing that was paid for is left out"
     assert account["paid_twice_at_most"] <= broken + in_flight, "and nothing is made up"
-    assert sum("begun" in line for line in read_transcript(folder)) == stats["requests"]
+    assert sum("begun" in line for line in read_transcript(folder)) == account["requests"]
 
 
 def test_with_faults_and_kills_the_account_is_the_servers_own_count(tmp_path: Path) -> None:
