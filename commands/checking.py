@@ -36,7 +36,9 @@ def check(files: Annotated[list[Path], typer.Argument(help="files of paradigms a
 
 def _paradigm_checked(source: str | Path) -> str:
     from ..analysis.prospects import prospects
+    from ..paradigms import load_paradigm
     from ..paradigms.checking import check_paradigm
+    from ..paradigms.translation import untranslated
     from ..sessions.rehearsed import rehearsed
 
     trials: list[Trial] = []
@@ -49,5 +51,10 @@ def _paradigm_checked(source: str | Path) -> str:
             trials.append(trial)
 
     line = check_paradigm(source, keep)
-    told = prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences()
+    paradigm = load_paradigm(source)
+    kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
+    told = [
+        *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences(),
+        *(f"language {told}" for told in untranslated(paradigm.data, kinds, paradigm.instructions)),
+    ]
     return "\n".join([line, *(f"  {sentence}" for sentence in told)])

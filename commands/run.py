@@ -47,6 +47,7 @@ def run(
     palette: Annotated[
         str, typer.Option("--palette", help="colours of the stimuli for people: published, or safe where red and green cannot be told apart")
     ] = "published",
+    font: Annotated[Path | None, typer.Option("--font", help="a font file for letters that the shipped typeface has not", metavar="FILE")] = None,
     triggers: TriggersOption = None,
     trigger_code: Annotated[
         list[str] | None,
@@ -96,6 +97,7 @@ def run(
         **window_options(windowed, width_cm, distance_cm, display, patch),
         "triggers": triggers or "",
         "buttons": buttons,
+        **({} if font is None else {"font": str(font)}),
     }
     looks = {"theme": theme, "palette": palette, "refractory": read_refractory(refractory)}
     if is_study(paradigm):

@@ -45,7 +45,7 @@ def window_again(settings: Mapping[str, Any]) -> dict[str, Any]:
     from ..agents.participant.refractory import refractory_from
 
     options: dict[str, Any] = {"fullscreen": settings["fullscreen"], "patch": settings.get("patch", {}).get("text", "")}
-    options |= {name: settings[name] for name in ("theme", "palette", "buttons") if name in settings}
+    options |= {name: settings[name] for name in ("theme", "palette", "buttons", "font") if name in settings}
     if "refractory" in settings:
         options["refractory"] = refractory_from(settings["refractory"])
     if "display" in settings:

@@ -17,6 +17,7 @@ from ..errors import SpanLabError
 from .listing import print_table
 
 if TYPE_CHECKING:
+    from ..paradigms import Paradigm, ResponseKind, Trial
     from ..sessions.battery import Battery
     from ..sessions.participants import Kind
     from ..sessions.sitting import Sitting, Wanted
@@ -141,7 +142,8 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     if window.get("patch"):
         trials = [planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1)]
         read_patch(window["patch"]).check({step.percept.phase for trial in trials for step in trial.steps})
-    window = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **window}
+    own = {} if study.font is None else {"font": str(study.font)}
+    window = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **own, **window}
     if study.display is None or "display" in window:
         return window
     if window.get("width_cm") is not None or "distance_cm" in window:
@@ -251,6 +253,7 @@ def check_study(file: Path) -> str:
     """Validate a study, and compile trials of its paradigms; one line that says what was checked."""
     from ..paradigms import AnswerKeys
     from ..paradigms.checking import check_paradigm
+    from ..paradigms.translation import untranslated
     from ..sessions.keys import check_keys
     from ..sessions.study import load_study
 
@@ -261,9 +264,17 @@ def check_study(file: Path) -> str:
             check_keys(AnswerKeys(own=dict(study.keys.own)), dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None))
         except SpanLabError as error:
             raise SpanLabError(f"{file.name} keys > own: {error}") from None
-    for source in dict.fromkeys(one.source for one in study.paradigms):
-        check_paradigm(source)
-    return f"{file.name}: {study.name} is fine ({len(study.paradigms)} paradigms, {len(study.sessions)} session{'s' * (len(study.sessions) > 1)})"
+    told: list[str] = []
+    for source, paradigm in {one.source: one.paradigm for one in study.paradigms}.items():
+        kinds: dict[ResponseKind, None] = {}
+
+        def note(_: Paradigm, trial: Trial, kinds: dict[ResponseKind, None] = kinds) -> None:
+            kinds.update(dict.fromkeys(trial.kinds))
+
+        check_paradigm(source, note)
+        told += [one if "the window" in one else f"{paradigm.name}, {one}" for one in untranslated(paradigm.data, kinds, study.languages)]
+    line = f"{file.name}: {study.name} is fine ({len(study.paradigms)} paradigms, {len(study.sessions)} session{'s' * (len(study.sessions) > 1)})"
+    return "\n".join([line, *(f"  language {one}" for one in dict.fromkeys(told))])
 
 
 def status(study: StudyArgument, data: DataOption = DATA) -> None:

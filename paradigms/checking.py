@@ -21,6 +21,7 @@ from .problems import in_order
 from .responses import ResponseKind
 from .responses.keys import key_problem
 from .schema import SessionDesign
+from .translation import illegible
 from .trial import Step, Trial
 from .triggers import unanswerable
 from .yaml_text import YamlPath
@@ -71,6 +72,9 @@ def check_paradigm(source: str | Path, seen: Callable[[Paradigm, Trial], None] =
         work += work_done()
         if failures >= _MAX_FAILURES or work >= _MAX_WORK:
             break
+    for path, why in illegible(paradigm.data, paradigm.instructions):
+        problem = paradigm.reader.document.problem(path, why)
+        problems.setdefault((problem.where, problem.key), problem)
     for problem in _dead_keys(paradigm, kinds):
         problems.setdefault((problem.where, problem.key), problem)
     if problems:

@@ -8,10 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from ..components import nearest
+from ..core.locale import FALLBACK
+from ..core.locale import languages as spoken
 from ..stimuli import Stimulus
 from ..stimuli.kinds.lettering import Lines
 from .expressions import is_expression
 from .problems import listed
+from .responses import ResponseKind
 from .trial import Display, Percept
 from .yaml_text import Document, YamlPath
 
@@ -54,11 +57,8 @@ def mistranslated(document: Document, translations: Mapping[str, Words], languag
             if text not in texts and beside and _file(document, ("translations", language, text)) == beside:
                 hint = nearest(text, texts) or (f"; it has {listed(texts)}" if texts else "; it has none")
                 yield ("translations", language, text), f"the timeline shows no text '{text}', and has no such answer{hint}"
-            try:
-                if Lines.model_validate({"text": other}).text != other:
-                    yield ("translations", language, text), f"leave out blanks at the ends, and more than one in a row; found {other!r}"
-            except ValueError as error:
-                yield ("translations", language, text), str(error.errors()[0]["msg"]).removeprefix("Value error, ")  # type: ignore[attr-defined]
+            if "\n".join(" ".join(line.split()) for line in other.strip().split("\n")) != other:
+                yield ("translations", language, text), f"leave out blanks at the ends, and more than one in a row; found {other!r}"
 
 
 def _file(document: Document, path: YamlPath) -> str:
@@ -91,3 +91,45 @@ def _answers(part: Any) -> Iterator[str]:
             yield from (option for option in choice["options"] if isinstance(option, str))
         for one in part.values():
             yield from _answers(one)
+
+
+def illegible(data: Mapping[str, Any], languages: Iterable[str]) -> Iterator[tuple[YamlPath, str]]:
+    """What a paradigm (by the content of its file) tells people in these languages that cannot be drawn, with the reason."""
+    from ..stimuli.fonts import unreadable  # loads a typeface
+
+    for language in languages:
+        for key in ("title", "instructions", "translations"):
+            told = data.get(key)
+            texts = told.get(language) if isinstance(told, dict) else None
+            for part, text in texts.items() if isinstance(texts, dict) else [(None, texts)]:
+                if isinstance(text, str) and (why := unreadable(text)):
+                    yield (key, language) if part is None else (key, language, part), why
+
+
+def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languages: Iterable[str]) -> list[str]:
+    """What people of these languages would read in another one: sentences for whoever checks a paradigm.
+
+    A timeline is taken to be written in the first language of the instructions.
+
+    Parameters
+    ----------
+    data : the content of the paradigm's file
+    kinds : of the questions that trials ask
+    """
+    told: list[str] = []
+    title, translations = data.get("title"), data.get("translations") or {}
+    first = next(iter(data.get("instructions") or {FALLBACK: ""}))
+    read = dict.fromkeys((*_texts(data.get("timeline")), *(answer for answer in _answers(data.get("timeline")) if len(answer) > 1)))
+    for language in languages:
+        if isinstance(title, dict) and language not in title:
+            told.append(f"'{language}': there is no title")
+        if language != first and (others := [text for text in read if text not in translations.get(language, {})]):
+            told.append(f"'{language}': the timeline has texts or answers without a translation: {listed(others)} (translations)")
+        if language not in spoken():
+            told.append(f"'{language}': the window and legends speak {', '.join(spoken())}; what they say themselves is said in English")
+        elif language != FALLBACK:
+            for kind in kinds:
+                if (legend := kind.legend("participant", language)) and legend == kind.legend("participant", FALLBACK):
+                    told.append(f"'{language}': the legend of '{kind.name}' is in English")
+                    break
+    return told

@@ -135,6 +135,11 @@ class Trial:
     steps: tuple[Step, ...]
 
     @property
+    def kinds(self) -> tuple[ResponseKind, ...]:
+        """The different questions, in order of first use."""
+        return tuple(dict.fromkeys(step.percept.ask.kind for step in self.steps if step.percept.ask is not None))
+
+    @property
     def asks(self) -> int:
         """The number of questions."""
         return sum(step.percept.ask is not None for step in self.steps)

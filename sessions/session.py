@@ -21,6 +21,7 @@ from ..paradigms.practising import LevelsInUse, chosen_levels, levels_in_use, pr
 from ..paradigms.responses import ResponseKind
 from ..paradigms.schema import SessionDesign
 from ..paradigms.texts import filled
+from ..paradigms.translation import illegible
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from .compact_plan import compacted, expanded
 from .damage import OF_SOME_TRIALS
@@ -276,6 +277,8 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
         for planned in plan_practice(paradigm, request.seed, levels=practice_levels(_in_use(paradigm, plan, request))):
             trial = planned.compile(paradigm, request.generator)
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+    for path, why in illegible(paradigm.data, [request.language]) if agent.kind in PEOPLE else ():
+        raise SpanLabError(f"{paradigm.name} {' > '.join(map(str, path))}: {why}")
     keys = answer_keys(request.extra.get("keys"))
     if "keys" in request.extra:
         check_keys(keys, kinds, others="study" in request.extra)

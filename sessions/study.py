@@ -16,6 +16,7 @@ from ..errors import ParadigmError, Problem, SpanLabError
 from ..paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, session_design
 from ..paradigms.identity import digest
 from ..paradigms.problems import in_order, listed, show, validated
+from ..paradigms.translation import illegible
 from ..paradigms.yaml_text import Document, YamlPath, read
 from ..stimuli.palette import PaletteName
 from .fields import COMMON, FieldPart, missing_texts
@@ -65,6 +66,7 @@ class Study:
     theme: ThemeName
     palette: PaletteName
     refractory: Refractory
+    font: Path | None
     sessions: tuple[tuple[int, ...], ...]
     breaks: Breaks | None
     consent: Mapping[str, str] | None
@@ -149,6 +151,8 @@ def build_study(document: Document, file: Path) -> Study:
     ParadigmError
         with everything that is wrong, at once.
     """
+    from ..stimuli.fonts import use_font  # loads Pillow
+
     data = document.data
     if not isinstance(data, dict):
         raise ParadigmError([document.problem((), f"expected a study (keys with values, beginning with 'study: NAME'); found {show(data)}")])
@@ -160,6 +164,10 @@ def build_study(document: Document, file: Path) -> Study:
     amiss = {path[:n] for path, _ in found for n in (1, 2)}
     fine = {key: value for key, value in data.items() if (key,) not in amiss}
     checked = StudyFile.model_validate({"study": "x", "title": "x", "paradigms": ["x"], **fine})
+    try:
+        use_font(None if checked.font is None else file.parent / checked.font)
+    except ValueError as error:
+        problems.append(document.problem(("font",), str(error)))
     entries, own = (
         {n: item for n, item in enumerate(data[key]) if (key, n) not in amiss and (key,) not in {path for path, _ in found}}
         if isinstance(data.get(key), list)
@@ -194,6 +202,7 @@ def build_study(document: Document, file: Path) -> Study:
         theme=checked.theme,
         palette=checked.palette,
         refractory=Refractory(checked.refractory.same_ms, checked.refractory.other_ms),
+        font=None if checked.font is None else file.parent / checked.font,
         sessions=(every,) * checked.sessions
         if isinstance(checked.sessions, int)
         else tuple(tuple(names.index(name) for name in session) for session in checked.sessions),
@@ -224,6 +233,9 @@ def _load(document: Document, file: Path, n: int, named: Any, languages: Sequenc
         document.problem(below, f"{paradigm.name} has no instructions in '{language}'; there are {', '.join(paradigm.instructions)}")
         for language in languages
         if language not in paradigm.instructions
+    ]
+    problems += [
+        document.problem(below, f"{paradigm.name} {' > '.join(map(str, place))}: {why}") for place, why in illegible(paradigm.data, dict.fromkeys(languages))
     ]
     for name, levels in entry.set_.items():
         for level in levels if isinstance(levels, list) else [levels]:
@@ -268,7 +280,7 @@ def _misnamed(checked: StudyFile, names: Sequence[str]) -> Iterator[tuple[YamlPa
 
 def _texts_amiss(checked: StudyFile) -> Iterator[tuple[YamlPath, str]]:
     """Languages that stand twice, pages that lack one of them, pages in a language that the study does not have, and letters that pages cannot show."""
-    from ..stimuli.fonts import undrawable  # loads a typeface
+    from ..stimuli.fonts import unreadable  # loads a typeface
 
     for n, language in enumerate(checked.languages):
         if language in checked.languages[:n]:
@@ -283,9 +295,8 @@ def _texts_amiss(checked: StudyFile) -> Iterator[tuple[YamlPath, str]]:
             if texts is not None and language not in texts:
                 yield path, f"there is no text in '{language}', a language of the study"
         for language, text in (texts or {}).items():
-            strange = undrawable(text)
-            if strange:
-                yield (*path, language), f"pages have no '{strange}' (U+{ord(strange):04X}): their typeface has Latin, Greek and Cyrillic letters"
+            if why := unreadable(text):
+                yield (*path, language), why
             if language not in checked.languages:
                 hint = nearest(language, checked.languages) or f"; its languages are {listed(dict.fromkeys(checked.languages))}"
                 yield (*path, language), f"'{language}' is no language of the study{hint}"

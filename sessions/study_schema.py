@@ -70,6 +70,7 @@ class StudyFile(_Part):
     keys: Keys = Field(default_factory=KeySetting, description="standard, swapped or counterbalanced; or sides and keys of one's own, by answer")
     display: str | None = Field(default=None, description="display file (seen from the study file) that sessions cite; options say otherwise")
     theme: ThemeName = Field(default="standard", description="colours around the canvas: standard, dark or light; options say otherwise")
+    font: str | None = Field(default=None, description="font file (seen from the study file) for letters that the shipped typeface has not")
     palette: PaletteName = Field(
         default="published", description="colours of the stimuli: published, or safe where red and green cannot be told apart; options say otherwise"
     )

@@ -13,7 +13,7 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from . import arrows
-from .fonts import CAP_HEIGHT, font
+from .fonts import CAP_HEIGHT, face
 from .scene import CANVAS, Arrow, Ellipse, Image, Line, Polygon, Primitive, Rectangle, Scene, Text
 from .stimulus import Stimulus
 
@@ -101,7 +101,7 @@ def drawn(scene: Scene) -> Pillow.Image:
 def _write(draw: ImageDraw.ImageDraw, text: Text, factor: float) -> None:
     """Text with the middle of its capitals at the given point."""
     baseline = (text.y + 0.5) * factor + CAP_HEIGHT * text.size * factor / 2
-    draw.text(((text.x + 0.5) * factor, baseline), text.text, text.colour, font(text.size * factor), anchor="ms")
+    draw.text(((text.x + 0.5) * factor, baseline), text.text, text.colour, face(text.text, text.size * factor), anchor="ms")
 
 
 def _is_straight(primitive: Primitive) -> bool:

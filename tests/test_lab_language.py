@@ -183,7 +183,6 @@ BASE = "extends: nback_verbal_feedback\nparadigm: own\n"
             "own.yaml:3 translations > de > corect: the timeline shows no text 'corect', and has no such answer",
         ),
         ("translations:\n  fr: {correct: juste}", "own.yaml:4 translations > fr: there are no instructions in 'fr'; their languages are en, de"),
-        ("translations: {de: {correct: 正解}}", "own.yaml:3 translations > de > correct: the typeface has no '正'"),
         ("translations: {de: {correct: ' richtig'}}", "own.yaml:3 translations > de > correct: leave out blanks at the ends"),
         ("translations: {de: richtig}", "own.yaml:3 translations > de: expected keys with values"),
         ("translations: {de: {correct: ''}}", "own.yaml:3 translations > de > correct: expected at least 1 characters"),

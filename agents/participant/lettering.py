@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from PIL import Image, ImageDraw
 
-from ...stimuli.fonts import Weight, font, wrap
+from ...stimuli.fonts import Weight, face, wrap
 from ...stimuli.scene import Colour
 from .theme import STANDARD, Theme
 
@@ -58,7 +58,7 @@ def set_text(blocks: tuple[Block, ...], room: int, align: Align = "centre", them
     it."""
     broken = wrap if align == "left" else balanced
     lines = [(line, block) for block in blocks for line in broken(block.text, block.size, room, block.weight)]
-    widths = [font(block.size, block.weight).getlength(line) for line, block in lines]
+    widths = [face(line, block.size, block.weight).getlength(line) for line, block in lines]
     last_of = {id(block): number for number, (_, block) in enumerate(lines) if block is not blocks[-1]}
     height = sum(line_height(block.size) + (block.after if last_of.get(id(block)) == number else 0) for number, (_, block) in enumerate(lines))
     width = max([*widths, 1])
@@ -67,7 +67,7 @@ def set_text(blocks: tuple[Block, ...], room: int, align: Align = "centre", them
     top = 0
     for number, ((line, block), wide) in enumerate(zip(lines, widths, strict=True)):
         left = 0 if align == "left" else (image.width - wide) / 2
-        draw.text((round(left), top + line_height(block.size) / 2), line, block.colour or theme.text, font(block.size, block.weight), anchor="lm")
+        draw.text((round(left), top + line_height(block.size) / 2), line, block.colour or theme.text, face(line, block.size, block.weight), anchor="lm")
         top += line_height(block.size) + (block.after if last_of.get(id(block)) == number else 0)
     return image
 
@@ -75,12 +75,12 @@ def set_text(blocks: tuple[Block, ...], room: int, align: Align = "centre", them
 @lru_cache(maxsize=64)
 def pill(text: str, size: int, fill: Colour, ink: Colour, edge: Colour, ground: Colour) -> Image.Image:
     """A button: text on a box with round ends, smooth, on the background of the window (``ground``)."""
-    width, height = _even(font(size, "semibold").getlength(text) + 2.4 * size), _even(2.1 * size)
+    width, height = _even(face(text, size, "semibold").getlength(text) + 2.4 * size), _even(2.1 * size)
     fine = 4
     large = Image.new("RGB", (width * fine, height * fine), ground)
     ImageDraw.Draw(large).rounded_rectangle((0, 0, width * fine - 1, height * fine - 1), height * fine / 2.6, fill, edge, round(fine * max(1.0, size / 14)))
     image = large.reduce(fine)
-    ImageDraw.Draw(image).text((width / 2, height / 2), text, ink, font(size, "semibold"), anchor="mm")
+    ImageDraw.Draw(image).text((width / 2, height / 2), text, ink, face(text, size, "semibold"), anchor="mm")
     return image
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, get_args
 
 from ...core.locale import sentence
@@ -14,6 +15,7 @@ from ...paradigms.example import ExampleDisplay
 from ...paradigms.responses.keys import key_label
 from ...paradigms.translation import Words, translated_display, translated_percept
 from ...paradigms.triggers import Triggers
+from ...stimuli.fonts import use_font
 from ...stimuli.palette import PALETTES, PaletteName
 from ..protocol import Briefing, Journal, Option, Response, Shown
 from . import pages
@@ -67,6 +69,7 @@ class Participant:
     theme : colours around the canvas: ``standard``, ``dark`` or ``light``; what is on the canvas stays as it is
     palette : colours of the stimuli: ``published``, or ``safe`` for people who cannot tell red from green (recorded: it changes what is seen)
     triggers : port for trigger codes, such as ``serial:/dev/ttyUSB0@115200``; none when empty. Which codes are sent is a matter of the session
+    font : file of a font for letters that the shipped typeface has not; none when empty
     buttons : a button box, such as ``keys:1+2`` or ``serial:COM3@115200`` (:mod:`.buttons`); none when empty
     refractory : how soon after its onset a self-paced step takes presses, where a press has ended the step before
     name : how the agent is called in the record
@@ -92,6 +95,7 @@ class Participant:
         patch: str = "",
         theme: ThemeName = "standard",
         palette: PaletteName = "published",
+        font: str = "",
         triggers: str = "",
         buttons: str = "",
         refractory: Refractory = USUAL,
@@ -106,6 +110,12 @@ class Participant:
             raise SpanLabError(f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{theme}' and '{palette}'")
         self.name = name
         self._looks = Looks(theme, palette)
+        self._font = font
+        if font:
+            try:
+                use_font(Path(font))
+            except ValueError as error:
+                raise SpanLabError(str(error)) from None
         if display is not None:
             screen, width_cm, distance_cm = display.screen.number, display.screen.width_cm, display.screen.distance_cm
         self._screen = Screen(fullscreen, screen, size_px, width_cm, distance_cm, paced_hz)
@@ -297,6 +307,7 @@ class Participant:
             **({} if self._refractory == USUAL else {"refractory": self._refractory.record()}),
             "theme": self._looks.theme,
             "palette": self._looks.palette,
+            **({"font": self._font} if self._font else {}),
             **({} if self._display is None else {"display": self._display.cited()}),
             **({} if self._patch is None else {"patch": self._patch.settings()}),
         }

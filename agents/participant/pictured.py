@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 from ...core.locale import sentence
 from ...paradigms import ResponseKind
 from ...paradigms.example import ExampleDisplay
-from ...stimuli.fonts import font, width
+from ...stimuli.fonts import face, width
 from ...stimuli.pixels import picture
 from ...stimuli.scene import CANVAS, Scene
 from .theme import STANDARD, Theme
@@ -69,7 +69,7 @@ def strip(
         if display.asks is not None:
             _cells(draw, display.asks, left, top, side)
             size = letter * 0.85 * min(1.0, side / least)
-            draw.text((left + side / 2, top + side + caption / 2), words, theme.accent, font(round(size), "semibold"), anchor="mm")
+            draw.text((left + side / 2, top + side + caption / 2), words, theme.accent, face(words, round(size), "semibold"), anchor="mm")
         draw.rectangle((left, top, left + side - 1, top + side - 1), None, theme.accent if asked else theme.muted, edge * (2 if asked else 1))
         if number + 1 < len(displays):
             end = number % columns == columns - 1

@@ -10,7 +10,7 @@ from PIL import Image
 
 from ...core.locale import sentence
 from ...paradigms.example import ExampleDisplay
-from ...stimuli.fonts import wrap
+from ...stimuli.fonts import rejoined, wrap
 from ...stimuli.scene import Scene
 from ..protocol import Option
 from .lettering import Block, line_height, pill, set_text
@@ -114,9 +114,9 @@ def paginate(found: Sequence[Item], room: int, height: int) -> list[list[Item]]:
             lines, fits = _lines(item, room), max(1, (height - used) // line_height(item.size))
             if fits >= len(lines):
                 break
-            sheets[-1].append(replace(item, text=" ".join(lines[:fits]), after=0))
+            sheets[-1].append(replace(item, text=rejoined(lines[:fits]), after=0))
             sheets.append([])
-            item, used = replace(item, text=" ".join(lines[fits:])), 0
+            item, used = replace(item, text=rejoined(lines[fits:])), 0
         sheets[-1].append(item)
     return [sheet for sheet in sheets if sheet] or [[]]
 

@@ -27,11 +27,10 @@ def drawable(text: str) -> str:
     ValueError
         which names the first one that is missing.
     """
-    from ..fonts import undrawable
+    from ..fonts import unreadable
 
-    strange = undrawable(text)
-    if strange:
-        raise ValueError(f"the typeface has no '{strange}' (U+{ord(strange):04X}); it has Latin, Greek and Cyrillic letters")
+    if why := unreadable(text):
+        raise ValueError(why)
     return text
 
 
