@@ -239,7 +239,9 @@ class Gate:
         elif one.answered:
             self._limit.thrive(self.under_way, at)
             if self._pace is not None:
-                self._pace.accepted(at)
+                self._pace.accepted(one.sent_at, at)
+        elif self._pace is not None:
+            self._pace.nothing(one.sent_at)
         self.under_way -= 1
         if budget is not None:
             budget.release()
@@ -263,7 +265,7 @@ class Gate:
         loop = asyncio.get_running_loop()
         while self._waiting and self.under_way < self._limit.now:
             first, at = self._waiting[0], loop.time()
-            if self._pace is not None and self._pace.alone and self.under_way:
+            if self._pace is not None and self._pace.tried:
                 return
             costs = [(bucket, cost) for bucket, cost in zip(self._buckets(at), (1.0, first.tokens), strict=True) if bucket is not None]
             waits = [bucket.wait(cost, at) for bucket, cost in costs] + ([] if self._pace is None else [self._pace.wait(at)])

@@ -54,10 +54,10 @@ class Bucket:
 class Pace:
     """The pace that a server takes which says nothing but that it was too much.
 
-    At first there is none. A burst of refusals is one piece of news: what was sent before the first of them says nothing more. When news comes twice without a
-    reply in between, or three times within a minute, the server does not mind how many are under way at once but how many come in a time. Then nothing leaves
-    for a while (or for as long as the server asks), and one request alone tries whether it is over; from what the server took in the last two minutes follows
-    the pace at which the others go.
+    At first there is none. A burst of refusals is one piece of news: what was sent before the first of them says nothing more, and one request alone tries
+    whether it is over. When it is refused, too, or when there is news three times within a minute, the server does not mind how many are under way at once but
+    how many come in a time. Then nothing leaves for a while (or for as long as the server asks) before the next one tries, and from what the server took in the
+    last two minutes follows the pace at which the others go.
     """
 
     def __init__(self) -> None:
@@ -67,15 +67,16 @@ class Pace:
         self._news: deque[float] = deque()
         self._began: float | None = None
         self._refused = 0
+        self._trying = False
         self._calm_from = float("-inf")
         self._hold_until = float("-inf")
         self._last = float("-inf")
         self._grown_at = 0.0
 
     @property
-    def alone(self) -> bool:
-        """Whether one request alone is to try the server."""
-        return self._refused > 1
+    def tried(self) -> bool:
+        """Whether one request is trying the server, for which the others wait."""
+        return self._refused > 0 and self._trying
 
     def wait(self, at: float) -> float:
         """Seconds until the next request may leave."""
@@ -91,21 +92,30 @@ class Pace:
         """A request leaves."""
         self._began = at if self._began is None else self._began
         self._last = at
+        self._trying = True
 
-    def accepted(self, at: float) -> None:
+    def nothing(self, sent_at: float) -> None:
+        """A request came to nothing, for a reason that says nothing of the pace."""
+        self._trying &= sent_at < self._calm_from
+
+    def accepted(self, sent_at: float, at: float) -> None:
         """A reply came."""
         self._accepted.append(at)
         while self._accepted and self._accepted[0] < at - _WINDOW_S:
             self._accepted.popleft()
+        if sent_at < self._calm_from:
+            return  # it was let in before the server had too much
         if self._refused > 1:
             self._find(at)
         self._refused = 0
+        self._trying = False
 
     def refused(self, sent_at: float, at: float, asked_s: float | None = None) -> None:
         """The server had too much; ``asked_s``: how long it asks to be left alone."""
         if sent_at < self._calm_from:
             return
         self._calm_from = at
+        self._trying = False
         self._refused += 1
         self._news.append(at)
         while self._news[0] < at - _MINUTE_S:
