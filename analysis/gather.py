@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpanLabError
 from ..sessions.displays import read_displays
-from ..sessions.record import find_sessions, is_finished, read_events, read_responses, read_session, trials_planned
+from ..sessions.record import failed_trials, find_sessions, is_finished, read_events, read_responses, read_session, trials_planned
 from .table import plural
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class SessionFacts:
     finished : whether the final table had been written
     timing : of its window, None where nothing was shown in one
     software : the version of SpanLab that recorded it; empty when not recorded
+    failed : trials that could not be had (chat models), which are in no table: how many, by reason
     """
 
     folder: Path
@@ -76,6 +78,7 @@ class SessionFacts:
     finished: bool
     timing: Timing | None
     software: str = ""
+    failed: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -158,13 +161,14 @@ def gather(paths: Iterable[str | Path]) -> Gathered:
             problems.append(left_out(head.folder, error))
             continue
         try:
-            timing = _timing(read_events(head.folder))
+            events = read_events(head.folder)
+            timing, failed = _timing(events), Counter(failed_trials(events).values())
         except SpanLabError as error:
-            timing = None
+            timing, failed = None, None
             problems.append(f"Timing unknown: {error}")
         real = table[~table["practice"].fillna(False).astype(bool)] if "practice" in table.columns else table
         started = table["started_at"].dropna() if "started_at" in table.columns else []
-        facts = facts_of(head, int(real["trial"].nunique()) if "trial" in real.columns else 0, str(min(started)) if len(started) else "", timing)
+        facts = facts_of(head, int(real["trial"].nunique()) if "trial" in real.columns else 0, str(min(started)) if len(started) else "", timing, failed)
         problems += unfinished(facts)
         sessions.append(facts)
         tables.append(table.assign(session=head.name))
@@ -179,11 +183,20 @@ def gather(paths: Iterable[str | Path]) -> Gathered:
 
 
 def unfinished(facts: SessionFacts) -> list[str]:
-    """That a session is unfinished, in a sentence; nothing of others."""
+    """That a session is unfinished, or has trials that could not be had, in a sentence each; nothing of others."""
+    told = []
+    if facts.failed:
+        count, planned = sum(facts.failed.values()), f" of {facts.planned}" if facts.planned else ""
+        reasons = "; ".join(f"{many:,} since {why}" for why, many in facts.failed.items())
+        told.append(
+            f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {count:,}{planned} trials could not be had, and "
+            f"{'is' if count == 1 else 'are'} left out ({reasons}). "
+            "Where trials are refused for what they show, those that are left are a selection."
+        )
     if facts.finished:
-        return []
+        return told
     of = f" of {facts.planned}" if facts.planned else ""
-    return [f"Session {facts.name} ({facts.agent}, {facts.paradigm}) is unfinished: its {plural(facts.trials, 'finished trial')}{of} are used."]
+    return [*told, f"Session {facts.name} ({facts.agent}, {facts.paradigm}) is unfinished: its {plural(facts.trials, 'finished trial')}{of} are used."]
 
 
 def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
@@ -198,7 +211,7 @@ def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
     return list(found.values()), problems
 
 
-def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None = None) -> SessionFacts:
+def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None = None, failed: Mapping[str, int] | None = None) -> SessionFacts:
     """Facts from ``session.json`` and what its table tells; whatever the record does not tell stays empty.
 
     Parameters
@@ -206,6 +219,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
     trials : in its table, practice apart
     started : when the first of them began
     timing : of its window
+    failed : trials that could not be had, by reason; as its account says when not given
     """
     session = head.session
     plan, data = session.get("plan"), session.get("paradigm_data")
@@ -231,6 +245,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
         started=started,
         finished=is_finished(head.folder, session),
         timing=timing,
+        failed=failed if failed is not None else dict((session.get("account") or {}).get("failed") or {}),
     )
 
 

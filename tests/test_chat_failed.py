@@ -13,6 +13,7 @@ from chat_servers import Answer, Tap, listening
 from chat_servers import Request as Heard
 from command_line import Run, complaint
 
+from spanlab.analysis.gather import gather
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record import failed_trials, read_events
 from spanlab.sessions.transcripts import Transcript
@@ -67,6 +68,9 @@ def test_the_others_go_on_and_it_is_told(run: Run, monkeypatch: pytest.MonkeyPat
     assert account["requests"] == asked == account["replies"] + account["refused"] + account["paid_twice_at_most"]
     assert f"{len(failed)} trials could not be had ({len(failed)} since" in err
     assert "nothing to do" in run("resume", str(folder))[1]
+    (problem,) = gather([folder]).problems
+    assert f"{len(failed)} of 16 trials could not be had, and are left out ({len(failed)} since" in problem
+    assert why in problem
 
 
 def test_too_many_stop_the_session_and_a_higher_share_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
