@@ -6,6 +6,7 @@ import gc
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from conditions import some_conditions
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from numpy.random import RandomState
 from virtual_lab import Person, VirtualRoom, VirtualWindow, play
 
 from spanlab.agents.participant import pages
+from spanlab.agents.participant.frames import Refreshes
 from spanlab.agents.participant.player import DELIVERY
 from spanlab.agents.protocol import Shown
 from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
@@ -192,3 +194,22 @@ def test_the_interval_before_a_trial_is_on_record_and_lasts_as_planned_or_as_lon
         assert not any("interval_ms" in notes for notes in others)
     (first, *_) = [notes for _, _, _, notes in play(room, trial, somebody(1))]
     assert "interval_ms" not in first  # nothing was between this trial and the one before
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_bound_of_a_time_stamp_holds_where_flips_wait_for_the_screen(seed: int) -> None:
+    """Stamps are late by up to 30 ms in one flip of ten, and the rate is known to one part in ten thousand: no picture came on before the bound says."""
+    random, period, true = RandomState(seed), 1 / 60, 1 / 60 * 1.0001
+    refreshes, refresh, bounds = Refreshes(period), 0, []
+    for _ in range(2000):
+        refresh += 1 + (random.rand() < 0.02)
+        begun = refresh * true - float(random.uniform(0.001, 0.012))
+        late = float(random.uniform(0, 0.03)) if random.rand() < 0.1 else float(random.exponential(0.00005))
+        stamp = refresh * true + late
+        refresh = max(refresh, int(stamp / true))  # what comes next waits for the stamp
+        bound = stamp - refreshes.earliest(begun, stamp)
+        refreshes.note(stamp)
+        assert bound >= late - 0.0003
+        assert bound <= stamp - begun + 1e-9
+        bounds.append(bound - late)
+    assert np.percentile(bounds[5:], 90) < 0.001  # and it is hardly longer than the stamp was late

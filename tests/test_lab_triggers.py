@@ -174,3 +174,32 @@ def test_a_session_may_go_on_without_its_port(tmp_path: Path) -> None:
     assert [end["trial"] for end in of_kind(session, "trial_end")] == ["1", "2"]
     assert by_kind(told(of_kind(session, "trigger"))) == by_kind(list(expected(session)))
     assert all(one["sent_ms"] is None for one in of_kind(session, "trigger") if one["trial"] == "2")
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return bench(tmp_path_factory.mktemp("ends"), "ends")
+
+
+def test_a_port_that_dies_in_the_last_trial_is_told_at_the_end(ends: dict[str, Any]) -> None:
+    last = ends["last"]
+    assert last["error"] == ""
+    assert last["events"][-1]["event"] == "session_end"
+    assert last["table"]
+    missing = [one for one in of_kind(last, "trigger") if one["sent_ms"] is None]
+    everything = of_kind(last, "trigger")
+    assert missing
+    assert f"{len(missing)} of {len(everything)} codes did not go out. All trials are finished" in last["said"][-1]
+    assert last["apparatus"]["triggers"]["not_sent"] == len(missing)
+
+
+def test_a_block_of_questions_is_not_finished_first(ends: dict[str, Any]) -> None:
+    """One with each item, as in N-back: the session stops before the next item, and the block is taken again once the port is mended."""
+    block = ends["block"]
+    assert "the session stops here" in block["error"]
+    assert block["events"][-1]["event"] == "interrupted"
+    assert not of_kind(block, "trial_end")
+    asked = [step for step in of_kind(block, "step") if "ask" in step]
+    assert 4 <= len(asked) <= 8
+    assert all(step["shown"][0]["shown_ms"] > 100 for step in asked)  # the step under way is on record whole
+    assert [one["step"] for one in of_kind(block, "trigger") if one["sent_ms"] is None][-1] in (asked[-1]["step"], asked[-1]["step"] + 1)

@@ -1,4 +1,4 @@
-"""Sessions that send trigger codes, in a real window with real keys: ``python triggers_bench.py FOLDER [careless] > facts.json``.
+"""Sessions that send trigger codes, in a real window with real keys: ``python triggers_bench.py FOLDER [careless | ends] > facts.json``.
 
 The port is a pseudo-terminal: to pyserial a serial port like any other, whose far end this program holds. What happened is judged in
 ``test_lab_triggers.py``.
@@ -56,6 +56,25 @@ triggers:
 """
 
 
+#: a block of questions, one with each item
+BLOCK = """
+paradigm: block
+version: 1
+title: Questions one after another
+factors: {first: [same, different]}
+timeline:
+  - {phase: fixation, model_steps: 0, show: {fixation: {}, ms: 100}}
+  - repeat: 10
+    phase: probe
+    show: {letter: {symbol: K, size: 40}, ms: 200}
+    ask: {choice: {options: [same, different], keys: [f, j]}, answer: =first, ends: on_time}
+set_size: 1
+list_length: 1
+instructions: {en: Nothing to do.}
+triggers: {trial_start: 1, phases: {probe: 20}}
+"""
+
+
 class FarEnd:
     """The far end of a serial line: keeps what arrives, and is pulled out after so many codes (resets do not count)."""
 
@@ -90,14 +109,14 @@ def agent(port: str, said: list[str]) -> SimulatedParticipant:
     return SimulatedParticipant("chance", seed=3, speed=6, fullscreen=False, size_px=(800, 760), triggers=port, say=said.append)
 
 
-def taken(folder: Path, port: str, trials: int = 0, practice: bool = False, resumed: Path | None = None) -> dict[str, Any]:
+def taken(folder: Path, port: str, trials: int = 0, practice: bool = False, resumed: Path | None = None, file: str = "triggered.yaml") -> dict[str, Any]:
     """A session is begun (or gone on with), and what is there afterwards."""
     said: list[str] = []
-    paradigm = load_paradigm(folder / "triggered.yaml")
+    paradigm = load_paradigm(folder / file)
     one, error = agent(port, said), ""
     if resumed is None:
         plan = plan_session(paradigm, 5, session_design(paradigm, None), {}, trials)
-        request = Request(seed=5, practice=practice, source=str(folder / "triggered.yaml"), extra={"triggers": trigger_request(paradigm, port)})
+        request = Request(seed=5, practice=practice, source=str(folder / file), extra={"triggers": trigger_request(paradigm, port)})
         session = begin(folder / "data", paradigm, one, plan, request)
     else:
         session = reopen(resumed)
@@ -115,11 +134,15 @@ def taken(folder: Path, port: str, trials: int = 0, practice: bool = False, resu
     }
 
 
-def main(folder: Path, careless: bool) -> None:
+def main(folder: Path, mode: str) -> None:
     (folder / "triggered.yaml").write_text(PARADIGM, encoding="utf-8")
+    (folder / "block.yaml").write_text(BLOCK, encoding="utf-8")
     facts: dict[str, Any] = {}
     with virtual_screen(1024, 800):
-        if careless:
+        if mode == "ends":
+            facts["last"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 1)
+            facts["block"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 2, file="block.yaml")
+        elif mode == "careless":
             pulled = FarEnd(pulled_after=6)
             facts["careless"] = taken(folder, f"serial:{pulled.device},lost=go_on", 2)
         else:
@@ -133,4 +156,4 @@ def main(folder: Path, careless: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), "careless" in sys.argv)
+    main(Path(sys.argv[1]), "".join(sys.argv[2:]))
