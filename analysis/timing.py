@@ -233,6 +233,8 @@ def verdict(session: SessionTiming) -> Verdict:
         look.append(f"{often:,} of {len(early):,} pictures may have come on more than half a refresh before the time stamps of their onsets")
     if lost := sum("passed_on_too_late" in note for note in session.notes):
         look.append(f"in {_plural(lost, 'step')}, a press within the window reached the program too late to count")
+    if away := sum("focus_lost" in note for note in session.notes):
+        look.append(f"in {_plural(away, 'step')}, another window had the focus and may have covered the display")
     if session.keyboard == "event":
         look.append("keys were read once a refresh: reaction times are precise to a refresh only")
     elif (clumping := session.clumping()) is not None and clumping < _BY_CHANCE:

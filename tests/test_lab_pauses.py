@@ -122,6 +122,7 @@ def test_a_time_stamp_that_came_late_has_its_bound_on_record(folder: Path, event
     assert timing.early_ms() == max(bounds)
     assert f"pictures at most {max(bounds):.1f} ms before their time stamps" in verdict(timing).numbers
     assert timing.idle_presses() == "1 too late"
+    assert any("another window had the focus" in reason for reason in verdict(timing).look)
 
 
 def test_records_from_before_the_bound_are_read(folder: Path, tmp_path: Path) -> None:

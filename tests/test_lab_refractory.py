@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from study_files import STUDY, study_in
 from virtual_lab import VirtualRoom, VirtualWindow, play
 
 from spanlab.agents.participant import Participant, SimulatedParticipant
@@ -15,7 +17,8 @@ from spanlab.agents.participant.hands import Touch
 from spanlab.agents.participant.keyboard import Keyboard
 from spanlab.agents.participant.refractory import USUAL, Refractory, read_refractory
 from spanlab.commands.running import window_again
-from spanlab.errors import SpanLabError
+from spanlab.commands.study import _window
+from spanlab.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli.kinds.plain import Blank
@@ -173,3 +176,13 @@ def test_they_are_declared_and_come_back_when_a_session_goes_on() -> None:
     for wrong in ("", "fast", "200", "1,2,3", "-1,5", "5000,1", "nan,1"):
         with pytest.raises(SpanLabError, match="refractory times"):
             read_refractory(wrong)
+
+
+def test_a_study_file_says_otherwise(tmp_path: Path) -> None:
+    assert study_in(tmp_path).refractory == USUAL
+    study = study_in(tmp_path, STUDY + "refractory: {same_ms: 350, other_ms: 0}\n")
+    assert study.refractory == Refractory(350, 0)
+    assert _window(study, {})["refractory"] == study.refractory
+    assert _window(study, {"refractory": USUAL})["refractory"] == USUAL  # options say otherwise
+    with pytest.raises(ParadigmError, match="same"):
+        study_in(tmp_path, STUDY + "refractory: {same: 350}\n")

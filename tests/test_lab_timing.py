@@ -345,6 +345,19 @@ def test_a_display_is_measured_and_cited(screen: str, run: Run, tmp_path: Path) 
 
 @linux
 @pytest.mark.slow
+def test_no_picture_is_seen_before_the_bound_of_its_time_stamp() -> None:
+    """As another program sees the screen, however busy the machine is."""
+    done = subprocess.run([sys.executable, str(BENCH), "watch", "200"], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    facts = json.loads(done.stdout.splitlines()[-1])
+    pairs = [(late, bound) for late, bound in zip(facts["late_ms"], facts["bound_ms"], strict=True) if abs(late) < 50]
+    assert len(pairs) > 150  # the watcher itself may have been away
+    print(sorted(late for late, _ in pairs)[-3:], sorted(bound for _, bound in pairs)[-3:])
+    assert all(late <= bound + 0.2 for late, bound in pairs)
+
+
+@linux
+@pytest.mark.slow
 def test_a_thousand_displays_in_real_time() -> None:
     """In a window whose flips are paced at 60 Hz by the clock. To be run while nothing else runs."""
     done = subprocess.run([sys.executable, str(BENCH), "1000"], capture_output=True, text=True, timeout=600)

@@ -1,4 +1,4 @@
-"""A thousand timed displays in a real window under a virtual screen, in real time: ``python timing_bench.py [COUNT] > facts.json``.
+"""A thousand timed displays in a real window under a virtual screen, in real time: ``python timing_bench.py [COUNT | patch | watch COUNT] > facts.json``.
 
 As in a lab, nothing else should run meanwhile; where the system allows it, the window and the screen get real-time priority.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -59,6 +61,38 @@ def patch() -> None:
     print(json.dumps({"corners": corners, "px": px, "canvas_as_without": all(shot.tobytes() in alone for shot in canvas)}))
 
 
+def watch(count: int) -> None:
+    """Another program looks at a pixel of the X server all the while, and tells when it changed: for each display, by how many ms its time stamp came after the
+    picture was seen, and the bound on record."""
+    with virtual_screen(1024, 768):
+        bench = Bench()
+        bench.agent.rest(200)
+        watcher = subprocess.Popen([sys.executable, __file__, "pixel", str(count * 0.1 + 3)], stdout=subprocess.PIPE, text=True)
+        assert watcher.stdout is not None
+        watcher.stdout.readline()
+        steps = bench.trial([Percept("present", (Display(BLANK if number % 2 else CROSS, 100.0),)) for number in range(count)])
+        seen = json.loads(watcher.stdout.readline())
+        watcher.wait()
+        bench.close()
+    late = [min(((step["onset"] - at) * 1000 for at in seen), key=abs) for step in steps]
+    print(json.dumps({"late_ms": late, "bound_ms": [step["shown"][0]["onset_bound_ms"] for step in steps]}))
+
+
+def pixel(seconds: float) -> None:
+    """When the pixel in the middle of the screen is seen to have changed, on the system's clock."""
+    from Xlib import X, display
+
+    root = display.Display().screen().root
+    size, seen, last, end = root.get_geometry(), [], None, time.time() + seconds
+    print("watching", flush=True)
+    while time.time() < end:
+        found: Any = root.get_image(size.width // 2, size.height // 2, 1, 1, X.ZPixmap, 0xFFFFFFFF)
+        if found.data != last:
+            last = found.data
+            seen.append(time.time())
+    print(json.dumps(seen))
+
+
 def main(count: int) -> None:
     favoured = False
     with suppress(AttributeError, OSError):
@@ -83,5 +117,9 @@ def main(count: int) -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["patch"]:
         patch()
+    elif sys.argv[1:2] == ["watch"]:
+        watch(int(sys.argv[2]))
+    elif sys.argv[1:2] == ["pixel"]:
+        pixel(float(sys.argv[2]))
     else:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
