@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypedDict, runtime_checkable
 
 from ..errors import SpanLabError
 from ..paradigms import Answer, AnswerKeys, NetworkView, Percept, ResponseKind, Truth
@@ -33,6 +33,15 @@ class Unobtainable(SpanLabError):  # noqa: N818 - it is no fault of the session
         self.bearable = bearable
 
 
+class Sentences(TypedDict):
+    """What a chat model is told of a kind of question: ``legend`` in the instructions, ``question`` with what is said beside it whenever it is asked, and
+    ``form``, how the reply is to be written, where nothing else is said of it."""
+
+    legend: str
+    question: str
+    form: str
+
+
 @dataclass(frozen=True, slots=True)
 class Briefing:
     """What an agent is told before a trial.
@@ -47,6 +56,7 @@ class Briefing:
     network : what a network sees of this paradigm (task, head, offset), or None
     keys : with which keys a person answers; machines have none
     words : texts of the screen, each with what a person of this language reads in its place
+    sentences : what is said of the kinds of questions, by :meth:`.ResponseKind.record_key`, where it is not to be what it would be now
     seed : for an agent's own randomness (guesses, sampling), different for every trial of a session and independent of what the trial holds
     """
 
@@ -59,6 +69,7 @@ class Briefing:
     seed: int = 0
     keys: AnswerKeys = field(default_factory=AnswerKeys)
     words: Mapping[str, str] = field(default_factory=dict)
+    sentences: Mapping[str, Sentences] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +135,21 @@ class Option:
     key: str
 
 
+@dataclass(frozen=True, slots=True)
+class SettingRules:
+    """Which of an agent's settings need not be as they were for a session to go on.
+
+    Parameters
+    ----------
+    later : settings that came after the first records, with what they are when nobody chooses: records of before have none of them, and the hash of the
+        settings leaves them out where they are that
+    constants : settings that nobody chooses, since they are constants of the program
+    """
+
+    later: Mapping[str, Any] = field(default_factory=dict)
+    constants: frozenset[str] = frozenset()
+
+
 @runtime_checkable
 class Mind(Protocol):
     """One fresh mind per trial."""
@@ -161,7 +187,9 @@ class Agent(Protocol):
     * ``agent.prepared(journal)``: awaited before the first trial: finds out whether the agent can do what it is going to be asked, and raises when not;
     * ``agent.suits(kinds)``: before a session, raises when questions of these kinds cannot be answered under its settings;
     * ``agent.wording(paradigm)``: instructions in place of the paradigm's own, with gaps for the levels of factors as theirs, or None;
+    * ``agent.sentences(kinds)``: what it is told of questions of these kinds, by their keys, for the record and for briefings of sessions that go on;
     * ``agent.settings()``: everything that shaped the answers, fit for JSON, without secrets;
+    * ``agent.setting_rules()``: the :class:`SettingRules` of these; without it, every setting must be as it was;
     * ``agent.introduction()``: a line or two for whoever starts a session, before it begins: what was found in somebody else's checkpoint;
     * ``agent.apparatus()``: what was measured or found (display, versions), fit for JSON; asked once the first trial is over;
     * ``agent.speak(language)``: in which language a person is spoken to, before the first page;
@@ -195,6 +223,13 @@ class BatchAgent(Protocol):
     """An agent that is fast in batches."""
 
     def answer(self, briefings: Sequence[Briefing], trials: Sequence[Sequence[Percept]]) -> list[list[Response | None]]: ...
+
+
+@runtime_checkable
+class ReadingAgent(Protocol):
+    """An agent that reads how questions are put."""
+
+    def sentences(self, kinds: Iterable[ResponseKind]) -> dict[str, Sentences]: ...
 
 
 class Journal(Protocol):

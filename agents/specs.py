@@ -12,6 +12,7 @@ from .protocol import Agent
 if TYPE_CHECKING:
     from .chat.account import Prices
     from .chat.agent import ChatAgent
+    from .chat.settings import ChatSettings
 
 #: what may stand before the colon, with one line of help
 KINDS: dict[str, str] = {
@@ -28,7 +29,7 @@ def make_agent(
     spec: str,
     seed: int = 0,
     window: Mapping[str, Any] | None = None,
-    chat: Mapping[str, Any] | None = None,
+    chat: Mapping[str, Any] | ChatSettings | None = None,
     care: Mapping[str, Any] | None = None,
     prices: Prices | None = None,
 ) -> Agent:
@@ -39,7 +40,7 @@ def make_agent(
     spec : KIND or KIND:DETAIL
     seed : for agents whose reaction times are random
     window : for agents at a window: its size, the distance, the speed ... (arguments of ``SimulatedParticipant``)
-    chat : settings of chat agents, by name
+    chat : settings of chat agents, by name, or as they are
     care : how the servers of chat agents are treated, by name; a provider's limits where nothing is said
     prices : of a chat model, in place of its provider's
 
@@ -81,7 +82,7 @@ def make_agent(
     return SimulatedParticipant(observer=detail or "capacity", seed=seed, name=f"simulated:{detail or 'capacity'}", **(window or {}))
 
 
-def _chat(detail: str, chat: Mapping[str, Any], care: Mapping[str, Any], prices: Prices | None) -> ChatAgent:
+def _chat(detail: str, chat: Mapping[str, Any] | ChatSettings, care: Mapping[str, Any], prices: Prices | None) -> ChatAgent:
     from .chat.account import Account
     from .chat.agent import ChatAgent
     from .chat.care import Care
@@ -96,4 +97,5 @@ def _chat(detail: str, chat: Mapping[str, Any], care: Mapping[str, Any], prices:
         raise SpanLabError(
             f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read, written), or in a file of providers"
         )
-    return ChatAgent(served.model, ChatSettings.read({**beside, **chat}), served.endpoint, treated, account=Account(treated, prices))
+    settings = chat if isinstance(chat, ChatSettings) else ChatSettings.read({**beside, **chat})
+    return ChatAgent(served.model, settings, served.endpoint, treated, account=Account(treated, prices))

@@ -229,12 +229,13 @@ def resume(
 def _chat_again(session: Session, care: dict[str, object], price: list[str] | None) -> tuple[Session, Agent]:
     """A chat agent as it was, but treated anew; and its session, whose record says so."""
     from ..agents.chat.account import Prices
+    from ..agents.chat.settings import ChatSettings
     from ..sessions.disk import only_writer
     from ..sessions.session import write_info
 
     info = session.info
     spec = info["agent"]
-    settings = {name: value for name, value in info["agent_settings"].items() if name not in ("model", "endpoint", "provider")}
+    settings = ChatSettings.recorded({name: value for name, value in info["agent_settings"].items() if name not in ("model", "endpoint", "provider")})
     before = Prices.model_validate(info["prices"]) if "prices" in info else None
     agent = machine(spec, session.seed, settings, care, parse_prices(price, [spec]).get(spec, before))
     now = {**info, **noted(agent)}

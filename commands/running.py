@@ -15,6 +15,7 @@ from .chatting import account_for, say
 
 if TYPE_CHECKING:
     from ..agents.chat.account import Prices
+    from ..agents.chat.settings import ChatSettings
     from ..agents.protocol import Agent
     from ..cluster import Crew
     from ..paradigms import Paradigm, PlannedTrial, Trial
@@ -48,9 +49,20 @@ def window_again(settings: Mapping[str, Any]) -> dict[str, Any]:
     options |= {name: settings[name] for name in ("theme", "palette", "buttons", "font") if name in settings}
     if "refractory" in settings:
         options["refractory"] = refractory_from(settings["refractory"])
+    options |= defaults_of_then(settings)
     if "display" in settings:
         return {**options, "display": cited_display(settings["display"])}
     return {**options, "width_cm": settings["screen_width_cm"], "distance_cm": settings["distance_cm"]}
+
+
+def defaults_of_then(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How somebody sat at the window beyond what options say, from the settings in a session's record: the defaults of then."""
+    options = {argument: settings[name] for argument, name in _BEYOND_OPTIONS.items() if name in settings}
+    return {**options, **({"size_px": tuple(settings["window_px"])} if settings.get("window_px") else {})}
+
+
+#: arguments of a participant that no option sets, and their names in a record
+_BEYOND_OPTIONS = {**{name: name for name in ("screen", "paced_hz", "keyboard", "guard_ms", "answers")}, "size_deg": "canvas_deg"}
 
 
 def check_patch(patch: str | None, paradigm: Paradigm, planned: list[PlannedTrial]) -> None:
@@ -127,7 +139,9 @@ def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
     return observer, speed
 
 
-def machine(spec: str, seed: int, chat: Mapping[str, Any] | None = None, care: Mapping[str, Any] | None = None, prices: Prices | None = None) -> Agent:
+def machine(
+    spec: str, seed: int, chat: Mapping[str, Any] | ChatSettings | None = None, care: Mapping[str, Any] | None = None, prices: Prices | None = None
+) -> Agent:
     """An agent by its name; recorded answers, too."""
     if spec.startswith("recorded:"):
         from ..sessions.replaying import recorded_agent

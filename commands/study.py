@@ -66,7 +66,7 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
     from ..sessions.battery import Battery
     from ..sessions.sitting import as_begun, foresee
     from ..sessions.study import load_study
-    from .running import person
+    from .running import defaults_of_then, person
 
     study = load_study(file)
     port = str(window.get("triggers") or "")
@@ -74,7 +74,8 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
         _triggers(one, port)  # what is wrong with the codes of any is told before somebody sits down
     kind: Kind = "simulated" if options.simulate is not None else "pilot" if options.pilot else "person"
     wanted = _wanted(study, data, options, kind)
-    agent = person(options.simulate, 1, speed, _window(as_begun(study, data, wanted), window))
+    begun, settings = as_begun(study, data, wanted)
+    agent = person(options.simulate, 1, speed, {**defaults_of_then(settings), **_window(begun, window)})
     with _telling() as progress:
         battery = Battery(foresee(study, data, wanted), agent, options.pilot, lambda one: _triggers(one, port), progress)
         _take(battery, study, data, wanted)

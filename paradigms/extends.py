@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ..components import nearest
 from ..errors import ParadigmError, SpanLabError
 from . import library, yaml_text
+from .identity import digest
 from .inheritance import inherit
 from .problems import show
 from .yaml_text import Document, YamlPath
 
 _MAX_EXTENDS = 8
+
+
+def in_library(source: str) -> bool:
+    """Whether a paradigm is named, and not a file of somebody's own."""
+    return not any(mark in source for mark in ("/", "\\", "."))
 
 
 def locate(source: str | Path) -> Path:
@@ -23,7 +30,7 @@ def locate(source: str | Path) -> Path:
         when there is none.
     """
     text = str(source)
-    if isinstance(source, str) and not any(mark in text for mark in ("/", "\\", ".")):
+    if isinstance(source, str) and in_library(source):
         path = library.path(text)
         if path is None:
             hint = nearest(text, library.list_paradigms()) or "; see spanlab list"
@@ -78,3 +85,22 @@ def resolve(path: Path, depth: int = 0) -> Document:
     lines = {path: line for path, line in base.lines.items() if not is_own(path)} | {path: line for path, line in document.lines.items() if is_own(path)}
     lines[()] = document.where(())
     return Document(merged, lines, document.name)
+
+
+def own_hash(source: str | Path) -> str:
+    """A hash of what a user has written of a paradigm: its file and those of the user's own that it extends, without what the library says.
+
+    Raises
+    ------
+    SpanLabError
+        when a file cannot be read.
+    """
+    found: list[Any] = []
+    while not (isinstance(source, str) and in_library(source)) and len(found) <= _MAX_EXTENDS:
+        path = locate(source)
+        data = yaml_text.read(path).data
+        found.append(data)
+        if not isinstance(data, dict) or not isinstance(data.get("extends"), str):
+            break
+        source = _beside(path, data["extends"])
+    return digest(found)

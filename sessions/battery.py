@@ -15,8 +15,9 @@ from .disk import append_line, only_writer, read_lines
 from .keys import check_keys
 from .runner import Progress, Runner
 from .seeds import seeds_taken, session_names
+from .sent import said_as_then
 from .session import Request, Session, begin, complete, reopen, try_out, utc_now
-from .sitting import JOURNAL, Sitting, agreed_in, states
+from .sitting import JOURNAL, Sitting, agreed_in, read_head, states
 from .study import StudyParadigm
 
 
@@ -79,7 +80,8 @@ class Battery:
             try:
                 if self._tried != (self.sitting.folder, self.sitting.person.number):
                     self.try_out()
-                self._run()
+                with said_as_then(read_head(self.sitting.folder)):
+                    self._run()
             finally:
                 close = getattr(self.agent, "close", None)
                 if close is not None:

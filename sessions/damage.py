@@ -105,7 +105,7 @@ def _misfit(value: Any, keys: Keys, optional: Keys | None = None) -> str | None:
 
 def session_damage(session: Mapping[str, Any]) -> str | None:
     """Why the content of ``session.json`` cannot be read, or None."""
-    misfit = _misfit(session, _SESSION_KEYS, {"keys": (dict,), "streams": (int,), "chosen_levels": (dict,), "practice_levels": (list,)})
+    misfit = _misfit(session, _SESSION_KEYS, {"keys": (dict,), "streams": (int,), "chosen_levels": (dict,), "practice_levels": (list,), "sentences": (dict,)})
     if (
         misfit is None
         and "practice_levels" in session

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..agents.protocol import PEOPLE, Agent, Briefing, TrialCut, Unobtainable
+from ..agents.protocol import PEOPLE, Agent, Briefing, Sentences, TrialCut, Unobtainable
 from ..cluster import Alone, Crew
 from ..errors import SpanLabError
 from ..paradigms import Percept, PlannedTrial, Step, Trial
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
+from .agreement import changed_constants
 from .concurrent import interruptible, several, takes_several
 from .disk import only_writer
 from .part_files import PARTS
@@ -20,7 +21,8 @@ from .parts import take_parts
 from .people import Hospitality
 from .record import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
 from .recorder import Recorder, TrialJournal
-from .session import Session, brief, settings_of, utc_now, write_info
+from .sent import questions_of, recovered, said_as_then, without_sentences
+from .session import Session, brief, utc_now, write_info
 from .staircase import Staircase
 from .transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
 from .trial_log import Judged as Judged
@@ -71,17 +73,8 @@ class Runner:
         self._apparatus_noted = False
         self._codes = session.trigger_codes
         self._staircase: Staircase | None = None
-        self._check_agent()
-
-    def _check_agent(self) -> None:
-        info, settings = self.session.info, settings_of(self.agent)
-        if digest([self.agent.kind, self.agent.name, settings]) != info["agent_settings_hash"]:
-            then, same = info.get("agent_settings") or {}, self.agent.name == info["agent"]
-            other = [
-                f"{key} was {_short(then.get(key))} and is {_short(settings.get(key))}" for key in {**then, **settings} if then.get(key) != settings.get(key)
-            ]
-            how = f" ({'; '.join(other)}): give the settings of then, or begin a new one" if same and other else ": begin a new one"
-            raise SpanLabError(f"{self.session.folder} was begun by {info['agent']} with other settings, so it cannot go on with {self.agent.name}{how}")
+        self._sentences: Mapping[str, Sentences] = questions_of(session.info)
+        self._changed = changed_constants(agent, session.info, session.folder)
 
     @property
     def span(self) -> Mapping[str, Any] | None:
@@ -99,13 +92,29 @@ class Runner:
             when Ctrl-C has stopped it: pressed once, after an agent that is asked over a network has finished and kept what was under way.
         """
         self._ready()
-        with only_writer(self.session.folder):
+        with only_writer(self.session.folder), said_as_then(self.session.info):
             events, lines = read_events(self.session.folder), read_transcript(self.session.folder)
             self._take_up(events, lines)
             self.recorder = Recorder(self.session.folder)
-            self._record_all({"event": "resumed", "paid_twice_at_most": paid_twice_at_most(lines)} if lines else {"event": "resumed"} if events else _START)
+            self._record_all(self._resumed(events, lines) if events else _START)
             if PARTS not in self.session.info:
                 write_responses(self.session.folder)
+
+    def _resumed(self, events: Sequence[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The note that the session goes on; and what is not as it was, which is said, too."""
+        noted: dict[str, Any] = {"event": "resumed"}
+        if lines:
+            noted["paid_twice_at_most"] = paid_twice_at_most(lines)
+        if self._changed:
+            told = "; ".join(f"{name} was {then} and is {now}" for name, (then, now) in self._changed.items())
+            self.say(f"{self.session.name} goes on with what this version of spanlab does otherwise than the one that began it: {told}")
+            noted["constants"] = self._changed
+        if without_sentences(self.session.info):
+            self._sentences = recovered(self.session, self.agent, events, lines)
+            whose = "questions are those of its transcripts" if self._sentences else "the instructions are those of then"
+            self.say(f"the record of {self.session.name} does not keep what is said beside the instructions: {whose}, and all else is as it is said now")
+            noted["sentences"] = "of the transcripts" if self._sentences else "of now"
+        return noted
 
     def _ready(self) -> None:
         if hasattr(self.agent, "ready"):
@@ -118,6 +127,7 @@ class Runner:
         self._attempts: dict[str, int] = {}
         self._replies = replies_by_trial(events, lines)
         self._preparations = max((line["attempt"] for line in lines if line["trial"] == _NO_TRIAL), default=0)
+        self._ids = {event["trial"]: event["trial_id"] for event in events if event["event"] == "trial_start"}
         for event in events:
             key = event.get("trial", "")
             if "attempt" in event:
@@ -313,7 +323,7 @@ class Runner:
     def briefing(self, planned: PlannedTrial, trial: Trial) -> Briefing:
         """What the agent is told before this trial."""
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
-        return brief(self.agent, self.session.paradigm, self.session.info["language"], trial, seed, self.session.answer_keys)
+        return brief(self.agent, self.session.paradigm, self.session.info["language"], trial, seed, self.session.answer_keys, self._sentences)
 
     def _steps(self, trial: Trial) -> list[Step]:
         return [step for step in trial.steps if self._person or step.percept.model_step]
@@ -375,6 +385,8 @@ class Runner:
         else:
             made.append(self._made_ready(planned))
         ((trial, steps, mind),) = made
+        if self._replies.get(key := trial_key(planned.practice, planned.trial)) and self._ids.get(key, trial.trial_id) != trial.trial_id:
+            raise SpanLabError(f"the replies that were kept of trial {key} answer another one than this: {self._ids[key]} then, {trial.trial_id} now")
         key, attempt = self._start(planned, trial)
         journal = TrialJournal(self.recorder, key, attempt, self._replies.get(key, []))
         if hasattr(mind, "attach"):
@@ -423,12 +435,6 @@ def _each_asks(steps: Sequence[Step]) -> bool:
     """Whether a trial is a block of questions, one with each item, as in N-back: then there is nothing that would have to be finished first."""
     asks = [step.percept.ask is not None for step in steps if step.percept.model_step and step.feedback is None]
     return len(asks) > 1 and all(asks)
-
-
-def _short(value: Any) -> str:
-    """A setting in a message."""
-    text = "not set" if value is None else str(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _percepts(step: Step) -> list[Percept]:

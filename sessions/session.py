@@ -11,11 +11,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..agents.protocol import PEOPLE, Agent, Briefing
+from ..agents.protocol import PEOPLE, Agent, Briefing, Sentences
 from ..errors import SpanLabError
 from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, plan_practice, resolve_levels
 from ..paradigms.design import staircase_rule
-from ..paradigms.identity import digest
+from ..paradigms.extends import in_library, own_hash
 from ..paradigms.network_view import is_model_step
 from ..paradigms.practising import LevelsInUse, chosen_levels, levels_in_use, practice_levels
 from ..paradigms.responses import ResponseKind
@@ -23,6 +23,7 @@ from ..paradigms.schema import SessionDesign
 from ..paradigms.texts import filled
 from ..paradigms.translation import illegible
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
+from .agreement import settings_hash, settings_of
 from .compact_plan import compacted, expanded
 from .damage import OF_SOME_TRIALS
 from .disk import only_writer, sync_folder, write_json
@@ -30,6 +31,7 @@ from .keys import answer_keys, check_answerable, check_buttons, check_keys
 from .part_files import PARTS, parts_missing
 from .parts import one_of_each
 from .record import FORMAT_VERSION, read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
+from .sent import sentences_of
 
 #: what sessions with the first version of random streams need of a reader: ordinary ones, and large runs
 _ORDINARY_FORMAT, _PARTS_FORMAT = 1, 2
@@ -125,11 +127,6 @@ class Request:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-def settings_of(agent: Agent) -> dict[str, Any]:
-    """What shaped an agent's answers."""
-    return dict(getattr(agent, "settings", dict)())
-
-
 def told_to(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str, Any]) -> str:
     """The instructions that an agent gets: the paradigm's own, in its language, or those that the agent's settings have in place of them.
 
@@ -142,18 +139,27 @@ def told_to(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str
     return paradigm.told(language, levels, agent.kind in PEOPLE) if own is None else filled(own, levels, f"{agent.name}: the instructions for {paradigm.name}")
 
 
-def brief(agent: Agent, paradigm: Paradigm, language: str, trial: Trial, seed: int = 0, keys: AnswerKeys | None = None) -> Briefing:
+def brief(
+    agent: Agent,
+    paradigm: Paradigm,
+    language: str,
+    trial: Trial,
+    seed: int = 0,
+    keys: AnswerKeys | None = None,
+    sentences: Mapping[str, Sentences] | None = None,
+) -> Briefing:
     """What an agent is told before a trial.
 
     Parameters
     ----------
     seed : of the agent's own randomness in this trial
     keys : with which keys a person answers
+    sentences : what is said of kinds of questions, where it is not to be what it would be now
     """
     asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     told, view = told_to(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
     words = paradigm.translations.get(language, {}) if agent.kind in PEOPLE else {}
-    return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, keys or AnswerKeys(), words)
+    return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, keys or AnswerKeys(), words, sentences or {})
 
 
 def begin(
@@ -186,7 +192,7 @@ def begin(
     if hasattr(agent, "ready"):
         agent.ready()  # type: ignore[attr-defined]
     folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
-    settings = settings_of(agent)
+    settings, rule = settings_of(agent), staircase_rule(paradigm, request.design, plan)
     info = {
         "format_version": FORMAT_VERSION if paradigm.streams > 1 else _PARTS_FORMAT if PARTS in request.extra else _ORDINARY_FORMAT,
         "session": folder.name,
@@ -195,13 +201,14 @@ def begin(
         "agent": agent.name,
         "oracle": agent.oracle,
         "agent_settings": settings,
-        "agent_settings_hash": digest([agent.kind, agent.name, settings]),
+        "agent_settings_hash": settings_hash(agent),
         "label": settings.get("label", ""),
         "paradigm": paradigm.name,
         "paradigm_version": paradigm.version,
         "paradigm_hash": paradigm.hash,
         "paradigm_title": paradigm.title,
         "paradigm_source": request.source or paradigm.name,
+        **_of_own_file(request.source),
         "human": paradigm.source.human,
         "generator": request.generator,
         "streams": paradigm.streams,
@@ -217,7 +224,8 @@ def begin(
         "versions": _versions(),
         **request.extra,
         **_levels_of_people(paradigm, agent, plan, request),
-        **({} if (rule := staircase_rule(paradigm, request.design, plan)) is None else {"adaptive": rule}),
+        **sentences_of(agent, paradigm, (*_stairs(plan[0], rule), *plan), request.generator, request.language),
+        **({} if rule is None else {"adaptive": rule}),
         "plan": (compacted(plan, request.seed) if PARTS in request.extra else None) or [_planned(trial) for trial in plan],
         "paradigm_data": paradigm.data,
     }
@@ -243,6 +251,16 @@ def design_of(paradigm: Paradigm, name: str) -> SessionDesign:
     """The design of a session by the name in its record; one without wishes where the paradigm has none of that name."""
     design = paradigm.designs.get(name)
     return design if isinstance(design, SessionDesign) else SessionDesign()
+
+
+def _of_own_file(source: str) -> dict[str, str]:
+    """What is noted of a paradigm that is a file of the user's own: a hash of what the user has written, whatever the library says that it extends."""
+    if not source or in_library(source):
+        return {}
+    try:
+        return {"paradigm_own_hash": own_hash(source)}
+    except SpanLabError:
+        return {}  # the file has gone since it was read
 
 
 def session_stem(paradigm: str, who: str, seed: int) -> str:
@@ -318,24 +336,25 @@ def complete(folder: str | Path) -> bool:
 
 
 def reopen(folder: str | Path) -> Session:
-    """A session as it was begun, to go on with it.
+    """A session as it was begun, to go on with it: with the paradigm, plan and sentences that it holds, whatever has become of the library since.
 
     Raises
     ------
     SpanLabError
-        when it cannot be read, or its paradigm has changed since.
+        when it cannot be read, or a file of the user's own has changed since: nobody knows then which of the two was meant.
     """
     folder = Path(folder)
     info = read_session(folder)
-    source, name = info["paradigm_source"], info["paradigm"]
-    stored = stored_paradigm(info)
-    try:
-        current = load_paradigm(source)
-    except SpanLabError:
-        current = None  # the file is gone or broken: the session carries its own copy
-    if current is not None and current.hash != stored.hash:
+    source, stored = info["paradigm_source"], stored_paradigm(info)
+    then, now = info.get("paradigm_own_hash", stored.hash), None
+    if not in_library(source):
+        try:
+            now = own_hash(source) if "paradigm_own_hash" in info else load_paradigm(source).hash
+        except SpanLabError:
+            now = None  # the file is gone or broken: the session carries its own copy
+    if now is not None and now != then:
         raise SpanLabError(
-            f"the paradigm {name} ({source}) has changed since {folder} began (hash {stored.hash} then, {current.hash} now), so the session cannot go on: "
+            f"the paradigm {stored.name} ({source}) has changed since {folder} began (hash {then} then, {now} now), so the session cannot go on: "
             "its trials would not be the same. Bring the old file back, or start a new session"
         )
     return Session(folder, stored, _plan_of(info), info)

@@ -17,6 +17,7 @@ from .disk import only_writer, read_lines, sync_folder, write_json
 from .fields import read_typed
 from .participants import Kind, Person, find, misnamed, named_by_number, next_number, number_taken, people, register
 from .record import read_events, read_session, staircase_of, trials_left
+from .sent import sentences_for_people
 from .session import utc_now
 from .study import Study, StudyParadigm, study_from_data
 
@@ -373,6 +374,7 @@ def _head(sitting: Sitting, created: str) -> dict[str, Any]:
         "language": sitting.language,
         "fields": dict(sitting.fields),
         "created": created,
+        **sentences_for_people(sitting.language),
         "study_data": study.data,
     }
 
@@ -384,9 +386,13 @@ def taken_up(study: Study, person: Person, folder: Path) -> Sitting:
     return Sitting(folder, as_begun, person, head["session"], head["run"], head["language"], head["fields"])
 
 
-def as_begun(study: Study, data: Path, wanted: Wanted) -> Study:
-    """The study of a session that is going to be taken: of one that goes on as it was begun, else as its file says now."""
+def as_begun(study: Study, data: Path, wanted: Wanted) -> tuple[Study, Mapping[str, Any]]:
+    """The study of a session that is going to be taken: of one that goes on as it was begun, else as its file says now; and the settings with which somebody
+    sat at the window in what goes on, none when nothing was begun."""
     folder = data / study.name
     person = find(folder, wanted.participant.strip()) if wanted.existing.strip() == "resume" else None
     before = runs(folder, person.name, int(wanted.session)) if person is not None and person.name else []
-    return taken_up(study, person, before[-1]).study if person is not None and before else study
+    if person is None or not before:
+        return study, {}
+    begun = [read_session(state.folder)["agent_settings"] for state in states(before[-1]).values()]
+    return taken_up(study, person, before[-1]).study, begun[-1] if begun else {}

@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 
 from ...errors import SpanLabError
 from ...paradigms import Ask, Percept, ResponseKind
-from ..protocol import Briefing, Journal, Response, Unobtainable
+from ..protocol import Briefing, Journal, Response, Sentences, SettingRules, Unobtainable
 from .account import Account
 from .care import Care
 from .client import Client
 from .constrained import response_format
-from .conversation import Conversation, remembered
+from .conversation import Conversation, remembered, told_of
 from .endpoint import Endpoint, EndpointError
 from .extraction import Reading, check_extraction, read, split_reasoning
 from .logprobs import answer_logprobs, answer_probabilities
@@ -86,6 +86,10 @@ class ChatAgent:
         """
         return self._settings.wording_for(paradigm)
 
+    def sentences(self, kinds: Iterable[ResponseKind]) -> dict[str, Sentences]:
+        """What it is told of questions of these kinds."""
+        return {kind.record_key(): told_of(kind, self._settings) for kind in kinds}
+
     def suits(self, kinds: Iterable[ResponseKind]) -> None:
         """Make sure, before a session, that replies to its questions can be read in the way of the settings.
 
@@ -126,6 +130,10 @@ class ChatAgent:
         """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is what figures must say of this agent."""
         where = {"model": self._model, "endpoint": self._endpoint.identity, "provider": self._endpoint.provider}
         return {**where, **self._settings.model_dump()}
+
+    def setting_rules(self) -> SettingRules:
+        """Which settings came later than the first records."""
+        return SettingRules(later=ChatSettings.later())
 
     def apparatus(self) -> dict[str, Any]:
         """Where the model was served, how the server was treated, and what it was found to see."""
@@ -210,7 +218,11 @@ class ChatMind:
         settings, replaying = self._settings, self._paid.replaying
         if settings.view != "words":
             await asyncio.to_thread(self._conversation.draw)  # other conversations, and their clocks, go on
-        reply = await self._replied(self._conversation.request(_options(kind, settings)))
+        request = self._conversation.request(_options(kind, settings))
+        if (sent := self._paid.kept_for_other_words(request)) and self._conversation.as_sent(sent):
+            self._paid.goes_on_with("as they were sent")
+            request = self._conversation.request(_options(kind, settings))
+        reply = await self._replied(request)
         _, rest = split_reasoning(reply, settings)
         reading = read(kind, rest, settings, cut=reply.finish_reason == "length")
         self._conversation.hear(remembered(rest, reading, settings))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...paradigms import Percept, ResponseKind
-from ..protocol import Briefing
+from ...paradigms.identity import canonical
+from ..protocol import Briefing, Sentences
 from .constrained import json_sentence
 from .extraction import Reading
 from .messages import Message, Part, Picture, Request, Role, Text, chained
@@ -30,19 +31,20 @@ class Conversation:
     def __init__(self, briefing: Briefing, settings: ChatSettings, model: str = "", name: str = "") -> None:
         self._settings = settings
         self._name = name
+        self._sentences = briefing.sentences
         self._seed = briefing.seed
         self._messages: list[Message] = []
         self._waiting: list[tuple[Part, ...]] = []  # messages of the user in the making, one for each step
         self._shown = 0
-        self._chain = chained("", model)
+        self._start = self._chain = chained("", model)
         self._instruct(briefing)
 
     def _instruct(self, briefing: Briefing) -> None:
         settings = self._settings
         if settings.wording == "full":
-            parts = [settings.preamble, briefing.instructions, *dict.fromkeys(kind.legend("words") for kind in briefing.asks)]  # each legend once
+            parts = [settings.preamble, briefing.instructions, *dict.fromkeys(self._told(kind)["legend"] for kind in briefing.asks)]  # each legend once
         else:
-            forms = dict.fromkeys(json_sentence(kind, settings) for kind in briefing.asks)
+            forms = dict.fromkeys(self._told(kind)["form"] for kind in briefing.asks)
             parts = [settings.preamble, briefing.instructions, settings.reasoning_text, *forms]
         told = tuple(Text(part.strip("\n")) for part in parts if part.strip())
         if not told:
@@ -66,7 +68,7 @@ class Conversation:
     def ask(self, kind: ResponseKind) -> None:
         """Put the question to what was shown last."""
         if self._settings.wording == "full":
-            question = Text(self._question(kind))
+            question = Text(self._told(kind)["question"])
             if self._waiting:
                 self._waiting[-1] = (*self._waiting[-1], question)
             else:
@@ -74,12 +76,11 @@ class Conversation:
 
     def ask_again(self, kind: ResponseKind) -> None:
         """Put the question again after a reply that could not be read: now in words, whatever the wording."""
-        self._waiting.append((Text(f"{self._settings.reask_text} {self._question(kind)}"),))
+        self._waiting.append((Text(f"{self._settings.reask_text} {self._told(kind)['question']}"),))
 
-    def _question(self, kind: ResponseKind) -> str:
-        """What is asked; where nothing but stimuli goes out, reasons and form were asked for in the instructions."""
-        beside = [self._settings.reasoning_text, json_sentence(kind, self._settings)] if self._settings.wording == "full" else []
-        return " ".join(filter(None, [kind.question(), *beside]))
+    def _told(self, kind: ResponseKind) -> Sentences:
+        """What is said of a kind of question: as the briefing says, or else as it is now."""
+        return self._sentences.get(kind.record_key()) or told_of(kind, self._settings)
 
     def hear(self, reply: str) -> None:
         """Keep what the model is going to see again of its reply. Servers refuse empty messages: something else stands for an empty reply."""
@@ -103,6 +104,27 @@ class Conversation:
         self._send()
         return Request(tuple(self._messages), options, chained(self._chain, dict(options)), self._name, self._seed)
 
+    def as_sent(self, sent: Sequence[Mapping[str, Any]]) -> bool:
+        """Put the messages that were really sent, as they were kept, in the place of the last ones: displays may be said in other words now. Pictures are drawn
+        anew and must be those of then.
+
+        Returns
+        -------
+        whether it could be done
+        """
+        before, now = self._messages[: -len(sent)], self._messages[-len(sent) :]
+        if len(now) != len(sent) or any(one.role != then["role"] for one, then in zip(now, sent, strict=True)):
+            return False
+        pictures = {canonical(part.stored()): part for one in now for part in one.parts if isinstance(part, Picture)}
+        parts = [[Text(part["text"]) if "text" in part else pictures.get(canonical(part)) for part in then["parts"]] for then in sent]
+        if any(part is None for some in parts for part in some):
+            return False
+        then = [Message(one.role, tuple(part for part in some if part is not None)) for one, some in zip(now, parts, strict=True)]
+        self._messages, self._chain = [], self._start
+        for message in (*before, *then):
+            self._say(message.role, message.parts)
+        return True
+
     @property
     def messages(self) -> tuple[Message, ...]:
         """What was sent, and what the model said to it."""
@@ -125,6 +147,13 @@ class Conversation:
         message = Message(role, parts)
         self._messages.append(message)
         self._chain = chained(self._chain, message.stored())
+
+
+def told_of(kind: ResponseKind, settings: ChatSettings) -> Sentences:
+    """What is said of a kind of question; where nothing but stimuli goes out, reasons and form are asked for in the instructions."""
+    form = json_sentence(kind, settings)
+    beside = [settings.reasoning_text, form] if settings.wording == "full" else []
+    return {"legend": kind.legend("words"), "question": " ".join(filter(None, [kind.question(), *beside])), "form": form}
 
 
 def remembered(text: str, reading: Reading, settings: ChatSettings) -> str:

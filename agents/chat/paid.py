@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from ...errors import SpanLabError
@@ -37,6 +37,16 @@ class Paid:
     def replaying(self) -> bool:
         """Whether the next reply is one that was kept."""
         return bool(self._stored)
+
+    def kept_for_other_words(self, request: Request) -> Sequence[Mapping[str, Any]]:
+        """The messages with which the next reply that was kept was asked for, where these are others than those of ``request``; none otherwise."""
+        stored = self._stored[0] if self._stored else {}
+        return stored.get("sent", []) if stored.get("request") not in (None, request.identity) else []
+
+    def goes_on_with(self, words: str) -> None:
+        """Note whose words a conversation goes on with."""
+        if self._journal is not None:
+            self._journal.note({"what": "conversation", "words": words})
 
     async def reply(self, request: Request, question: int) -> Reply:
         """The reply to a request.

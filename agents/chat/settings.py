@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
 from ...components import nearest
 from ...errors import SpanLabError
@@ -24,6 +24,17 @@ REASONS: Mapping[str, str] = {
     "after": "Give the answer first, alone in its own line; after it explain step by step how you came to it.",
     "before": "First think step by step in writing; then give the answer alone in the last line.",
 }
+#: The settings that every record has. Those that came later are no part of the hash of an agent's settings while they are at their defaults.
+# fmt: off
+_FIRST = frozenset((
+    "acknowledgement", "constrained", "conversation_header", "delivery", "empty_reply", "extraction", "history", "image_detail", "image_px",
+    "instructions", "instructions_as", "label", "logprobs", "max_tokens", "max_tokens_field", "preamble", "preset", "reask", "reask_text",
+    "reasoning", "reasoning_effort", "reasoning_history", "reasoning_text", "repeat", "schema_as", "seed", "strip_think", "temperature",
+    "top_logprobs", "top_p", "view", "vision_check", "warm_up", "wording",
+))
+# fmt: on
+#: Tells the validators that settings come from a record.
+_RECORDED = "recorded"
 
 
 class ChatSettings(BaseModel):
@@ -105,9 +116,9 @@ class ChatSettings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _filled(cls, values: Any) -> Any:
+    def _filled(cls, values: Any, info: ValidationInfo) -> Any:
         """Under what is given, the settings of the preset that it names, and sentences of ours: whatever holds is recorded, also what nobody chose."""
-        if not isinstance(values, Mapping):
+        if not isinstance(values, Mapping) or info.context == _RECORDED:
             return values
         if name := values.get("preset"):
             values = {**preset(str(name)), **values}
@@ -130,8 +141,28 @@ class ChatSettings(BaseModel):
         SpanLabError
             naming every setting that is unknown or out of bounds.
         """
+        return cls._read(values)
+
+    @classmethod
+    def recorded(cls, values: Mapping[str, Any]) -> ChatSettings:
+        """Settings from the record of a session, as they were: presets and sentences of ours may have changed since.
+
+        Raises
+        ------
+        SpanLabError
+            for a setting that there is no more.
+        """
+        return cls._read(values, _RECORDED)
+
+    @classmethod
+    def later(cls) -> dict[str, Any]:
+        """The settings that came after the first records, with their defaults."""
+        return {name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items() if name not in _FIRST}
+
+    @classmethod
+    def _read(cls, values: Mapping[str, Any], context: str = "") -> ChatSettings:
         try:
-            return cls.model_validate(dict(values))
+            return cls.model_validate(dict(values), context=context)
         except ValidationError as error:
             found = error.errors(include_url=False)
         said = []

@@ -17,7 +17,7 @@ from ...paradigms.translation import Words, translated_display, translated_perce
 from ...paradigms.triggers import Triggers
 from ...stimuli.fonts import use_font
 from ...stimuli.palette import PALETTES, PaletteName
-from ..protocol import Briefing, Journal, Option, Response, Shown
+from ..protocol import Briefing, Journal, Option, Response, SettingRules, Shown
 from . import pages
 from .buttons import Box, open_box, read_box
 from .display import Screen
@@ -36,6 +36,15 @@ from .theme import THEMES, ThemeName
 from .triggers.address import read_address
 from .triggers.line import Line
 from .triggers.marker import Marker
+
+#: The settings that the first records had, the simulated participant's included.
+# fmt: off
+_FIRST_SETTINGS = frozenset((
+    "fullscreen", "screen", "window_px", "canvas_deg", "screen_width_cm", "distance_cm", "paced_hz", "keyboard", "guard_ms", "buttons",
+    "acknowledge_ms", "go_on_not_before_ms", "theme", "palette", "display", "patch", "observer", "seed", "speed", "answers", "reaction_times",
+))
+# fmt: on
+_CONSTANTS = frozenset({"acknowledge_ms", "go_on_not_before_ms", "reaction_times"})
 
 
 def _psychopy_now() -> float:
@@ -311,6 +320,12 @@ class Participant:
             **({} if self._display is None else {"display": self._display.cited()}),
             **({} if self._patch is None else {"patch": self._patch.settings()}),
         }
+
+    def setting_rules(self) -> SettingRules:
+        """Which settings came later than the first records, and which are constants of the program."""
+        later = {name for name in self.settings() if name not in _FIRST_SETTINGS and not name.startswith("observer_")}
+        usual = type(self)().settings() if later else {}
+        return SettingRules({name: usual[name] for name in later if name in usual}, _CONSTANTS)
 
     def apparatus(self) -> dict[str, Any]:
         """What was found and measured: screen, refresh rate and how frames are timed, keyboard back end, versions, and every warning. Empty before the window

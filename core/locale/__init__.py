@@ -6,15 +6,20 @@ chat models are sent does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 
 import yaml
 
 _FOLDER = files(__name__)
 #: What is said where there is no file for a language.
 FALLBACK = "en"
+_TO_PEOPLE = frozenset({"window", "session", "study", "legend", "keys"})
+_KEPT: ContextVar[Mapping[tuple[str, str], str]] = ContextVar("kept", default=MappingProxyType({}))
 
 
 @cache
@@ -34,7 +39,7 @@ def sentences(language: str) -> Mapping[str, str]:
 
 
 def sentence(key: str, language: str, **values: object) -> str:
-    """One sentence, with its gaps filled.
+    """One sentence, with its gaps filled; as it was said before, where a session goes on (:func:`kept`).
 
     Parameters
     ----------
@@ -42,7 +47,28 @@ def sentence(key: str, language: str, **values: object) -> str:
     language : of who reads it; English where there is no file for it
     values : what stands in the gaps
     """
+    before = _KEPT.get().get((language, key))
+    if before is not None:
+        try:
+            return before.format(**values)
+        except (LookupError, ValueError, AttributeError):
+            pass  # it has gaps that nothing is said for any more
     return sentences(language)[key].format(**values)
+
+
+def said_to_people(language: str) -> dict[str, str]:
+    """What a participant may read beside what a paradigm or a study says, for the record of a session."""
+    return {key: text for key, text in sentences(language).items() if key.partition(".")[0] in _TO_PEOPLE}
+
+
+@contextmanager
+def kept(language: str, before: Mapping[str, str]) -> Iterator[None]:
+    """Say in a language what was said before, as a record keeps it (:func:`said_to_people`); the sentences of now where it keeps none."""
+    token = _KEPT.set({**_KEPT.get(), **{(language, key): text for key, text in before.items()}})
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
 
 
 def by_language(key: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...components import Component, Registry
+from ..identity import canonical
 from .keys import AnswerKeys
 from .regions import Region
 
@@ -53,6 +54,10 @@ class ResponseKind(Component):
 
     #: parameters that are no part of the trial: they say what a laboratory may do with keys
     beside_the_trial: ClassVar[frozenset[str]] = frozenset()
+
+    def record_key(self) -> str:
+        """What this kind of question is called where a record says something of it: its name and the parameters that are not at their defaults."""
+        return canonical([type(self).name, self.model_dump(mode="json", exclude_defaults=True, exclude=set(self.beside_the_trial))])
 
     def allows(self, value: Any) -> bool:
         """Whether ``value`` is an answer that can be given."""

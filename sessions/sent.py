@@ -1,0 +1,110 @@
+"""The sentences of a session beside those of its paradigm: kept in its record, so that it goes on with the words with which it began."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..agents.protocol import PEOPLE, Agent, ReadingAgent, Sentences
+from ..core.locale import kept, said_to_people
+from ..paradigms import Paradigm, PlannedTrial, ResponseKind
+from .record import trial_key
+from .transcript_file import is_reply
+
+if TYPE_CHECKING:
+    from .session import Session
+
+SENTENCES = "sentences"
+_PAGES, _QUESTIONS = "pages", "questions"
+
+
+def sentences_of(agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Any, language: str) -> dict[str, Any]:
+    """What a record keeps of what its agent reads beside the paradigm's instructions: pages and legends of people, legends and questions of chat models.
+
+    Returns
+    -------
+    nothing for agents that do not read
+    """
+    if agent.kind in PEOPLE:
+        return sentences_for_people(language)
+    if not isinstance(agent, ReadingAgent):
+        return {}
+    kinds: dict[ResponseKind, None] = {}
+    for planned in plan:
+        kinds |= dict.fromkeys(step.percept.ask.kind for step in planned.compile(paradigm, generator).steps if step.percept.ask is not None)
+    return {SENTENCES: {_QUESTIONS: agent.sentences(kinds)}}
+
+
+def sentences_for_people(language: str) -> dict[str, Any]:
+    """What a record keeps of what a participant reads beside the texts of a paradigm or a study."""
+    return {SENTENCES: {_PAGES: said_to_people(language)}}
+
+
+@contextmanager
+def said_as_then(info: Mapping[str, Any]) -> Iterator[None]:
+    """Speak to a person as the session (or the session of a study) did when it began."""
+    with kept(info["language"], info.get(SENTENCES, {}).get(_PAGES, {})):
+        yield
+
+
+def questions_of(info: Mapping[str, Any]) -> Mapping[str, Sentences]:
+    """What a chat model is told of each kind of question, as the record keeps it."""
+    return info.get(SENTENCES, {}).get(_QUESTIONS, {})
+
+
+def without_sentences(info: Mapping[str, Any]) -> bool:
+    """Whether a record is older than the sentences of somebody who reads."""
+    return SENTENCES not in info and info["agent_kind"] in (*PEOPLE, "chat")
+
+
+def recovered(session: Session, agent: Agent, events: Iterable[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]) -> dict[str, Sentences]:
+    """What a chat model was told of its questions, read off the transcripts of a record that does not keep it by itself; what cannot be told from them is left
+    out.
+
+    Parameters
+    ----------
+    events : of ``events.jsonl``
+    lines : of ``transcripts.jsonl``
+    """
+    settings = session.info["agent_settings"]
+    found: dict[str, Sentences] = {}
+    if settings.get("wording") != "full" or not isinstance(agent, ReadingAgent):
+        return found
+    kinds = _asked(session, events, {line["trial"] for line in lines})
+    told: set[str] = set()
+    for line in lines:
+        asked = kinds.get(line["trial"])
+        if asked is None or not is_reply(line) or not line.get("sent"):
+            continue
+        if line["ask"] == 1 and line["trial"] not in told:
+            told.add(line["trial"])
+            now = agent.sentences(asked)
+            legends = list(dict.fromkeys(one["legend"] for one in now.values()))
+            before = bool(str(settings.get("preamble", "")).strip()) + 1  # the paradigm's instructions
+            then = _texts(line["sent"][0])[before : before + len(legends)]
+            if len(then) == len(legends):
+                by_legend = dict(zip(legends, then, strict=True))
+                for key, one in now.items():
+                    found.setdefault(key, {"legend": by_legend[one["legend"]], "question": one["question"], "form": one["form"]})
+        last, key = _texts(line["sent"][-1])[-1:], asked[line["ask"] - 1].record_key()
+        again = str(settings.get("reask_text", ""))
+        if last and key in found and not (again and last[0].startswith(again)):
+            found[key] = {"legend": found[key]["legend"], "question": last[0], "form": found[key]["form"]}
+    return found
+
+
+def _texts(message: Mapping[str, Any]) -> list[str]:
+    return [part["text"] for part in message["parts"] if "text" in part]
+
+
+def _asked(session: Session, events: Iterable[Mapping[str, Any]], wanted: set[str]) -> dict[str, list[ResponseKind]]:
+    """The kinds of the questions of some trials, in order, by the trials' names in the record."""
+    levels = {event["trial"]: event["levels"] for event in events if event["event"] == "trial_start"}
+    asked: dict[str, list[ResponseKind]] = {}
+    for planned in session.plan:
+        if (key := trial_key(planned.practice, planned.trial)) in wanted:
+            trial = replace(planned, levels=levels.get(key, planned.levels), varies="").compile(session.paradigm, session.info["generator"])
+            asked[key] = [step.percept.ask.kind for step in trial.steps if step.percept.ask is not None]
+    return asked
