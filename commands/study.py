@@ -141,7 +141,7 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     from ..agents.participant.patch import read_patch
 
     if window.get("patch"):
-        trials = [planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1)]
+        trials = [planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1, balanced=False)]
         read_patch(window["patch"]).check({step.percept.phase for trial in trials for step in trial.steps})
     own = {} if study.font is None else {"font": str(study.font)}
     window = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **own, **window}
@@ -260,7 +260,9 @@ def check_study(file: Path) -> str:
 
     study = load_study(file)
     if study.keys.own:
-        steps = [step for one in study.paradigms for planned in one.plan(1) for step in planned.compile(one.paradigm, one.entry.generator).steps]
+        steps = [
+            step for one in study.paradigms for planned in one.plan(1, balanced=False) for step in planned.compile(one.paradigm, one.entry.generator).steps
+        ]
         try:
             check_keys(AnswerKeys(own=dict(study.keys.own)), dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None))
         except SpanLabError as error:
@@ -274,6 +276,11 @@ def check_study(file: Path) -> str:
 
         check_paradigm(source, note)
         told += [one if "the window" in one else f"{paradigm.name}, {one}" for one in untranslated(paradigm.data, kinds, study.languages)]
+    for one in study.paradigms:
+        try:
+            one.plan(1)
+        except SpanLabError as error:
+            raise SpanLabError(f"{file.name} paradigms > {one.name}: {error}") from None
     line = f"{file.name}: {study.name} is fine ({len(study.paradigms)} paradigms, {len(study.sessions)} session{'s' * (len(study.sessions) > 1)})"
     return "\n".join([line, *(f"  language {one}" for one in dict.fromkeys(told))])
 

@@ -160,6 +160,11 @@ class SessionDesign(_Part):
         return ANSWER in self.balance or self.run_of_answers is not None
 
     @property
+    def unchosen(self) -> SessionDesign:
+        """The design without its wishes for answers and random factors."""
+        return self.model_copy(update={"balance": [], "max_run": self.run_of_levels, "question": None}) if self.chooses else self
+
+    @property
     def chooses(self) -> bool:
         """Whether the seeds of trials are chosen, and not simply counted."""
         return bool(self.balance) or self.run_of_answers is not None

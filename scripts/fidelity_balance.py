@@ -69,18 +69,13 @@ def planned(name: str, seed: int, balanced: bool, generator: Any = "corrected") 
     """A human session of a paradigm."""
     paradigm = _loaded(name)
     design = session_design(paradigm)
-    plan = plan_session(paradigm, seed, design if balanced else without(design))
+    plan = plan_session(paradigm, seed, design if balanced else design.unchosen)
     found = [answers_of(paradigm, trial.levels, trial.seed, generator) for trial in plan]
     options = sorted(set(itertools.chain(*found)))
     kinds: dict[tuple[Any, ...], int] = {}
     levels = tuple(kinds.setdefault(tuple(trial.levels.values()), len(kinds)) for trial in plan)
     answers = tuple(tuple(options.index(answer) for answer in of_trial) for of_trial in found)
     return Planned(answers, levels, tuple(trial.block for trial in plan), _lacking(paradigm, design, plan, levels))
-
-
-def without(design: SessionDesign) -> SessionDesign:
-    """The design as it was without its balance."""
-    return design.model_copy(update={"balance": [], "max_run": design.run_of_levels})
 
 
 def _lacking(paradigm: Paradigm, design: SessionDesign, plan: Sequence[PlannedTrial], cells: Sequence[int]) -> int:
@@ -93,7 +88,7 @@ def _lacking(paradigm: Paradigm, design: SessionDesign, plan: Sequence[PlannedTr
     return sum(any(not counts[one] for one in every) for counts in seen.values())
 
 
-def traces(session: Planned, counting: bool) -> Iterator[list[float]]:
+def traces(session: Planned, counting: bool) -> Iterator[Sequence[float]]:
     """What somebody knows before each question: the last answers, how long the run is, the levels of the trials before, and the place in the trial; who counts
     knows how often each answer came in the block and in the session, and how many trials are left of them."""
     given: list[int] = []

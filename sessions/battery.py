@@ -9,7 +9,7 @@ from typing import Any
 from ..agents.protocol import Agent, Option
 from ..core.locale import sentence
 from ..errors import SpanLabError
-from ..paradigms import AnswerKeys, ResponseKind
+from ..paradigms import AnswerKeys, PlannedTrial, ResponseKind
 from ..paradigms.identity import digest
 from .disk import append_line, only_writer, read_lines
 from .keys import check_keys
@@ -65,6 +65,7 @@ class Battery:
     ) -> None:
         self.sitting, self.agent, self.pilot, self.now = sitting, agent, pilot, now
         self._extra, self._progress = extra, progress
+        self._plans: dict[str, list[PlannedTrial]] = {}
         self._tried: tuple[Path, int] | None = None
         self._seeds: dict[str, int] = {}
 
@@ -97,7 +98,7 @@ class Battery:
         for one in study.paradigms:
             # Those of other sessions tell which answers the study has, where it gives keys to some of them.
             if study.keys.own or (one.name in order and one.name not in begun):
-                kinds += try_out(one.paradigm, self.agent, one.plan(self._seed(one)), self._request(one))
+                kinds += try_out(one.paradigm, self.agent, self._plan(one), self._request(one))
         if study.keys.own:
             check_keys(AnswerKeys(own=dict(study.keys.own)), kinds)
         self._tried = self.sitting.folder, self.sitting.person.number
@@ -166,8 +167,14 @@ class Battery:
             self._seeds[one.name] = next(seed for seed in wanted if seed not in taken)
         return self._seeds[one.name]
 
+    def _plan(self, one: StudyParadigm) -> list[PlannedTrial]:
+        """The trials of a paradigm, planned once."""
+        if one.name not in self._plans:
+            self._plans[one.name] = one.plan(self._seed(one))
+        return self._plans[one.name]
+
     def _begin(self, one: StudyParadigm) -> Session:
-        return begin(self.sitting.folder, one.paradigm, self.agent, one.plan(self._seed(one)), self._request(one), self.now)
+        return begin(self.sitting.folder, one.paradigm, self.agent, self._plan(one), self._request(one), self.now)
 
     def _request(self, one: StudyParadigm) -> Request:
         sitting, order = self.sitting, [other.name for other in self.sitting.order]

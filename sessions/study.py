@@ -40,9 +40,15 @@ class StudyParadigm:
     paradigm: Paradigm
     entry: Entry
 
-    def plan(self, seed: int) -> list[PlannedTrial]:
-        """The trials of a session."""
-        return plan_session(self.paradigm, seed, session_design(self.paradigm, self.entry.design), self.entry.set_, self.entry.trials, self.entry.generator)
+    def plan(self, seed: int, balanced: bool = True) -> list[PlannedTrial]:
+        """The trials of a session.
+
+        Parameters
+        ----------
+        balanced : false leaves out what the design wishes of answers and random factors, which takes most of the time: for those who only look at the levels
+        """
+        design = session_design(self.paradigm, self.entry.design)
+        return plan_session(self.paradigm, seed, design if balanced else design.unchosen, self.entry.set_, self.entry.trials, self.entry.generator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +258,7 @@ def _load(document: Document, file: Path, n: int, named: Any, languages: Sequenc
     one = StudyParadigm(entry.as_ or paradigm.name, source, paradigm, entry)
     if len(problems) == before:
         try:
-            one.plan(1)
+            one.plan(1, balanced=False)
         except SpanLabError as error:
             problems.append(document.problem((*path, "design") if entry.design else path, str(error)))
     return one

@@ -96,8 +96,7 @@ def test_human_designs_of_two_alternatives_are_balanced(name: str, trials: int |
     if name == "vsrec":
         for of_cell in by_cell(plan, answers).values():
             assert all(uneven(place, options) <= 1 for place in zip(*of_cell, strict=True)), "each serial position by itself"
-    bare = design.model_copy(update={"balance": [], "max_run": design.run_of_levels})
-    order = plan_session(paradigm, 11, bare, trials=trials)
+    order = plan_session(paradigm, 11, design.unchosen, trials=trials)
     assert [(one.block, one.levels, one.interval_ms) for one in order] == [(one.block, one.levels, one.interval_ms) for one in plan]
     without = [answers_of(paradigm, trial.levels, trial.seed, "corrected") for trial in order]
     with pytest.raises(AssertionError):

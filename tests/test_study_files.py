@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import jsonschema
+import paradigm_texts
 import pytest
 from command_line import Run, complaint
 from study_files import STUDY, study_in
@@ -121,6 +122,19 @@ def test_keys_for_answers_that_no_question_has_are_told_by_check(run: Run, tmp_p
     assert "s.yaml keys > own: the key 's' is given to 'sam', which is no answer" in complaint(*run("check", "s.yaml"))
     (tmp_path / "s.yaml").write_text(HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {same: s}}", encoding="utf-8")
     assert run("check", "s.yaml")[0] == 0
+
+
+def test_balance_that_the_chosen_levels_cannot_have_is_told_by_check(run: Run, tmp_path: Path) -> None:
+    ask = "{choice: {options: [left, right]}, answer: \"=['left', 'right'][side if a == 1 else 0]\"}"
+    paradigm = paradigm_texts.text(f"- {{phase: probe, show: {{blank: {{}}}}, ask: {ask}}}", factors="a: [1, 2]", draw="side: {one_of: 2}")
+    (tmp_path / "small.yaml").write_text(f"{paradigm}designs: {{human: {{repetitions: 4, balance: [answer], factors: {{a: [1]}}}}}}\n")
+    for level, status in ((1, 0), (2, 1)):
+        study = tmp_path / "study.yaml"
+        study.write_text(f"study: s\ntitle: S\nparadigms: [{{paradigm: small.yaml, set: {{a: {level}}}}}]\n")
+        found, _, err = run("check", study)
+        assert found == status, err
+    assert "study.yaml paradigms > small: small: balance: among" in err
+    assert "(a = 2) there was none with the answer right" in err
 
 
 def test_a_study_is_no_paradigm_and_a_paradigm_no_study(run: Run, tmp_path: Path) -> None:
