@@ -23,6 +23,7 @@ from spanlab.agents.chat import Care, EndpointError
 from spanlab.agents.chat.account import Account, Held, Prices, Totals, duration, money, short, summary, told
 from spanlab.agents.chat.faults import Fault
 from spanlab.agents.chat.messages import Reply, Taken
+from spanlab.agents.chat.tokens import by_pieces
 from spanlab.arguments import parse_prices
 from spanlab.errors import SpanLabError
 from spanlab.sessions import COLUMNS, read_responses, read_session
@@ -270,8 +271,8 @@ def test_a_price_for_nobody_and_one_given_twice() -> None:
 
 
 def _counted(messages: list[Mapping[str, Any]]) -> int:
-    """Tokens as the estimate takes them: a quarter of the letters and four for each message."""
-    return math.ceil(sum(4 + len(message["content"]) / 4 for message in messages))
+    """Tokens as the estimate takes them: by pieces, and four for each message."""
+    return math.ceil(sum(4 + by_pieces(message["content"]) for message in messages))
 
 
 @contextmanager
@@ -335,8 +336,8 @@ def test_a_limit_stops_the_session_and_a_higher_one_goes_on(run: Run, monkeypatc
         assert "spanlab resume data/vsr-chat-m-s1" in err
         account = read_session(tmp_path / "data" / "vsr-chat-m-s1")["account"]
         assert account["replies"] == len(tap.requests) < whole
-        assert account["cost"] <= 0.05
-        assert account["prompt_tokens"] + account["completion_tokens"] <= 25000
+        taken = {"cost": account["cost"], "tokens": account["prompt_tokens"] + account["completion_tokens"]}
+        assert taken[limit] <= float(options[1])
         again = complaint(*run("resume", "data/vsr-chat-m-s1"))
         assert "is reached" in again, "the limit is that of the session, not of a part of it"
         code, _, err = run("resume", "data/vsr-chat-m-s1", options[0], options[2])

@@ -72,6 +72,11 @@ class ChatAgent:
         self._vision = VisionCheck(model, self._endpoint.public, self._settings)
 
     @property
+    def model(self) -> str:
+        """The name by which the server knows the model."""
+        return self._model
+
+    @property
     def care(self) -> Care:
         """How the server is treated."""
         return self._care

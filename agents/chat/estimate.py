@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,8 @@ from .account import money, short
 from .agent import ChatAgent
 from .faults import Departures
 from .messages import Message, Picture, Reply, Request
+from .tokens import Counter, counter_for
 
-#: assumed: letters to a token of words
-CHARACTERS_PER_TOKEN = 4
 #: assumed: what a server adds to a message for its role
 TOKENS_PER_MESSAGE = 4
 #: assumed: tokens of a picture that is looked at coarsely, and of each tile of so many pixels of one that is looked at closely
@@ -36,6 +36,8 @@ class Estimate:
     conversations, requests, pictures : how many; a picture counts every time that it is sent
     prompt_tokens, completion_tokens : read and written; every request sends the whole conversation so far
     cost : None when there are no prices
+    counted : by what tokens of words were counted
+    usual_error, worst_error : by which share that is off, usually and at worst
     """
 
     conversations: int
@@ -44,13 +46,15 @@ class Estimate:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
+    counted: str = ""
+    usual_error: float = 0.0
+    worst_error: float = 0.0
 
     def noted(self) -> dict[str, Any]:
         """For the record, with what was assumed."""
         return {
             **asdict(self),
             "assumed": {
-                "characters_per_token": CHARACTERS_PER_TOKEN,
                 "tokens_per_message": TOKENS_PER_MESSAGE,
                 "tokens_per_picture": PICTURE_TOKENS,
                 "tokens_per_tile": TILE_TOKENS,
@@ -62,9 +66,11 @@ class Estimate:
     def __str__(self) -> str:
         pictures = f", with {self.pictures:,} pictures" if self.pictures else ""
         cost = "cost unknown without prices (--price IN/OUT)" if self.cost is None else f"cost about {money(self.cost)}"
+        error = f" (words by {self.counted}: usually within {self.usual_error:.0%}, at worst {self.worst_error:.0%} off)" if self.usual_error else ""
+        guess = " and what a picture takes is a guess" if self.pictures else ""
         return (
             f"{self.requests:,} requests in {self.conversations:,} conversation{'s' * (self.conversations != 1)}{pictures}; about {short(self.prompt_tokens)} "
-            f"tokens read and {short(self.completion_tokens)} written, a model's own reasoning not counted; {cost}"
+            f"tokens read and {short(self.completion_tokens)} written{error}; a model's own reasoning is not counted{guess}; {cost}"
         )
 
 
@@ -86,31 +92,34 @@ def estimate(agent: ChatAgent, trials: Sequence[tuple[Briefing, Sequence[Percept
     agent : who is going to take it; no request is sent
     trials : one of each kind: what is told before it, what is shown in it, and how many there are of this kind
     """
+    counter = counter_for(agent.model)
     names = ("requests", "pictures", "prompt_tokens", "completion_tokens")
     total = dict.fromkeys(names, 0.0)
     for briefing, percepts, times in trials:
-        count = asyncio.run(_hold(agent, briefing, percepts))
+        count = asyncio.run(_hold(agent, briefing, percepts, counter))
         for name in names:
             total[name] += times * getattr(count, name)
     requests, pictures, read, written = (round(total[name]) for name in names)
     prices = agent.account.prices
-    return Estimate(round(sum(times for *_, times in trials)), requests, pictures, read, written, None if prices is None else prices.cost(read, written))
+    cost = None if prices is None else prices.cost(read, written)
+    conversations = round(sum(times for *_, times in trials))
+    return Estimate(conversations, requests, pictures, read, written, cost, counter.how, counter.usual_error, counter.worst_error)
 
 
-async def _hold(agent: ChatAgent, briefing: Briefing, percepts: Sequence[Percept]) -> _Count:
+async def _hold(agent: ChatAgent, briefing: Briefing, percepts: Sequence[Percept], counter: Counter) -> _Count:
     count = _Count()
     answer = ""
     settings = agent.settings()
-    reasons = " ".join(["because"] * (REASONING_TOKENS * CHARACTERS_PER_TOKEN // len("because ")))
+    reasons = " ".join(["because"] * REASONING_TOKENS)
     longest = settings["max_tokens"] or math.inf
 
     async def reply(request: Request, departures: Departures | None = None) -> Reply:
         count.requests += 1
-        tokens, pictures = sent(request.messages)
+        tokens, pictures = sent(request.messages, counter)
         count.prompt_tokens += tokens
         count.pictures += pictures
         written = {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings["reasoning"]]
-        count.completion_tokens += int(min(math.ceil(len("\n".join(written)) / CHARACTERS_PER_TOKEN), longest))
+        count.completion_tokens += int(min(max(1, counter.count("\n".join(written))), longest))
         return Reply(content="\n".join(written), latency_ms=0)
 
     mind = agent.start(briefing, reply)
@@ -123,15 +132,19 @@ async def _hold(agent: ChatAgent, briefing: Briefing, percepts: Sequence[Percept
     return count
 
 
-def sent(messages: Sequence[Message]) -> tuple[int, int]:
-    """How many tokens messages have by what is assumed, and how many pictures."""
+@lru_cache(maxsize=4096)
+def _counted(counter: Counter, text: str) -> float:
+    """The tokens of a text; a conversation sends its parts again and again."""
+    return counter.count(text)
+
+
+def sent(messages: Sequence[Message], counter: Counter) -> tuple[int, int]:
+    """How many tokens messages have, and how many pictures; those of pictures by what is assumed."""
     tokens, pictures = 0.0, 0
     for message in messages:
-        tokens += TOKENS_PER_MESSAGE
-        for part in message.parts:
-            if isinstance(part, Picture):
-                pictures += 1
-                tokens += PICTURE_TOKENS + (0 if part.detail == "low" else TILE_TOKENS * math.ceil(part.size_px / TILE_PX) ** 2)
-            else:
-                tokens += len(part.text) / CHARACTERS_PER_TOKEN
+        shown = [part for part in message.parts if isinstance(part, Picture)]
+        words = "\n\n".join(part.text for part in message.parts if not isinstance(part, Picture))
+        pictures += len(shown)
+        tokens += TOKENS_PER_MESSAGE + _counted(counter, words)
+        tokens += sum(PICTURE_TOKENS + (0 if part.detail == "low" else TILE_TOKENS * math.ceil(part.size_px / TILE_PX) ** 2) for part in shown)
     return math.ceil(tokens), pictures
