@@ -10,7 +10,7 @@ import typer
 from ..arguments import DataOption, DesignOption, GeneratorOption, SetOption, TrialsOption, TriggersOption, parse_generator, parse_levels
 from ..errors import SpanLabError
 from .pairing import PairedOption, paired_trials
-from .running import begin_session, check_patch, parse_simulate, person, plan_trials, run_session, trigger_codes, window_options
+from .running import begin_session, check_patch, parse_simulate, person, plan_trials, run_session, tell_unspoken, trigger_codes, window_options
 from .study import DialogOption, ExistingOption, FieldOption, NumberOption, SessionOption, StudyOptions, parse_fields, run_study
 
 DATA = Path("data")
@@ -122,6 +122,7 @@ def run(
     else:
         plan = plan_trials(loaded, chosen_seed.seed, set_, trials, design, generator)
     check_patch(patch, loaded, plan)
+    tell_unspoken(language or "en")
     agent = person(simulate, chosen_seed.seed, speed, {**window, **looks})
     request = Request(
         seed=chosen_seed.seed,

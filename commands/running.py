@@ -65,6 +65,14 @@ def defaults_of_then(settings: Mapping[str, Any]) -> dict[str, Any]:
 _BEYOND_OPTIONS = {**{name: name for name in ("screen", "paced_hz", "keyboard", "guard_ms", "answers")}, "size_deg": "canvas_deg"}
 
 
+def tell_unspoken(language: str) -> None:
+    """Say on stderr when a session is in a language that the window and legends do not speak."""
+    from ..core.locale import languages
+
+    if language not in languages():
+        print(f"spanlab: the window and legends speak {', '.join(languages())}; what they say themselves is in English, not in '{language}'", file=sys.stderr)
+
+
 def check_patch(patch: str | None, paradigm: Paradigm, planned: list[PlannedTrial]) -> None:
     """Whether the phases that a corner patch is to mark come in this session.
 

@@ -85,6 +85,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     """Try out what can go wrong, begin the session (only then is there a folder and a number), and run it."""
     from ..sessions.battery import NoConsentError
     from ..sessions.sitting import sit_down, states
+    from .running import tell_unspoken
 
     agent: Any = battery.agent
     close = getattr(agent, "close", lambda: None)
@@ -101,6 +102,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     order = " ".join(one.name for one in sitting.order)
     print(f"spanlab: {who}, session {sitting.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
     _tell_how(study, sitting, wanted, goes_on, data)
+    tell_unspoken(sitting.language)
     if goes_on and sitting.finished:
         close()
         print(f"nothing to do: session {sitting.session} of {sitting.person.name} is finished")

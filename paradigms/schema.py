@@ -64,7 +64,8 @@ class Practice(_Part):
     pass_: Annotated[float, Field(ge=0, le=1)] | None = Field(default=None, alias="pass", description="share of correct answers that ends practice")
     at_most: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="rounds, when the criterion is not reached")
     otherwise: Literal["go_on", "stop"] = Field(
-        default="go_on", description="what happens when the criterion is not reached in the last round: go_on to the trials, or stop the session"
+        default="go_on",
+        description="what happens when the last round does not reach the criterion either: go_on to the trials, or stop until the assistant decides",
     )
 
 

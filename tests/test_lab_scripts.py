@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from command_line import Run, complaint
 from session_tools import AtTheWindow
-from study_files import study_in
+from study_files import Guest, study_in
 from test_lab_pages import nothing_is_cut_off, right
 
 from spanlab.agents.participant import Participant
@@ -210,6 +210,20 @@ def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
     assert "cd has no instructions in 'fr'; there are en, de" in complaint(*run("check", "t.yaml"))
 
 
+def test_the_assistant_is_told_when_the_window_does_not_speak_the_language(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spanlab.commands import running
+
+    own = "extends: sfr\nparadigm: own\ninstructions: {fr: Regardez bien.}\n"
+    (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
+    (tmp_path / "s.yaml").write_text(
+        "study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [{paradigm: own.yaml, trials: 1, practice: false, set: {list_length: 1}}]\n", encoding="utf-8"
+    )
+    monkeypatch.setattr(running, "person", lambda *_: Guest())
+    told = "what they say themselves is in English, not in 'fr'"
+    assert told in run("run", "s.yaml", "--participant", "p01")[2]
+    assert told not in run("run", "s.yaml", "--participant", "p02", "--language", "en")[2]
+
+
 def test_the_library_lacks_nothing() -> None:
     from spanlab.paradigms import list_paradigms
 
@@ -227,5 +241,5 @@ def test_a_legend_that_a_language_lacks_is_told() -> None:
             return super().legend(reader, "en")
 
     paradigm = load_paradigm("cd")
-    kind = English(options=("same", "different"), keys=("f", "j"))
+    kind = English.model_validate({"options": ("same", "different"), "keys": ("f", "j")})
     assert untranslated(paradigm.data, [kind], ("en", "de")) == ["'de': the legend of 'choice' is in English"]
