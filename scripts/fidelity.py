@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import fidelity_balance
 import fidelity_faults
 import fidelity_independence
 import fidelity_lacking
@@ -25,6 +26,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "faults": fidelity_faults.table,
     "lacking": fidelity_lacking.table,
     "independence": fidelity_independence.table,
+    "balance": fidelity_balance.table,
 }
 _TABLE = re.compile(r"(<!-- measured by scripts/fidelity.py: (?P<name>[a-z_]+) -->\n).*?(<!-- end of (?P=name) -->)", re.DOTALL)
 

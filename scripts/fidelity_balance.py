@@ -159,8 +159,8 @@ def row(name: str) -> tuple[str, ...]:
         runs = [session.longest for session in sessions]
         gains = [f"{100 * gain:.1f} ± {100 * error:.1f}" for gain, error in (foreseen(sessions, counting) for counting in (False, True))]
         random = any(one != ANSWER for one in session_design(_loaded(name)).balance)
-        lacking = f"{sum(session.lacking for session in sessions) / sum(len(set(session.levels)) for session in sessions):.1%}" if random else ""
-        cells.append((few, str(max(runs)), lacking, *gains))
+        lacking = sum(session.lacking for session in sessions) / sum(len(set(session.levels)) for session in sessions)
+        cells.append((few, str(max(runs)), f"{100 * lacking:.1f} %" if random else "", *gains))
     columns = (f"{without} / {with_}" if without or with_ else "" for without, with_ in zip(*cells, strict=True))
     return (f"`{name}`", str(len(seeds)), *columns)
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import fidelity
+import fidelity_balance
 import fidelity_faults
 import pytest
 
 from spanlab.agents.chat.presets import presets
 from spanlab.agents.chat.settings import ChatSettings
+from spanlab.paradigms import list_paradigms, load_paradigm
 
 ROOT = Path(__file__).resolve().parent.parent
 #: standard errors by which a number may be off; there are about 80 of them
@@ -103,3 +105,45 @@ def test_what_the_page_says_of_presets_is_so() -> None:
         assert ("first character" in replies) == (settings.extraction == "first_character")
         assert ("word for word" in instruction) == (name == "published-other-models")
         assert ("message of the user" in instruction) == (settings.instructions_as == "user")
+
+
+# -- answers of human sessions -------------------------------------------------------------------------------------------------------------------------
+
+
+def balance_rows() -> dict[str, list[str]]:
+    lines = fidelity.written((ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "balance").splitlines()[2:]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    return {one[0].strip("`"): one[1:] for one in cells}
+
+
+def test_the_page_has_every_balanced_paradigm_and_nobody_foresees_much() -> None:
+    rows = balance_rows()
+    balanced = [name for name in list_paradigms() if getattr(load_paradigm(name).designs["human"], "balance", [])]
+    assert sorted(rows) == sorted(balanced) == sorted(fidelity_balance.PARADIGMS)
+    for sessions, cells, runs, lacking, memory, _ in rows.values():
+        assert int(sessions) >= fidelity_balance.SESSIONS
+        even = cells.split(" / ")[1]
+        assert even in ("6 to 6 of 12", "10 to 10 of 20", "1 apart", "0 apart")
+        assert runs.endswith(" / 4")
+        assert lacking.endswith(" / 0.0 %") or not lacking
+        gain, error = map(float, memory.split(" / ")[1].split(" ± "))
+        assert gain + 2 * error <= 5
+
+
+def test_who_counts_gains_at_least_what_the_page_says() -> None:
+    text = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
+    assert f"gains {100 * fidelity_balance.least_foreseen(72, 4):.1f} points at least" in text
+    assert f"without a limit of runs, {100 * fidelity_balance.least_foreseen(72, 72):.1f}." in text
+    # By hand: the first answer is open, and the rest follows.
+    assert fidelity_balance.least_foreseen(2, 2) == 0.25
+    assert fidelity_balance.least_foreseen(4, 1) == 0.5 * 3 / 4
+
+
+@pytest.mark.slow
+def test_sessions_are_as_the_page_says() -> None:
+    for name in ("si", "vir"):
+        sessions = [fidelity_balance.planned(name, seed, True) for seed in range(1, 41)]
+        assert {(sum(cell), len(cell)) for session in sessions for cell in session.of_cells} == {(10, 20)}
+        assert max(session.longest for session in sessions) == 4
+        gain, error = fidelity_balance.foreseen(sessions, counting=False)
+        assert gain - 2 * error <= 0.05
