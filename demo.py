@@ -56,11 +56,11 @@ def run_demo(output: Path, me: bool = False) -> Path:
     vsr = load_paradigm("vsr")
     plan = plan_session(vsr, SEED, SessionDesign(repetitions=REPETITIONS, max_run=3, interval=500.0), {"list_length": list(LENGTHS)})
     with ExitStack() as stack:
+        output = stack.enter_context(_fresh(output))
         with _stage("starting a scripted chat server (fakellm) on this machine"):
             server = stack.enter_context(ScriptedServer())
         person, label = _participant(me, stack)
         network = NetworkAgent("laptop")
-        output = stack.enter_context(_fresh(output))  # once everybody is there: what cannot start leaves nothing behind
         data = output / "data"
         with _stage(f"{label}: {len(plan)} trials of visual serial recall in a PsychoPy window, about {_minutes(plan)}"):
             request = Request(SEED, participant="me" if me else "", design="demo", practice=me)
@@ -88,18 +88,16 @@ def _fresh(output: Path) -> Iterator[Path]:
         while taken.exists() and (not taken.is_dir() or any(taken.iterdir())):
             n += 1
             taken = output.with_name(f"{output.name}-{n}")
-        made = not taken.exists()
+        made = [folder for folder in (taken, *taken.parents) if not folder.exists()]
         taken.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SpanLabError(f"cannot write to {output}: {error.strerror or error}; choose another folder with -o") from None
     try:
         yield taken
     finally:
-        with suppress(OSError):  # they hold something
-            (taken / "data").rmdir()
-        with suppress(OSError):
-            if made:
-                taken.rmdir()
+        for folder in (taken / "data", *made):
+            with suppress(OSError):  # it holds something, or is not there
+                folder.rmdir()
 
 
 def _participant(me: bool, stack: ExitStack) -> tuple[Agent, str]:
