@@ -75,7 +75,7 @@ def thousand(bench: Bench, presses: int = PRESSES) -> Any:
     ]
     assert injector.stdout is not None
     injected = json.loads(injector.stdout.read())
-    injector.wait(20)
+    injector.wait(300)
     return {
         "touches": touches,
         "injected": injected,

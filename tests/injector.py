@@ -71,7 +71,7 @@ def main() -> None:
     times: dict[int, list[int]] = {}
     ready = threading.Event()
     kept = listen(times, ready, X.KeyPress)
-    ready.wait(5)
+    ready.wait(300)
     due: list[tuple[float, int, int, int]] = []
     for number, (at, code, held) in enumerate(plan["touches"]):
         heapq.heappush(due, (at, 0, number, plan["codes"][code]))

@@ -193,7 +193,7 @@ def test_the_end_of_a_program_or_of_its_terminal_is_as_ctrl_c(tmp_path: Path, nu
         process = _start(server, tmp_path / "stopped", 6, 4)
         _when_answered(server, 5, process)
         process.send_signal(number)
-        assert process.communicate(timeout=60) == ("finishing what is under way; Ctrl-C again stops at once\n", "")
+        assert process.communicate(timeout=HANGS_S) == ("finishing what is under way; Ctrl-C again stops at once\n", "")
         assert process.returncode == 130
         (folder,) = find_sessions([tmp_path / "stopped"])
         lines = read_transcript(folder)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import HANGS_S
 
 from spanlab.agents.participant import SimulatedParticipant
 from spanlab.errors import SpanLabError
@@ -100,13 +101,13 @@ def test_the_virtual_screen_stops_with_its_block_and_with_a_killed_process() -> 
     assert _alive(display)
     assert process.stdout.readline().strip() == "over"
     assert _gone(display)
-    assert process.wait(10) == 0
+    assert process.wait(HANGS_S) == 0
     process = subprocess.Popen([sys.executable, "-c", SCREEN, "60"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     display = process.stdout.readline().strip()
     assert _alive(display)
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(10)
+    process.wait(HANGS_S)
     assert _gone(display)
 
 

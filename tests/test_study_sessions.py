@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from command_line import Run, complaint
+from effort import HANGS_S
 from study_files import FIELDS, STUDY, Guest, sit, study_in, take
 
 from spanlab.errors import SpanLabError
@@ -131,7 +132,7 @@ def test_assistants_who_begin_at_the_same_moment_get_different_numbers(data: Pat
     for process in processes:
         process.start()
     for process in processes:
-        process.join(60)
+        process.join(HANGS_S)
     assert sorted(person.number for person in people(data)) == list(range(1, 61))
 
 
@@ -263,7 +264,7 @@ def test_a_battery_killed_at_every_third_moment_ends_as_if_nothing_had_happened(
     for _ in range(len(happened)):
         process = fork.Process(target=_killed_at, args=(study, data, "resume", 3))
         process.start()
-        process.join(60)
+        process.join(HANGS_S)
         if process.exitcode == 0:
             break
         assert process.exitcode == 9
