@@ -130,7 +130,7 @@ def guessing_notes(told: Tally, paradigm: str) -> list[str]:
         ends = [f"{row['right']:.0%}{_where(row['condition'])}" for row in ignored.iloc[list(dict.fromkeys((0, len(ignored) - 1)))].to_dict("records")]
         said.append(
             f"Who ignores every cue and goes by the place of the marker is right in {' and '.join(ends)}: always where both tasks have the same answer "
-            "(congruent markers), in every second case elsewhere. That somebody follows the cues shows above that, and at incongruent markers."
+            "(congruent markers), in every second case elsewhere. Only an accuracy above that, or one at incongruent markers, shows that cues were followed."
         )
     return list(dict.fromkeys(filter(None, said)))
 

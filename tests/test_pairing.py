@@ -179,6 +179,13 @@ def test_options_that_do_not_go_together(more: tuple[str, ...], message: str, tm
     assert message in err
 
 
+def test_a_person_is_told_which_seed_or_session_is_meant(tmp_path: Path, run: Run) -> None:
+    """Everybody's sessions have seeds of their own, so the name of a paradigm alone does not say which blocks are meant."""
+    status, _, err = run("run", "cd_noise", "--participant", "P1", "--paired-with", "cd", "--data", tmp_path)
+    assert status == 1
+    assert "the blocks of cd with which seed? Give --seed, or name the session: --paired-with SESSION" in err
+
+
 def test_a_paired_trial_is_another_trial_than_one_that_was_drawn() -> None:
     one, plan = planned("nback_verbal", {}, 1)
     other = load_paradigm("nback_verbal_reasoning")
