@@ -100,6 +100,11 @@ def repeated_cell(draws: Draws) -> list[bool]:
     return [len(set(cells)) < len(cells)]
 
 
+def _comes_twice(length: int) -> float:
+    """How probable that is: half of the cells are drawn with replacement from the 50 on the left, and a mirror image comes twice where its cell does."""
+    return 1 - math.prod(1 - drawn / 50 for drawn in range(length // 2))
+
+
 def same_figure(draws: Draws) -> list[bool]:
     return [draws["figure"]["answer"] == "same"]
 
@@ -207,10 +212,10 @@ def measures() -> list[Measure]:
             for which, answer, original in (("unchanged", "same", 0.0), ("changed", "different", None))
         ),
         *(
-            Measure(f"`sc`, {length} cells: trials in which a cell comes twice", "sc", {"list_length": length}, repeated_cell, original)
-            for length, original in ((10, 0.19), (12, 0.26), (14, 0.35), (16, 0.43), (18, 0.53))
+            Measure(f"`sc`, {length} cells: trials in which a cell comes twice", "sc", {"list_length": length}, repeated_cell, _comes_twice(length))
+            for length in (10, 12, 14, 16, 18)
         ),
-        Measure("`si`: trials with the answer same", "si", {"part_size": 1}, same_figure, 0.596),
+        Measure("`si`: trials with the answer same", "si", {"part_size": 1}, same_figure, 0.593597),
         *(
             Measure(f"`si`: different figures that differ in {many} of 12 segments", "si", {"part_size": 1}, changed_segments(many), original)
             for many, original in ((1, 0.323), (2, 0.269), (3, 0.227), (4, 0.180))

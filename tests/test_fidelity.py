@@ -68,7 +68,8 @@ def test_published_trials_are_like_the_original(measure: Any) -> None:
     elif told in (0, 1):
         assert measure.original == told
     else:
-        assert abs(measure.original - told) < 0.015
+        measured_in = 0.4 * measure.trials  # some are of different figures only
+        assert abs(measure.original - told) < max(0.015, APART * math.sqrt(told * (1 - told) / measured_in))
 
 
 def test_faults_are_gone_as_corrected() -> None:
