@@ -275,7 +275,8 @@ def choices(bench: Bench) -> Any:
     beside = Touch(x=boxes[0][0] - 6, y=boxes[0][1] - 6)
     nothing = [Touch("space"), Touch("return"), Touch("right"), Touch(x=0, y=0), beside]
     found = []
-    for clicks, last in ((True, refuse), (True, agree), (True, Touch("n")), (False, Touch("a"))):
+    for clicks, last in ((True, refuse), (True, agree), (True, Touch("n")), (False, Touch("f4"))):
+        options = options if clicks else (Option("agree", "Once more", "f2"), Option("refuse", "Go on", "f4"))
         touches = [*nothing, *([] if clicks else [agree, refuse]), last]
         bench.script = [[(0.4 + 0.12 * number, touch) for number, touch in enumerate(touches)]]
         done = len(bench.hands.done)
@@ -285,6 +286,7 @@ def choices(bench: Bench) -> Any:
     bench.script = [[(0.4, Touch("space"))] if number < 9 else [] for number in range(9)]
     bench.script[1] = [(0.4, Touch("a"))]
     long = "\n\n".join("Words and more words. " * 24 for number in range(3))
+    options = (Option("agree", "I agree", "a"), Option("refuse", "I do not agree", "n"))
     found.append((bench.agent.choose("Title", long, options, usual="agree"), 0))
     return {"chosen": found, "told": bench.told[told:]}
 

@@ -226,5 +226,5 @@ def test_a_theme_changes_what_is_beside_the_canvas_alone() -> None:
 
 def test_pages_with_options_end_with_one_of_them_and_with_nothing_else(facts: dict[str, Any]) -> None:
     told = scene(facts, "choices")
-    assert told["chosen"] == [["refuse", 0], ["agree", 0], ["refuse", 0], ["agree", 0], ["agree", 0]], "the last touch chose, and none before it"
+    assert told["chosen"] == [["refuse", 0], ["agree", 0], ["refuse", 0], ["refuse", 0], ["agree", 0]], "the last touch chose, and none before it"
     assert told["told"] == ["choice"] * 4 + ["page", "choice"]
