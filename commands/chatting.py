@@ -89,7 +89,9 @@ def noted(agent: Agent) -> dict[str, Any]:
     if chat is None:
         return {}
     prices = chat.account.prices
-    return {"care": chat.care.model_dump(mode="json", exclude_none=True), **({} if prices is None else {"prices": prices.model_dump(exclude_none=True)})}
+    known = {"prices": prices, "judge_prices": None if chat.judge is None else chat.judge.account.prices}
+    noted = {name: found.model_dump(exclude_none=True) for name, found in known.items() if found is not None}
+    return {"care": chat.care.model_dump(mode="json", exclude_none=True), **noted}
 
 
 def estimated(agent: Agent, paradigm: Paradigm, planned: Sequence[PlannedTrial], request: Request) -> dict[str, Any]:
@@ -123,7 +125,10 @@ def take_up(agent: Agent, session: Session) -> None:
     if chat is not None:
         from ..sessions.transcripts import Transcript
 
-        chat.account.carry(Transcript(session.folder).totals())
+        read = Transcript(session.folder)
+        chat.account.carry(read.totals())
+        if chat.judge is not None:
+            chat.judge.account.carry(read.totals(judge=True))
         chat.account.warn = say
         if foreseen := session.info.get("estimate"):
             chat.account.foresee(foreseen["requests"], foreseen["prompt_tokens"], foreseen["completion_tokens"])

@@ -147,7 +147,7 @@ class Transcript:
         start = self._starts.get(key)
         steps = self._steps(key)
         drawn = _Drawer(*self._compiled(start, steps, key)) if start is not None else _Drawer([letter_picture(letters) for letters in LETTERS], [])
-        kept = self._kept[key]
+        kept = [line for line in self._kept[key] if "judge" not in line]  # what a judge was asked is no part of the conversation
         turns = [_turn(line, drawn, bool(place), following) for place, (line, following) in enumerate(zip(kept, [*kept[1:], None], strict=True))]
         own = [line for line in self._lines if line["trial"] == key]
         unanswered = paid_twice_at_most(own) + refused(own)
@@ -169,25 +169,34 @@ class Transcript:
         ]
         return shown, asked
 
-    def totals(self) -> Totals:
-        """What the session took so far, all its parts together: every departure is a reply, a refusal, or came to nothing."""
+    def totals(self, judge: bool = False) -> Totals:
+        """What the session took so far, all its parts together: every departure is a reply, a refusal, or came to nothing.
+
+        Parameters
+        ----------
+        judge : of the model that reads replies, in place of the one that takes the trials
+        """
         totals = Totals()
-        for line in (line for lines in self._kept.values() for line in lines):
+        own = [line for line in self._lines if ("judge" in line) == judge]
+        for line in (line for lines in self._kept.values() for line in lines if ("judge" in line) == judge):
             totals.add(Reply.model_validate(line["reply"]))
             if "trial" not in line:  # among the events, as older versions kept it
                 totals.faults.update(line["reply"].get("faults", ()))
-        known = taken_in_vain(self._lines)
-        for taken in (*map(Taken.model_validate, known), *[None] * (paid_twice_at_most(self._lines) - len(known))):
+        known = taken_in_vain(own)
+        for taken in (*map(Taken.model_validate, known), *[None] * (paid_twice_at_most(own) - len(known))):
             totals.lose(taken)
-        totals.refused = refused(self._lines)
-        totals.faults.update(faults(self._lines))
+        totals.refused = refused(own)
+        totals.faults.update(faults(own))
         totals.requests = totals.replies + totals.refused + totals.lost
         return totals
 
     def account(self) -> dict[str, Any]:
         """The account of the session for its record: all its parts together."""
         failed = failed_trials(self._events)
-        return {**summary(self.totals(), self.prices), "trials_failed": len(failed), "failed": dict(Counter(failed.values()))}
+        noted, name = self.session.info.get("judge_prices"), self.session.info["agent_settings"].get("judge", "")
+        prices = None if noted is None else Prices.model_validate(noted)
+        judge = {"judge": {"name": name, **summary(self.totals(judge=True), prices)}} if name else {}
+        return {**summary(self.totals(), self.prices), **judge, "trials_failed": len(failed), "failed": dict(Counter(failed.values()))}
 
     @property
     def prices(self) -> Prices | None:

@@ -135,6 +135,7 @@ class Account:
         self._care = care
         self._clock = clock
         self._models: frozenset[str] = frozenset()
+        self._beside: Account | None = None
         self._began: float | None = None
         self._here = 0
         self._size = Expected()
@@ -161,6 +162,10 @@ class Account:
         for _ in range(earlier.lost_uncounted + earlier.uncounted):
             self._unknown += self._worth(*earlier.dearest)
 
+    def share(self, other: Account) -> None:
+        """Have the limits hold for what this and another account say together."""
+        self._beside, other._beside = other, self
+
     def hold(self, characters: int, at_most: int | None = None) -> Held:
         """What a request may take is held from now on, as soon as it is let in.
 
@@ -175,6 +180,11 @@ class Account:
         """A reply came from the cache; nothing left."""
         self._begin()
         self.take(reply)
+
+    @property
+    def all_under_way(self) -> list[Held]:
+        """What is under way here, and in the account that shares the limits."""
+        return [*self.under_way, *(() if self._beside is None else self._beside.under_way)]
 
     @property
     def limited(self) -> bool:
@@ -204,7 +214,9 @@ class Account:
 
     def _spent(self) -> _Sum:
         """What was spent, with what is not known reckoned in."""
-        return _Sum(self.totals.cost(self.prices) or 0.0, self.totals.tokens) + self._unknown
+        own = _Sum(self.totals.cost(self.prices) or 0.0, self.totals.tokens) + self._unknown
+        beside = self._beside
+        return own if beside is None else own + _Sum(beside.totals.cost(beside.prices) or 0.0, beside.totals.tokens) + beside._unknown
 
     def coming(self, characters: int, at_most: int | None, surely: bool) -> _Sum:
         """What a request is going to take: as the longest so far, or (``surely``) with room for a longer one, since the others that leave with it could be."""
@@ -290,8 +302,8 @@ class Held:
         if account.limited and alone:
             self.refusal = account.exhausted(self._characters, self._at_most)
         elif account.limited:
-            under_way = [held.coming() for held in account.under_way]
-            if len(under_way) >= 2 * account.size.replies or account.beyond(sum([*under_way, self.coming()], _Sum())):
+            under_way = [held.coming() for held in account.all_under_way]
+            if len(account.under_way) >= 2 * account.size.replies or account.beyond(sum([*under_way, self.coming()], _Sum())):
                 return False
         account.under_way.add(self)
         return True
@@ -385,6 +397,9 @@ def told(account: Mapping[str, Any]) -> str:
         cost = f" (then it cost {money(reckoned)})" if reckoned is not None and reckoned > (account["cost"] or 0) else ""
         requests = f"{twice:,} {'request' if twice == 1 else 'requests'}"
         parts.append(f"at most {requests} paid for in vain: too late, cut off, unreadable, or in flight at an end{cost}")
+    if account.get("judge"):
+        judge = account["judge"]
+        parts.append(f"the judge {judge['name']}: {told({**judge, 'judge': None})}")
     if len(account.get("models", ())) > 1:
         parts.append("replies came from " + ", ".join(f"{model} ({count:,})" for model, count in account["models"].items()))
     if account.get("trials_failed"):

@@ -21,6 +21,7 @@ from .constrained import response_format
 from .conversation import Conversation, remembered, told_of
 from .endpoint import Endpoint, EndpointError
 from .extraction import Reading, check_extraction, read, split_reasoning
+from .judge import Judge
 from .logprobs import answer_logprobs, answer_probabilities
 from .messages import Reply, Request
 from .paid import Paid, Send
@@ -69,6 +70,7 @@ class ChatAgent:
         self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
         self.account = account or Account(self._care)
         self._client = Client(self._endpoint, model, self._care, self._settings.conversation_header, clock, self.account, self._settings.repeat)
+        self._judge = Judge(self._settings, self._endpoint, self._care, self.account) if self._settings.judge else None
         self._vision = VisionCheck(model, self._endpoint.public, self._settings)
 
     @property
@@ -129,7 +131,13 @@ class ChatAgent:
         ask : what gives the replies in place of the server, one for each question, whatever can be read in it (for an estimate)
         """
         settings = self._settings if ask is None else self._settings.model_copy(update={"reask": 0})
-        return ChatMind(Conversation(briefing, settings, self._model, uuid.uuid4().hex), Paid(ask or self._client.ask), settings, self._care.fail_on_error)
+        return ChatMind(
+            Conversation(briefing, settings, self._model, uuid.uuid4().hex),
+            Paid(ask or self._client.ask),
+            settings,
+            self._care.fail_on_error,
+            self._judge if ask is None else None,
+        )
 
     def settings(self) -> dict[str, Any]:
         """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is what figures must say of this agent."""
@@ -142,7 +150,13 @@ class ChatAgent:
 
     def apparatus(self) -> dict[str, Any]:
         """Where the model was served, how the server was treated, and what it was found to see."""
-        return {"endpoint": self._endpoint.public, **self._care.model_dump(mode="json"), **self._vision.found}
+        judge = {} if self._judge is None else {"judge": {"model": self._judge.name, "endpoint": self._judge.where}}
+        return {"endpoint": self._endpoint.public, **self._care.model_dump(mode="json"), **self._vision.found, **judge}
+
+    @property
+    def judge(self) -> Judge | None:
+        """Who reads replies in which nothing else finds an answer."""
+        return self._judge
 
     def tally(self) -> str:
         """How it stands, in a few words: for the line that shows progress."""
@@ -155,14 +169,20 @@ class ChatAgent:
     def wind_down(self, why: str) -> None:
         """Ask nothing new from now on: what is under way is still heard and kept, and a mind that wants more gets a ``Stopped``."""
         self._client.wind_down(why)
+        if self._judge is not None:
+            self._judge.client.wind_down(why)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         await self._client.aclose()
+        if self._judge is not None:
+            await self._judge.client.aclose()
 
     def close(self) -> None:
         """Close all connections; inside a running event loop prefer ``aclose``."""
         self._client.close()
+        if self._judge is not None:
+            self._judge.client.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +192,16 @@ class _Attempt:
     reply: Reply
     reading: Reading
     replayed: bool
+    verdict: Reply | None = None
 
 
 class ChatMind:
     """One trial's conversation with a chat model."""
 
-    def __init__(self, conversation: Conversation, paid: Paid, settings: ChatSettings, bearable: float = 0.0) -> None:
+    def __init__(self, conversation: Conversation, paid: Paid, settings: ChatSettings, bearable: float = 0.0, judge: Judge | None = None) -> None:
         self._conversation = conversation
+        self._judge = judge
+        self._judged = None if judge is None else judge.paid()
         self._paid = paid
         self._settings = settings
         self._bearable = bearable
@@ -187,6 +210,8 @@ class ChatMind:
     def attach(self, journal: Journal) -> None:
         """Keep every reply in ``journal`` before it is used, and take those that it already holds instead of asking again. Before the first step only."""
         self._paid.attach(journal)
+        if self._judged is not None:
+            self._judged.attach(journal)
 
     async def step(self, percept: Percept) -> Response | None:
         """Take in a step; the answer when it has a question.
@@ -229,13 +254,18 @@ class ChatMind:
             request = self._conversation.request(_options(kind, settings))
         reply = await self._replied(request)
         _, rest = split_reasoning(reply, settings)
-        reading = read(kind, rest, settings, cut=reply.finish_reason == "length")
+        cut = reply.finish_reason == "length"
+        reading, verdict = read(kind, rest, settings, cut=cut), None
+        if reading.value is None and self._judge is not None and rest.strip() and not cut:
+            verdict = await self._replied(self._judge.request(kind, rest, request), self._judged)
+            if (value := self._judge.read(kind, verdict)) is not None:
+                reading = Reading(value, "model", kind.write(value))
         self._conversation.hear(remembered(rest, reading, settings))
-        return _Attempt(reply, reading, replaying)
+        return _Attempt(reply, reading, replaying, verdict)
 
-    async def _replied(self, request: Request) -> Reply:
+    async def _replied(self, request: Request, paid: Paid | None = None) -> Reply:
         try:
-            return await self._paid.reply(request, self._asked)
+            return await (paid or self._paid).reply(request, self._asked)
         except EndpointError as error:
             if not error.of_request:
                 raise
@@ -280,6 +310,7 @@ def _account(attempts: Sequence[_Attempt]) -> dict[str, Any]:
         "from_cache": sum(reply.cached for reply in replies),
         "fingerprint": last.fingerprint,
         "refusal": last.refusal,
+        "judge": [attempt.verdict.content for attempt in attempts if attempt.verdict is not None],
         "earlier_replies": [reply.content for reply in replies[:-1]],
     }
     return {**notes, **{name: value for name, value in beside.items() if value}}

@@ -17,8 +17,8 @@ from .plain import names_position, plain
 from .settings import ChatSettings
 
 #: How an answer was read: the reply was the answer and nothing else; its first character counted; it was found within the reply; the reply was JSON of the
-#: form that was asked for; or there is no answer in it.
-How = Literal["exact", "first_character", "tolerant", "constrained", "unread"]
+#: form that was asked for; another model has read it; or there is no answer in it.
+How = Literal["exact", "first_character", "tolerant", "constrained", "model", "unread"]
 
 #: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an answer was asked for.
 LONGEST = 20_000
@@ -102,6 +102,8 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
     * ``tolerant``: so, or else the answer is found within the reply (``kind.parse``, "Answer: ...", tags and boxes). Where reasons come before the answer it
       stands last, where they come after it first; else anywhere. Two different candidates are no answer.
 
+    * ``model``: so, or else another model is asked (:mod:`.judge`), which is not done here.
+
     With ``constrained: json`` JSON of the form that was asked for comes before all of these.
 
     Parameters
@@ -119,7 +121,7 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
         how = "exact"
     elif settings.extraction == "first_character" and (value := _first_character(kind, text)) is not None:
         how = "first_character"
-    elif settings.extraction == "tolerant" and (plain := loosely(text) if json else text) is not None:
+    elif settings.extraction in ("tolerant", "model") and (plain := loosely(text) if json else text) is not None:
         # a JSON object keeps reasons apart, and its answer is all that is left here
         value = _tolerant(kind, plain, settings.reasoning if plain is text else "none")
         how = "unread" if value is None else "tolerant"
@@ -287,6 +289,12 @@ def _bare(kind: ResponseKind, text: str) -> Answer | None:
     """The answer that a text is, but for what stands around it."""
     value = kind.parse(text)
     return value if value is not None and alike(kind.write(value)) in map(alike, undressed(text)) else None
+
+
+def bare_answer(kind: ResponseKind, text: str) -> Answer | None:
+    """The answer that a whole text is, whatever the case and the quotes around it."""
+    value = _exact(kind, text)
+    return value if value is not None else _bare(kind, text)
 
 
 def _sole(values: Iterable[Answer | None]) -> Answer | None:

@@ -20,10 +20,12 @@ class Paid:
     Parameters
     ----------
     send : sends a request and gives the reply
+    judge : the name of the model that they are sent to, where it is not the one that takes the trial; each of them is a conversation of its own then
     """
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, judge: str = "") -> None:
         self._send = send
+        self._judge = judge
         self._journal: Journal | None = None
         self._stored: list[Mapping[str, Any]] = []
         self._written = 0
@@ -31,7 +33,7 @@ class Paid:
     def attach(self, journal: Journal) -> None:
         """Keep every reply in ``journal``, and take those that it already holds first."""
         self._journal = journal
-        self._stored = list(journal.replies())
+        self._stored = [line for line in journal.replies() if line.get("judge", "") == self._judge]
 
     @property
     def replaying(self) -> bool:
@@ -62,7 +64,7 @@ class Paid:
             when what was kept answers another request, or when there is no reply.
         """
         added = [message.stored() for message in request.messages[self._written :]]
-        self._written = len(request.messages)
+        self._written = 0 if self._judge else len(request.messages)
         if self._stored:
             stored = self._stored.pop(0)
             if stored.get("request") != request.identity:
@@ -70,7 +72,7 @@ class Paid:
                     "a stored reply answers other words than those of this trial: the paradigm or the chat settings have changed; start a new session"
                 )
             return Reply.model_validate(stored["reply"])
-        about = {"ask": question, "request": request.identity}
+        about = {"ask": question, "request": request.identity, **({"judge": self._judge} if self._judge else {})}
         journal = self._journal
         reply = await self._send(request, None if journal is None else _Noted(journal, about))
         if journal is not None:

@@ -94,10 +94,12 @@ class ChatSettings(BaseModel):
     reasoning_history: Literal["kept", "cut"] = Field(default="kept", description="whether the model sees the reasons that it was asked for again")
     strip_think: bool = Field(default=True, description="whether `<think>` blocks in a reply are neither read nor seen again")
 
-    extraction: Literal["strict", "first_character", "tolerant"] = Field(
+    extraction: Literal["strict", "first_character", "tolerant", "model"] = Field(
         default="tolerant",
-        description="how an answer is read: the reply must be nothing but the answer; its first character counts; or the only allowed answer within it",
+        description="how an answer is read: the reply must be nothing but the answer; its first character counts; the only allowed answer within it; "
+        "or so, and where that finds none, by another model (judge)",
     )
+    judge: str = Field(default="", description="with extraction model: who reads replies in which nothing else finds an answer, MODEL or MODEL@PROVIDER")
     constrained: Literal["none", "json"] = Field(default="none", description="whether the server is made to answer by a JSON schema of the allowed answers")
     schema_as: Literal["json_schema", "json_object"] = Field(
         default="json_schema",
@@ -128,6 +130,8 @@ class ChatSettings(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> ChatSettings:
+        if (self.extraction == "model") != bool(self.judge.strip()):
+            raise ValueError("extraction model and judge go together: name the model that reads replies with judge, such as judge=MODEL@PROVIDER")
         if self.reasoning == "before" and self.extraction == "first_character":
             raise ValueError("the first character of a reply is no answer when reasons come before it: set extraction to tolerant, or reasoning to after")
         return self
