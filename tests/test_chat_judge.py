@@ -1,4 +1,4 @@
-"""A second, named model as the reader of last resort: asked where nothing else finds an answer, told nothing but question and reply, paid for in the account."""
+"""A second, named model as the reader of last resort: asked where nothing else finds an answer, told question and reply alone, paid for in the account."""
 
 from __future__ import annotations
 
