@@ -133,15 +133,16 @@ def killed_again_and_again(tmp_path: Path, start: Sequence[str | Path], name: st
             return done
 
 
-def test_replay_killed_at_four_moments(tmp_path: Path) -> None:
-    start = ("replay", "vsr", "--agent", "capacity", "--trials", "240", "--seed", "5", "--set", "list_length=2,3")
+@pytest.mark.parametrize("moments", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_replay_killed_at_random_moments(tmp_path: Path, moments: int) -> None:
+    start = ("replay", "vsr", "--agent", "capacity", "--trials", str(60 * moments), "--seed", "5", "--set", "list_length=2,3")
     undisturbed = Path(spanlab(*start, "--data", tmp_path / "undisturbed").stdout.strip())
     wanted, size = lasting(undisturbed), log_size(undisturbed)
-    moment = in_the_log(np.random.RandomState(11), most=size // 6, startup=0.8)
-    kills = killed_again_and_again(tmp_path / "killed", start, undisturbed.name, wanted, 4, moment)
-    assert kills >= 3
+    moment = in_the_log(np.random.RandomState(11), most=size // (moments + 2), startup=0.8)
+    kills = killed_again_and_again(tmp_path / "killed", start, undisturbed.name, wanted, moments, moment)
+    assert kills >= moments - 1
     events = [event["event"] for event in read_events(tmp_path / "killed" / undisturbed.name)]
-    assert events.count("resumed") >= 2
+    assert events.count("resumed") >= moments / 2
 
 
 _TELLING = """
