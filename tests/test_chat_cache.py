@@ -156,3 +156,17 @@ def test_a_second_session_pays_for_nothing_and_another_repetition_for_everything
             assert _session(server, tmp_path / "data", tmp_path / "cache")[1] == 2
         assert _session(server, tmp_path / "data", tmp_path / "cache", repeat=2)[1] == 72
         assert _session(server, tmp_path / "data", tmp_path / "cache", temperature=0.1)[1] == 72
+
+
+def test_servers_on_this_machine_are_told_apart_by_their_ports(tmp_path: Path) -> None:
+    """Another port is another server, and may well have another model under the same name."""
+
+    async def ask(server: Stub) -> Reply:
+        client = Client(Endpoint(server.base_url, key_variable=None), "any", Care(cache=tmp_path))
+        reply = await client.ask(REQUEST)
+        await client.aclose()
+        return reply
+
+    with stub(answers=["m"]) as one, stub(answers=["-"]) as other:
+        assert [asyncio.run(ask(server)).content for server in (one, other, one, other)] == ["m", "-", "m", "-"]
+        assert [server.stats()["requests"] for server in (one, other)] == [1, 1]
