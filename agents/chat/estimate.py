@@ -66,7 +66,7 @@ class Estimate:
     def __str__(self) -> str:
         pictures = f", with {self.pictures:,} pictures" if self.pictures else ""
         cost = "cost unknown without prices (--price IN/OUT)" if self.cost is None else f"cost about {money(self.cost)}"
-        error = f" (words by {self.counted}: usually within {self.usual_error:.0%}, at worst {self.worst_error:.0%} off)" if self.usual_error else ""
+        error = f" (counted by {self.counted}: usually within {self.usual_error:.0%}, at worst {self.worst_error:.0%} off)" if self.usual_error else ""
         guess = " and what a picture takes is a guess" if self.pictures else ""
         return (
             f"{self.requests:,} requests in {self.conversations:,} conversation{'s' * (self.conversations != 1)}{pictures}; about {short(self.prompt_tokens)} "
