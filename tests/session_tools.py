@@ -144,7 +144,7 @@ def lasting(folder: Path, *, without: Sequence[str] = ()) -> pd.DataFrame:
 
 def spanlab(*arguments: str | Path, cwd: Path | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
     """The command line, in a process of its own."""
-    return subprocess.run(command(*arguments), capture_output=True, text=True, cwd=cwd, **{"timeout": 120, **options})
+    return subprocess.run(command(*arguments), capture_output=True, text=True, cwd=cwd, **{"timeout": 600, **options})
 
 
 def command(*arguments: str | Path) -> list[str]:

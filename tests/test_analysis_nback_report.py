@@ -115,7 +115,7 @@ def test_the_page_draws_every_panel_in_a_browser(report: Path, tmp_path: Path, w
         pytest.skip("no chromium here")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", f"--window-size={width},2000"]
     logged = ["--virtual-time-budget=20000", "--enable-logging=stderr", "--v=0", "--dump-dom"]
-    run = subprocess.run([browser, *flags, *logged, report.as_uri()], capture_output=True, text=True, timeout=180, check=False)
+    run = subprocess.run([browser, *flags, *logged, report.as_uri()], capture_output=True, text=True, timeout=600, check=False)
     assert 'data-ready="yes"' in run.stdout
     html = report.read_text(encoding="utf-8")
     charts = html.count('class="chart"')

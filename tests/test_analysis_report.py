@@ -234,7 +234,7 @@ def test_the_page_draws_everything_in_a_browser_without_network_and_without_comp
     preference = [] if colours == "light" else ["--blink-settings=preferredColorScheme=0"]
     offline = ["--proxy-server=127.0.0.1:1", "--host-resolver-rules=MAP * ~NOTFOUND"]
     flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000", "--enable-logging=stderr", "--v=0"]
-    run = subprocess.run([browser, *flags, *offline, *preference, "--dump-dom", report.as_uri()], capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run([browser, *flags, *offline, *preference, "--dump-dom", report.as_uri()], capture_output=True, text=True, timeout=600, check=False)
     assert 'data-ready="yes"' in run.stdout
     assert run.stdout.count('<svg class="marks"') + run.stdout.count('class="marks"') >= 5
     assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
@@ -252,7 +252,7 @@ def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Pat
     page.write_text(f"{html[:end]}<script>setTimeout(() => {{ {click} }}, 8000)</script>{html[end:]}", encoding="utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000"]
     before, after = (
-        subprocess.run([browser, *flags, "--dump-dom", one.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout for one in (report, page)
+        subprocess.run([browser, *flags, "--dump-dom", one.as_uri()], capture_output=True, text=True, timeout=600, check=True).stdout for one in (report, page)
     )
     drawn = re.compile(r'aria-label="[^"]*who: ideal')
     bars = re.compile(r'aria-roledescription="rule mark"')

@@ -21,7 +21,7 @@ QUICK = ("sfr", "smu", "cd")
 
 
 def bench(*arguments: object) -> Any:
-    done = subprocess.run([sys.executable, str(BENCH), *map(str, arguments)], capture_output=True, text=True, timeout=550)
+    done = subprocess.run([sys.executable, str(BENCH), *map(str, arguments)], capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -49,7 +49,7 @@ def browser() -> str:
 def visit(page: Path, profile: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     offline = ["--proxy-server=127.0.0.1:1", "--host-resolver-rules=MAP * ~NOTFOUND"]
     plain = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--virtual-time-budget=40000", "--enable-logging=stderr", "--v=0"]
-    return subprocess.run([browser(), *plain, *offline, *flags, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=240, check=False)
+    return subprocess.run([browser(), *plain, *offline, *flags, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.fixture(scope="module")
