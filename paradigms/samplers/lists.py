@@ -26,9 +26,9 @@ def _check_list(value: Any, length: int, pool: Sequence[Any]) -> None:
     """Whether a value is a list of so many members of a pool."""
     if type(value) is not list or len(value) != length:
         raise ValueError(f"expected a list of {length}; found {f'one of {len(value)}' if type(value) is list else show(value)}")
-    known = set(map(canonical, pool))
+    known = None if isinstance(pool, range) else set(map(canonical, pool))  # of numbers there may be a hundred thousand
     for one in value:
-        if canonical(one) not in known:
+        if (type(one) is not int or one not in pool) if known is None else canonical(one) not in known:
             raise ValueError(f"{show(one)} is not among those it is drawn from ({listed(pool)})")
 
 
