@@ -101,6 +101,6 @@ def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: fl
     result = estimate_pooled(counts, statistic, many=times, level=level, resamples=resamples, seed=seed)
     note = "every answer was a false alarm: no K" if np.isnan(result.mean) else ""
     if not note and result.interval == "none":
-        note = "all trials alike: no interval"
+        note = "one trial: no interval" if result.n == 1 else f"no spread over {result.n} trials: no interval"
     row = {"unit": unit, "n_units": result.n, "mean": result.mean, "sem": result.sem, "low": result.low, "high": result.high, "interval": result.interval}
     return row | {"note": note}

@@ -52,7 +52,8 @@ class Contrast:
         draws = draws[np.isfinite(draws)]
         if len(draws) < 2:
             return math.nan, math.nan
-        tail = float(ndtr(-math.sqrt((self.df + 1) / self.df) * stdtrit(self.df, (1 + self.level) / 2)))
+        df = min(self.df, 1e9)
+        tail = float(ndtr(-math.sqrt((df + 1) / df) * stdtrit(df, (1 + self.level) / 2)))
         low, high = np.quantile(draws, [tail, 1 - tail])
         return float(low), float(high)
 

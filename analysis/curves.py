@@ -194,7 +194,7 @@ def summary(
     elif result.n == 1:
         note = f"one {unit}: no interval"
     elif result.interval == "none" and result.n > 1:
-        note = f"all {plural(result.n, unit)} alike: no interval"
+        note = f"no spread over {plural(result.n, unit)}: no interval"
     elif result.interval == "exact":
         note = f"all {plural(result.n, unit)} at {result.mean:.0%}: exact limit"
     elif result.n < FEW:

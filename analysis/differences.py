@@ -14,7 +14,10 @@ from .effect import Effect, ready
 from .effects import EFFECTS
 from .loading import Data
 from .look import GROUP_MEANS, YARDSTICKS
+from .names import listed
 from .published import published_curve
+from .resampling import RESAMPLES
+from .table import plural
 
 #: How far these are from people says nothing: they were handed the answers, guess, or follow a script.
 _NOBODY = (*YARDSTICKS, "scripted")
@@ -29,6 +32,9 @@ class Difference:
     agent, against : who, and the people
     value, low, high : the difference of shares, and its 95% interval; NaN where there is none
     conditions : how many conditions both have
+    over : what these conditions are, in words; empty where there is only one for everybody
+    units : of the agent: how many, and what they are
+    note : why there is no interval
     """
 
     agent: str
@@ -37,6 +43,9 @@ class Difference:
     low: float
     high: float
     conditions: int
+    over: str = ""
+    units: str = ""
+    note: str = ""
 
 
 def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
@@ -56,7 +65,8 @@ def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
         shared = sorted(set(own) & set(points[people]), key=str)
         if shared:
             mine, theirs = (_mean(cells, [at[place] for place in shared], seed) for seed, at in enumerate((own, points[people])))
-            found[who[2]] = _difference(who[2], _said(people[2]), mine, theirs, len(shared))
+            unit = cells.unit[own[shared[0]]]
+            found[who[2]] = _difference(who[2], _said(people[2]), mine, theirs, len(shared), _over(shown[0]) if shown else "", unit)
     return _from_published(data, paradigm, shown, None if people is None else people[2]) | found
 
 
@@ -73,7 +83,8 @@ def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: 
             shared = [place for place in own if place in curve]
             if shared and who[1] not in (*_NOBODY, GROUP_MEANS) and people in (None, who[2]):
                 mine = _mean(cells, [own[place] for place in shared], 0)
-                found[who[2]] = _difference(who[2], study, mine, float(np.mean([curve[place] for place in shared])), len(shared))
+                theirs = float(np.mean([curve[place] for place in shared]))
+                found[who[2]] = _difference(who[2], study, mine, theirs, len(shared), _over(effect), cells.unit[own[shared[0]]])
         return found
     return {}
 
@@ -82,26 +93,42 @@ def _said(people: str) -> str:
     return people[:1].lower() + people[1:]
 
 
+def _over(effect: Effect) -> str:
+    """The conditions of an effect, in words."""
+    return listed([*(name.removeprefix("factor_").removeprefix("record_").replace("_", " ") for name in effect.panels), effect.x_title])
+
+
 def _mean(cells: Cells, numbers: Sequence[int], seed: int) -> Contrast:
+    """The mean over conditions. Where every unit is at 0 or every unit at 1, its draws are those of the exact binomial limit."""
     found = contrast_of(cells, numbers, np.full(len(numbers), 1 / len(numbers)), seed=seed)
     told_apart = cells.unit[numbers[0]] != "trial" or bool(cells.told_apart[list(numbers)].all())
-    return found if told_apart else replace(found, se=math.nan, df=math.nan, n=0, draws=None)
+    if not told_apart:
+        return replace(found, se=math.nan, df=math.nan, n=0, draws=None)
+    if found.se == 0 and found.n > 1 and abs(found.value - round(found.value)) < 1e-12:
+        draws = np.random.RandomState(seed).beta(found.n, 1, RESAMPLES)
+        return replace(found, se=float(draws.std()), df=math.inf, draws=draws if found.value > 0.5 else 1 - draws)
+    return found
 
 
-def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | float, conditions: int) -> Difference:
+def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | float, conditions: int, over: str, unit: str) -> Difference:
     if not isinstance(theirs, Contrast):
         value, se, df, draws = mine.value - theirs, mine.se, mine.df, None if mine.draws is None else mine.draws - theirs
     else:
         value, se = mine.value - theirs.value, math.hypot(_known(mine.se), _known(theirs.se))
         parts = [(one.se, one.df) for one in (mine, theirs) if one.se > 0]
-        df = se**4 / sum(spread**4 / degrees for spread, degrees in parts) if parts else math.nan
+        known = sum(spread**4 / degrees for spread, degrees in parts)
+        df = math.nan if not parts else se**4 / known if known > 0 else math.inf
         drawn = [one.value if one.draws is None else one.draws for one in (mine, theirs)]
         draws = np.asarray(drawn[0] - drawn[1]) if parts else None
         if mine.n < 2 or theirs.n < 2:
             draws = None
     both = Contrast(value, se, df, mine.n, mine.lone, draws, mine.level)
     low, high = both.limits(draws) if draws is not None and se > 0 else (math.nan, math.nan)
-    return Difference(agent, against, value, low, high, conditions)
+    note = ""
+    if low != low:
+        few = f"only one {unit}" if mine.n == 1 else "only one person" if isinstance(theirs, Contrast) and theirs.n == 1 else "no spread"
+        note = few if mine.n else "trials cannot be told apart"
+    return Difference(agent, against, value, low, high, conditions, over, plural(mine.n, unit), note)
 
 
 def _known(value: float) -> float:

@@ -58,6 +58,7 @@ class SessionFacts:
     timing : of its window, None where nothing was shown in one
     software : the version of SpanLab that recorded it; empty when not recorded
     failed : trials that could not be had (chat models), which are in no table: how many, by reason
+    changing : whether instructions change with the conditions, so that those here are only the first trial's
     """
 
     folder: Path
@@ -79,6 +80,7 @@ class SessionFacts:
     timing: Timing | None
     software: str = ""
     failed: Mapping[str, int] = field(default_factory=dict)
+    changing: bool = False
 
 
 @dataclass(frozen=True)
@@ -227,6 +229,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
     written = str(told.get(session.get("language"), "")) if isinstance(told, Mapping) else ""
     # Older sessions hold the paradigm's text only.
     instructions = str(session.get("instructions", written))
+    several = isinstance(plan, list) and len({str(one.get("levels")) for one in plan if isinstance(one, Mapping)}) > 1
     return SessionFacts(
         folder=head.folder,
         name=head.name,
@@ -246,6 +249,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
         finished=is_finished(head.folder, session),
         timing=timing,
         failed=failed if failed is not None else dict((session.get("account") or {}).get("failed") or {}),
+        changing="{=" in written and several,
     )
 
 

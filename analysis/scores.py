@@ -174,7 +174,7 @@ def _scored_row(found: Contrast, reference: float | Contrast, guess: float, told
     if found.se > 0:
         row |= found.against(guess)
     else:
-        notes.append("all alike: no test" if found.n > 1 else "one unit: no test")
+        notes.append(f"no spread over {plural(found.n, 'unit')}: no test" if found.n > 1 else "one unit: no test")
     if not math.isnan(row["value"]) and found.draws is not None:
         others = np.float64(h) if isinstance(reference, (int, float)) or reference.draws is None else reference.draws
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -71,7 +71,7 @@ class Part:
     paradigm, title, anchor : its names
     same : that everybody took the same trials, in a sentence; empty where a warning says that it is not so
     headline : sentences: a name, and what is said of it
-    instructions : what people and models were told
+    instructions, told_how : what people and models were told, and how far this holds for all of them; empty where it does
     effects : figures with their tables
     overall, lost, intruded : rows of the table of everything together, and whether it has columns for lost answers and for intrusions
     tables : further tables
@@ -87,6 +87,7 @@ class Part:
     same: str
     headline: list[tuple[str, str]]
     instructions: str
+    told_how: str
     effects: list[Shown]
     overall: list[dict[str, Any]]
     overall_file: str
@@ -147,7 +148,7 @@ def part_of(
         details += nback_tables(numbers.nback)
         notes += nback_notes(numbers.nback)
         sentences = _with_ends(sentences, nback_ends(numbers.nback))
-    told = next((facts.instructions for facts in data.sessions if facts.paradigm == paradigm and facts.instructions), "")
+    told, how = _instructions(data, paradigm)
     return Part(
         paradigm=paradigm,
         title=title,
@@ -155,6 +156,7 @@ def part_of(
         same="" if same is False else sentence,
         headline=sentences,
         instructions=told,
+        told_how=how,
         effects=effects,
         overall=tables.overall_rows(total, numbers.intruded, looks),
         overall_file=overall_file,
@@ -167,6 +169,17 @@ def part_of(
         nback=numbers.nback is not None,
         references=sorted({reference for _, reference in sources(data.human.get(paradigm, paradigm))}) if numbers.printed else [],
     )
+
+
+def _instructions(data: Data, paradigm: str) -> tuple[str, str]:
+    """What was told, and in a sentence when it was not the same to everybody and all the time."""
+    sessions = [facts for facts in data.sessions if facts.paradigm == paradigm and facts.instructions]
+    texts = list(dict.fromkeys(facts.instructions for facts in sessions))
+    if not texts:
+        return "", ""
+    said = "As told before the first trial; the text changes with the conditions." if any(facts.changing for facts in sessions) else ""
+    several = f"Sessions were told {len(texts)} different texts; this is that of {sessions[0].name}." if len(texts) > 1 else ""
+    return texts[0], " ".join(filter(None, (several, said)))
 
 
 def _blind(numbers: Numbers) -> float:

@@ -106,17 +106,21 @@ def _from_people(found: Difference | None) -> str:
     if found is None:
         return ""
     points, low, high = (100 * one for one in (found.value, found.low, found.high))
-    where = "under the same conditions" if found.conditions > 1 else "in all"
+    where = f"over the same {found.over}" if found.over else "in all"
+    if abs(points) < 0.5:
+        far = f"as many as {found.against} {where}, to half a point"
+    else:
+        far = f"{abs(points):.0f} points {'above' if points > 0 else 'below'} {found.against} {where}"
     if low != low:
-        return f"; {abs(points):.0f} points {'above' if points > 0 else 'below'} {found.against} {where} (no interval: too few units)"
+        return f"; {far} (no interval: {found.note})"
     if low <= 0 <= high:
-        return f"; not told apart from {found.against} {where} (difference {_signed(points)} points, 95% interval {_signed(low)} to {_signed(high)})"
-    low, high = sorted((abs(low), abs(high)))
-    return f"; {abs(points):.0f} points {'above' if points > 0 else 'below'} {found.against} {where} (95% interval {low:.0f} to {high:.0f})"
+        return f"; not told apart from {found.against} {where} (difference {_signed(points)} points, 95% interval {_signed(low)} to {_signed(high)}; {found.units})"
+    return f"; {far} (95% interval {_signed(low)} to {_signed(high)}; {found.units})"
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.0f}".replace("-", "−")
+    said = f"{value:+.0f}"
+    return "0" if not float(said) else said.replace("-", "−")
 
 
 def _fall(curve: pd.DataFrame) -> str:
@@ -201,9 +205,11 @@ def like_for_like(
 
 
 def _span(cells: pd.DataFrame) -> str:
-    low, high = int(cells["n_units"].min()), int(cells["n_units"].max())
-    unit = "participant" if (cells["unit"] == "participant").all() else "trial"
-    return plural(high, unit) if low == high else f"{low} to {plural(high, unit)}"
+    said = []
+    for unit, own in cells.groupby(cells["unit"].where(cells["unit"] != "", "trial"), sort=True):
+        low, high = int(own["n_units"].min()), int(own["n_units"].max())
+        said.append(plural(high, str(unit)) if low == high else f"{low} to {plural(high, str(unit))}")
+    return " or ".join(said)
 
 
 def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[str]) -> tuple[str, str, list[str]]:

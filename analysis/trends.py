@@ -17,7 +17,7 @@ from .cells import Cells
 from .contrasts import Contrast, contrast_of
 from .effect import Effect
 from .resampling import LEVEL, RESAMPLES
-from .table import WHO, Scored, score_table
+from .table import WHO, Scored, plural, score_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,9 @@ def _row(found: Contrast, guessing: float, cells: Cells, numbers: Sequence[int])
     if unit == "trial" and not cells.told_apart[list(numbers)].all():
         return row | {"unit": "", "omnibus_p": math.nan, "note": "no trial numbers: no interval, no test"}
     if not found.se > 0:
-        return row | {"note": "all alike: no interval, no test" if found.n > len(numbers) else "too few units: no interval, no test"}
+        return row | {
+            "note": f"no spread over {plural(found.n, unit)}: no interval, no test" if found.n > len(numbers) else "too few units: no interval, no test"
+        }
     if not math.isnan(guessing):
         row |= found.against(guessing)
     if found.draws is not None:

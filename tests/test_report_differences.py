@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
 
-from spanlab.analysis.differences import from_people
+from spanlab.analysis.differences import Difference, from_people
 from spanlab.analysis.loading import Data, load
+from spanlab.analysis.story import _from_people as told
+from spanlab.analysis.story import _span as span
 
 
 def data(folder: Path, *tables: pd.DataFrame) -> Data:
@@ -64,3 +66,23 @@ def test_intervals_hold_planted_differences(tmp_path: Path) -> None:
         found = from_people(data(tmp_path, *crowd, network), "vsr")["network:test"]
         held += found.low <= -0.2 <= found.high
     assert 90 <= held <= 100
+
+
+def test_sentences_of_differences_are_true(tmp_path: Path) -> None:
+    """Somebody who is always right has an interval, that of so many trials; one trial has none, and it is said why; nobody is 0 points above anybody."""
+    always = responses(lambda *_: 1.0, lengths=(3,), repetitions=16)
+    few = from_people(data(tmp_path, *people(0.6, many=6, lengths=(3,), repetitions=8), always), "vsr")["network:test"]
+    assert few.low < 0.025 ** (1 / 16) - 0.5 < few.value <= few.high < 0.7
+    said = told(few)
+    assert "points above people (n = 6) over the same list length and serial position (95% interval +" in said
+    assert said.endswith("; 16 trials)")
+    one = from_people(data(tmp_path, *people(0.6, many=6, lengths=(3,)), responses(lambda *_: 1.0, lengths=(3,), repetitions=1)), "vsr")["network:test"]
+    assert told(one).endswith("(no interval: only one trial)")
+    same = Difference("net", "people (n = 2)", 0.002, 0.001, 0.003, 3, "list length", "9 trials")
+    assert told(same) == "; as many as people (n = 2) over the same list length, to half a point (95% interval 0 to 0; 9 trials)"
+    assert "not told apart" in told(Difference("net", "people", 0.002, -0.1, 0.1, 3, "", "9 trials"))
+
+
+def test_cells_of_people_are_counted_in_people() -> None:
+    cells = pd.DataFrame({"unit": ["participant", "participant", "trial"], "n_units": [3, 3, 8]})
+    assert span(cells) == "3 participants or 8 trials"
