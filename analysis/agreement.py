@@ -94,9 +94,10 @@ def kappa(both: Any, first: Any, second: Any, neither: Any) -> Any:
 def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0, most: int | None = MOST_ANSWERERS) -> pd.DataFrame:
     """Kappa of every pair of answerers, per paradigm, over the items of trials that both took (the same ``trial_id``).
 
-    Several people are each paired with the other answerer: kappa is then the mean over pairs, and its interval resamples the pairs' people. One pair's interval
-    resamples trials. Two answerers who are the same person or machine are no pair, but several people of one name (``People (n = 5)``) are paired among
-    themselves, and what they have stands beside that of everybody else with them (``among_people``). A trial that somebody took twice counts the first time.
+    Several people are each paired with the other answerer: kappa is then the mean over pairs, and its interval is over people and trials, which both vary.
+    One pair's interval resamples trials. Two answerers who are the same person or machine are no pair, but several people of one name (``People (n = 5)``) are
+    paired among themselves, and what they have stands beside that of everybody else with them (``among_people``). A trial that somebody took twice counts the
+    first time.
 
     Parameters
     ----------
@@ -186,13 +187,14 @@ class _Answers:
         columns = (both, first, second, met - both - first - second, common)
         return np.column_stack([mine[row], theirs[column], *(one[row, column] for one in columns)])
 
-    def by_trial(self, one: int, two: int) -> np.ndarray:
-        """Of one pair, for each trial how many items both, only the first, only the second and neither had right."""
+    def by_trial(self, one: int, two: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of one pair, for each trial how many items both, only the first, only the second and neither had right; and the numbers of these trials."""
         (items, trial, right), (others, _, rights) = self.of[one], self.of[two]
         _, at, there = np.intersect1d(items, others, assume_unique=True, return_indices=True)
-        number, mine, theirs = np.unique(trial[at], return_inverse=True)[1], right[at], rights[there]
+        trials, number = np.unique(trial[at], return_inverse=True)
+        mine, theirs = right[at], rights[there]
         sides = (mine & theirs, mine & ~theirs, ~mine & theirs, ~mine & ~theirs)
-        return np.stack([np.bincount(number[which], minlength=int(number.max()) + 1) for which in sides], axis=1)
+        return np.stack([np.bincount(number[which], minlength=len(trials)) for which in sides], axis=1), trials
 
 
 def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: int, seed: int) -> dict[str, Any]:
@@ -202,12 +204,11 @@ def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: in
     a, b = (sums[:, 0] + sums[:, 1]) / totals, (sums[:, 0] + sums[:, 2]) / totals
     row = {"observed": float(np.mean((sums[:, 0] + sums[:, 3]) / totals)), "expected": float(np.mean(a * b + (1 - a) * (1 - b)))}
     if len(pairs) == 1:
-        counts = answers.by_trial(int(pairs[0, 0]), int(pairs[0, 1]))
+        counts, _ = answers.by_trial(int(pairs[0, 0]), int(pairs[0, 1]))
         found = estimate_pooled(counts, lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed)
         unit = "trial"
     else:
-        names = [(answers.persons[int(one)], answers.persons[int(two)]) for one, two in pairs[:, :2]]
-        found, unit = _over_people(names, values, level, resamples, seed), "participant"
+        found, unit = _over_people(answers, pairs, values, level), "participant"
     undefined = int(np.isnan(values).sum())
     always = "somebody was always right or always wrong"
     note = "" if not undefined else f"no kappa: {always}" if len(values) == 1 else f"{undefined} of {len(values)} pairs without kappa: {always}"
@@ -224,17 +225,36 @@ def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: in
     }
 
 
-def _over_people(names: Sequence[tuple[str, str]], values: np.ndarray, level: float, resamples: int, seed: int) -> Estimate:
-    """The mean over pairs. Its units are people: each person's mean kappa with everybody else."""
-    members: dict[str, list[float]] = {}
-    for (one, two), value in zip(names, values, strict=True):
-        for person in {one, two} - {""}:
-            members.setdefault(person, []).append(value)
-    means = [float(np.mean(known)) for ones in members.values() if (known := [one for one in ones if not math.isnan(one)])]
-    spread = estimate(means, proportion=False, level=level, resamples=resamples, seed=seed)
-    known = values[~np.isnan(values)]
-    mean = float(known.mean()) if len(known) else math.nan
-    return Estimate(len(means), mean, spread.sem, spread.low, spread.high, spread.interval)
+def _over_people(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level: float) -> Estimate:
+    """The mean over pairs. People and trials both vary, and all people took the same trials: standard errors of the mean without each person, and without each
+    trial, are added (jackknife), and the interval is that of Student's t with Satterthwaite's degrees of freedom.
+    """
+    from scipy.special import stdtrit
+
+    known = ~np.isnan(values)
+    pairs, values = pairs[known], values[known]
+    people = sorted({at for pair in pairs[:, :2].astype(int) for at in pair if answers.persons[at]})
+    if len(values) < 2 or len(people) < 2:
+        return Estimate(len(people), float(values.mean()) if len(values) else math.nan, math.nan, math.nan, math.nan, "none")
+    mean, moved, met = float(values.mean()), np.zeros(answers.trials.shape[1]), np.zeros(answers.trials.shape[1], bool)
+    for row, value in zip(pairs, values, strict=True):
+        counts, trials = answers.by_trial(int(row[0]), int(row[1]))
+        moved[trials] += np.nan_to_num(np.asarray(kappa(*(row[2:6] - counts).T)) - value)
+        met[trials] = True
+    in_pair = np.array([(pairs[:, :2] == person).any(axis=1) for person in people])
+    without = [float(values[~own].mean()) if not own.all() else mean for own in in_pair]
+    spreads = [(_jackknife(np.array(without)), len(people) - 1), (_jackknife(mean + moved[met] / len(values)), int(met.sum()) - 1)]
+    total = sum(one for one, _ in spreads)
+    if total <= 0:
+        return Estimate(len(people), mean, 0.0, math.nan, math.nan, "none")
+    df = total**2 / sum(one**2 / max(1, free) for one, free in spreads)
+    reach = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(total)
+    return Estimate(len(people), mean, math.sqrt(total), max(-1.0, mean - reach), min(1.0, mean + reach), "jackknife")
+
+
+def _jackknife(values: np.ndarray) -> float:
+    """The variance of a statistic from its values without each unit."""
+    return float((len(values) - 1) / len(values) * ((values - values.mean()) ** 2).sum())
 
 
 @dataclass(frozen=True)

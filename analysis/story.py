@@ -113,9 +113,10 @@ def _from_people(found: Difference | None) -> str:
         far = f"{abs(points):.0f} points {'above' if points > 0 else 'below'} {found.against} {where}"
     if low != low:
         return f"; {far} (no interval: {found.note})"
+    interval = f"95% interval {_signed(low)} to {_signed(high)}; {found.units}"
     if low <= 0 <= high:
-        return f"; not told apart from {found.against} {where} (difference {_signed(points)} points, 95% interval {_signed(low)} to {_signed(high)}; {found.units})"
-    return f"; {far} (95% interval {_signed(low)} to {_signed(high)}; {found.units})"
+        return f"; not told apart from {found.against} {where} (difference {_signed(points)} points, {interval})"
+    return f"; {far} ({interval})"
 
 
 def _signed(value: float) -> str:
