@@ -128,21 +128,17 @@ def curve_layers(
     bars: str = "95% interval",
     span: tuple[float, float] | None = None,
     lacking: bool = False,
-) -> Any:
-    """The layers that all figures share: chance, intervals, lines, points. ``vertical`` is their vertical axis, and ``called`` the name of what it shows;
-    ``names`` are those of the places 1, 2, ... along the horizontal axis, where these are no numbers; ``line`` and ``bars`` say what a line and its bars are;
-    ``span`` is what the horizontal axis covers, where that is not what is drawn; ``lacking`` says whether there is a line of somebody who lacks one thing.
+) -> dict[str, Any]:
+    """The layers that all figures share, as plain data: chance, intervals, lines, points. ``vertical`` is their vertical axis, ``called`` the name of what it
+    shows; ``names`` are those of the places 1, 2, ... along the horizontal axis, where these are no numbers; ``line`` and ``bars`` say what a line and its bars
+    are; ``span`` is what the horizontal axis covers, where that is not what is drawn; ``lacking`` says whether there is a line of somebody who lacks one thing.
 
     Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown.
     """
-    import altair as alt
-
     labels, drawn = [look.label for look in agents], set(curve["agent"])
-    hidden = alt.param(name="hidden", value=[])
-    intervals = alt.param(name="intervals", value=True)
-    domain = alt.Scale(domain=labels)
-    legend = alt.Legend(orient="bottom", columns=3, title=None, symbolOpacity=1, values=[label for label in labels[::-1] if label in drawn])
-    colour = alt.Color("agent:N", scale=domain, legend=legend)
+    legend = {"orient": "bottom", "columns": 3, "title": None, "symbolOpacity": 1, "values": [label for label in labels[::-1] if label in drawn]}
+    agent = {"field": "agent", "type": "nominal", "scale": {"domain": labels}}
+    colour = agent | {"legend": legend}
 
     places = [_plain(one) for one in sorted(curve[over].dropna().unique())]
     labels_of: dict[str, Any] = {"labelExpr": f"{json.dumps(list(names))}[datum.value - 1]"} if names else {}
@@ -150,50 +146,74 @@ def curve_layers(
     labels_of = labels_of or ({"format": "d"} if whole else {"format": ".6~g", "tickCount": 5})
     labels_of = labels_of | ({"values": places} if whole else {})
 
-    def each(values: Sequence[Any]) -> alt.Scale:
-        return alt.Scale(type="ordinal", domain=labels, range=list(values))
+    def each(values: Sequence[Any], kind: str = "nominal") -> dict[str, Any]:
+        return {"field": "agent", "type": kind, "legend": None, "scale": {"type": "ordinal", "domain": labels, "range": list(values)}}
 
     covers: dict[str, Any] = {} if span is None else {"domain": list(span)}
-    x = alt.X(
-        "x:Q",
-        title=x_title or None,
-        scale=alt.Scale(zero=False, nice=False, padding=6, **covers),
-        axis=alt.Axis(grid=False, labelOverlap="parity", **labels_of),
-    )
-    height_axis = {
-        "title": vertical["title"],
-        "scale": alt.Scale(domain=vertical["domain"], nice=False, zero=False),
-        "axis": alt.Axis(format=vertical["format"], values=vertical["values"], labelOverlap=False),
+    x: dict[str, Any] = {
+        "field": "x",
+        "type": "quantitative",
+        "title": x_title or None,
+        "scale": {"zero": False, "nice": False, "padding": 6, **covers},
+        "axis": {"grid": False, "labelOverlap": "parity", **labels_of},
     }
-    y = alt.Y("mean:Q", **height_axis)
-    order = alt.Order("at:Q")
+    upright = {
+        "type": "quantitative",
+        "title": vertical["title"],
+        "scale": {"domain": vertical["domain"], "nice": False, "zero": False},
+        "axis": {"format": vertical["format"], "values": vertical["values"], "labelOverlap": False},
+    }
+    place = {"x": x, "y": {"field": "mean"} | upright}
+    order = {"field": "at", "type": "quantitative"}
     tooltip = [
-        alt.Tooltip("agent:N", title=line),
-        alt.Tooltip("at:Q", title=x_title or over),
-        alt.Tooltip("correct:N", title=called),
-        alt.Tooltip("range:N", title=bars),
-        alt.Tooltip("n:N"),
+        {"field": "agent", "type": "nominal", "title": line},
+        {"field": "at", "type": "quantitative", "title": x_title or over},
+        {"field": "correct", "type": "nominal", "title": called},
+        {"field": "range", "type": "nominal", "title": bars},
+        {"field": "n", "type": "nominal"},
     ]
-    base = alt.Chart().transform_filter("datum.role == 'curve' && indexof(hidden, datum.agent) < 0")
-    widths = alt.StrokeWidth("agent:O", scale=each([look.width for look in agents]), legend=None)
-    dashes = alt.StrokeDash("agent:N", scale=each([list(look.dash) for look in agents]), legend=None)
-    shapes = alt.Shape("agent:N", scale=each([look.shape for look in agents]), legend=legend)
-    sizes = alt.Size("agent:O", scale=each([look.size for look in agents]), legend=None)
-    guess = (
-        alt.Chart().transform_filter("datum.role == 'chance'").mark_line(style="chance", strokeDash=[1.5, 2.5], strokeWidth=1.2).encode(x=x, y=y, order=order)
-    )
-    without = alt.Chart().transform_filter("datum.role == 'lacking'").mark_line(style="chance", strokeDash=[6, 3], strokeWidth=1.2)
-    named = alt.Chart().transform_filter("datum.role == 'name'").mark_text(style="chance", align="right", baseline="bottom", dy=-2, fontSize=9)
-    lacked = [without.encode(x=x, y=y, order=order), named.encode(x=x, y=y, text="name:N")] if lacking else []
-    spread = (
-        base.transform_filter("intervals")
-        .mark_rule(strokeWidth=1.3, opacity=0.55, clip=True)
-        .encode(x=x, y=alt.Y("low:Q", **height_axis), y2="high:Q", color=colour, strokeOpacity=alt.condition("datum.faint", alt.value(0.4), alt.value(1)))
-    )
-    inside: dict[str, Any] = {"clip": True} if vertical.get("clip") else {}
-    lines = base.mark_line(strokeCap="butt", opacity=0.95, **inside).encode(x=x, y=y, color=colour, strokeDash=dashes, strokeWidth=widths, order=order)
-    fill = alt.condition("datum.hollow", alt.value(0), alt.value(1))
-    points = base.mark_point(filled=True, opacity=1, strokeWidth=1.4, **inside).encode(
-        x=x, y=y, color=colour, stroke=alt.Stroke("agent:N", scale=domain, legend=None), fillOpacity=fill, shape=shapes, size=sizes, tooltip=tooltip
-    )
-    return alt.layer(guess, *lacked, spread, lines, points).properties(width=width, height=height).add_params(hidden, intervals)
+    shown = {"filter": "datum.role == 'curve' && indexof(hidden, datum.agent) < 0"}
+    inside = {"clip": True} if vertical.get("clip") else {}
+    guess = {
+        "transform": [{"filter": "datum.role == 'chance'"}],
+        "mark": {"type": "line", "style": "chance", "strokeDash": [1.5, 2.5], "strokeWidth": 1.2},
+        "encoding": place | {"order": order},
+    }
+    without = {
+        "transform": [{"filter": "datum.role == 'lacking'"}],
+        "mark": {"type": "line", "style": "chance", "strokeDash": [6, 3], "strokeWidth": 1.2},
+        "encoding": place | {"order": order},
+    }
+    named = {
+        "transform": [{"filter": "datum.role == 'name'"}],
+        "mark": {"type": "text", "style": "chance", "align": "right", "baseline": "bottom", "dy": -2, "fontSize": 9},
+        "encoding": place | {"text": {"field": "name", "type": "nominal"}},
+    }
+    lacked = [without, named] if lacking else []
+    faint = {"condition": {"test": "datum.faint", "value": 0.4}, "value": 1}
+    spread = {
+        "transform": [shown, {"filter": "intervals"}],
+        "mark": {"type": "rule", "strokeWidth": 1.3, "opacity": 0.55, "clip": True},
+        "encoding": {"x": x, "y": {"field": "low"} | upright, "y2": {"field": "high"}, "color": colour, "strokeOpacity": faint},
+    }
+    dashes, widths = each([list(look.dash) for look in agents]), each([look.width for look in agents], "ordinal")
+    lines = {
+        "transform": [shown],
+        "mark": {"type": "line", "strokeCap": "butt", "opacity": 0.95, **inside},
+        "encoding": place | {"color": colour, "strokeDash": dashes, "strokeWidth": widths, "order": order},
+    }
+    points = {
+        "transform": [shown],
+        "mark": {"type": "point", "filled": True, "opacity": 1, "strokeWidth": 1.4, **inside},
+        "encoding": place
+        | {
+            "color": colour,
+            "stroke": agent | {"legend": None},
+            "fillOpacity": {"condition": {"test": "datum.hollow", "value": 0}, "value": 1},
+            "shape": each([look.shape for look in agents]) | {"legend": legend},
+            "size": each([look.size for look in agents], "ordinal"),
+            "tooltip": tooltip,
+        },
+    }
+    switches = [{"name": "hidden", "value": []}, {"name": "intervals", "value": True}]
+    return {"layer": [guess, *lacked, spread, lines, points], "params": switches, "width": width, "height": height}

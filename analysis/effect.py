@@ -152,7 +152,11 @@ class Effect:
         scored = _scored(responses)
         if isinstance(scored, Scattered):
             return scored.wholes.get((paradigm, self.name), Whole())
-        return whole([self.evidence(scored.parts.get(paradigm), who=who, sums=sums)])
+        for asked in (True, sums):  # with its sums it tells all that it tells without them
+            if (found := scored.known.get((self, paradigm, tuple(who), asked))) is not None:
+                return found
+        found = scored.known[self, paradigm, tuple(who), sums] = whole([self.evidence(scored.parts.get(paradigm), who=who, sums=sums)])
+        return found
 
     def table(self, responses: pd.DataFrame | Scored, paradigm: str, *, human: str | None = None, **options: Any) -> pd.DataFrame:
         """The tidy table of the effect in one paradigm.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .curve_marks import PROPORTIONS, curve_layers, curve_points
 from .drawing import BARS_SAID, Bars, with_bars
 from .effect import Effect
-from .figures import declared, title_lines
+from .figures import plain, title_lines
 from .look import GROUP_MEANS, Look, competitors, condition_looks, looks
 
 if TYPE_CHECKING:
@@ -83,8 +83,6 @@ def _curves(
     effect: Effect, drawn: pd.DataFrame, agents: Sequence[Look], panels: Sequence[str], columns: int, title: str, subtitle: str, line: str, bars: Bars
 ) -> dict[str, Any]:
     """Lines in panels (``_panel``), or in one panel where there are no names of panels."""
-    import altair as alt
-
     names = [name for name in effect.order if name in set(drawn[effect.x])] if effect.order else []
     places = drawn[effect.x].map({name: place for place, name in enumerate(names, start=1)}) if names else drawn[effect.x]
     drawn = drawn.assign(_x=places.astype(float), chance=drawn["chance"].astype(float))
@@ -99,15 +97,23 @@ def _curves(
     if not panels:
         layers = curve_layers(agents, drawn, "_x", effect.x_title, width=_ONE_PANEL[0], height=_ONE_PANEL[1], **options)
         rows = curve_points(drawn, "_x", agents, said=said, lacking=lacking)
-        return declared(layers.properties(title=title_lines(title, subtitle), data=alt.InlineData(values=[])), rows)
+        return plain(layers | {"title": title_lines(title, subtitle)}, rows)
     rows = curve_points(drawn, "_x", agents, panel="_panel", said=said, in_order=line != "who", lacking=lacking)
     if line != "who":  # the same conditions in every panel: one axis for all
         places = [row["x"] for row in rows]
         options["span"] = (min(places), max(places))
-    facet = alt.Facet("panel:N", header=alt.Header(title=None, labelAnchor="start"), sort=list(panels))
-    faceted = curve_layers(agents, drawn, "_x", effect.x_title, **options).facet(facet=facet, columns=columns, data=alt.InlineData(values=[]))
-    faceted = faceted.resolve_scale(x="independent")
-    return declared(faceted.properties(title=title_lines(title, subtitle), spacing={"row": 68, "column": 16}, bounds="flush"), rows)
+    layers = curve_layers(agents, drawn, "_x", effect.x_title, **options)
+    faceted = {
+        "title": title_lines(title, subtitle),
+        "params": layers.pop("params"),
+        "facet": {"field": "panel", "type": "nominal", "header": {"title": None, "labelAnchor": "start"}, "sort": list(panels)},
+        "columns": columns,
+        "spacing": {"row": 68, "column": 16},
+        "bounds": "flush",
+        "resolve": {"scale": {"x": "independent"}},
+        "spec": layers,
+    }
+    return plain(faceted, rows)
 
 
 def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:

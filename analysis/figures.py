@@ -60,11 +60,17 @@ def page_theme(agents: Sequence[Look]) -> dict[str, Any]:
     return variables | {"range": {"category": [f"var(--agent-{number})" for number in range(len(agents))]}}
 
 
-def title_lines(title: str, subtitle: str) -> Any:
+def title_lines(title: str, subtitle: str) -> dict[str, Any]:
     """Title and lines below it, of a figure."""
+    return {"text": title, "subtitle": [line for line in subtitle.split("\n") if line]}
+
+
+def plain(spec: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """A specification that was written as plain data, with its rows. Altair copies and checks each part of a chart whenever it is put into another one, which
+    is most of the time of a figure; the curves of a page are therefore written without it."""
     import altair as alt
 
-    return alt.TitleParams(text=title, subtitle=[line for line in subtitle.split("\n") if line])
+    return {"$schema": alt.SCHEMA_URL, **spec, "data": {"values": rows}}
 
 
 def declared(chart: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -80,18 +86,22 @@ def declared(chart: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def panel_part(chart: Any) -> dict[str, Any]:
     """A chart as a plain panel of a :func:`grid`, which may be there many times over: Altair would copy and check each again."""
+    if isinstance(chart, dict):
+        return chart
     import altair as alt
 
     spec = declared(chart.properties(data=alt.InlineData(values=[])), [])
     return {name: value for name, value in spec.items() if name not in ("$schema", "data", "datasets")}
 
 
-def panel_of(part: Mapping[str, Any], condition: str, heading: Any) -> dict[str, Any]:
+def panel_of(part: Mapping[str, Any], condition: str, heading: Mapping[str, Any]) -> dict[str, Any]:
     """A panel with the rows that meet a condition, and what stands above it."""
-    return {**part, "transform": [{"filter": condition}], "title": heading.to_dict(validate=False)}
+    return {**part, "transform": [{"filter": condition}], "title": heading}
 
 
-def grid(panels: Sequence[Mapping[str, Any]], rows: list[dict[str, Any]], *, columns: int, spacing: tuple[int, int], title: Any) -> dict[str, Any]:
+def grid(
+    panels: Sequence[Mapping[str, Any]], rows: list[dict[str, Any]], *, columns: int, spacing: tuple[int, int], title: Mapping[str, Any]
+) -> dict[str, Any]:
     """Panels in rows as one specification.
 
     Parameters
@@ -104,7 +114,7 @@ def grid(panels: Sequence[Mapping[str, Any]], rows: list[dict[str, Any]], *, col
     params = {one["name"]: one for panel in panels for one in panel.get("params", ())}
     return {
         "$schema": alt.SCHEMA_URL,
-        "title": title.to_dict(validate=False),
+        "title": title,
         "params": list(params.values()),
         "concat": [{name: value for name, value in panel.items() if name != "params"} for panel in panels],
         "columns": columns,

@@ -105,15 +105,13 @@ def nback_rows(
     return grid(ordered, rows, columns=wide, spacing=(84 if len(parts) == 1 else 76, 46), title=title_lines(title, subtitle))
 
 
-def _heading(heading: str, measure: str, measures: Sequence[str]) -> Any:
+def _heading(heading: str, measure: str, measures: Sequence[str]) -> dict[str, Any]:
     """What stands above a panel: its measure, and above the first one of a row also what the row is."""
-    import altair as alt
-
     style: dict[str, Any] = {"anchor": "start", "frame": "group", "offset": 8}
     if not heading:
-        return alt.TitleParams(text=TITLES[measure], fontSize=12, fontWeight=600, **style)
+        return dict(text=TITLES[measure], fontSize=12, fontWeight=600, **style)
     first = measure == measures[0]
-    return alt.TitleParams(text=heading if first else " ", subtitle=TITLES[measure], fontSize=12, fontWeight=600, subtitleFontSize=11.5, **style)
+    return dict(text=heading if first else " ", subtitle=TITLES[measure], fontSize=12, fontWeight=600, subtitleFontSize=11.5, **style)
 
 
 def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[str, Any], x_title: str, called: str, line: str, bars: str) -> Any:

@@ -54,7 +54,6 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
     dict
         the declaration: a Vega-Lite specification without configuration, fit for JSON
     """
-    import altair as alt
 
     levels = [int(n) for n in sorted(blocks["n"].unique())]
     several = blocks["variant"].nunique() > 1
@@ -86,7 +85,7 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
         panel_of(
             made(look.light, "d′ of a block" if place >= last else "", "blocks" if not place % len(levels) else ""),
             f"datum.part == {place}",
-            alt.TitleParams(text=heading, subtitle=level, fontSize=12, fontWeight=600, subtitleFontSize=11.5, anchor="start", frame="group", offset=8),
+            {"text": heading, "subtitle": level, "fontSize": 12, "fontWeight": 600, "subtitleFontSize": 11.5, "anchor": "start", "frame": "group", "offset": 8},
         )
         for heading, level, look, place in panels
     ]

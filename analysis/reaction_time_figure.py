@@ -101,7 +101,6 @@ def _column(part: Scored, name: str, paradigm: str) -> str:
 
 def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agents: Sequence[Look], title: str, subtitle: str) -> dict[str, Any]:
     """A panel for each row of the table: bars of its times, and the density of its fit, both in times a bar."""
-    import altair as alt
 
     low, high = float(questions["rt_ms"].min()), float(competitors(questions)["rt_ms"].quantile(0.995))
     tallest = set(competitors(rows)["agent"])
@@ -130,7 +129,7 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
         panel_of(
             made(colour, "reaction time (ms)" if place >= len(panels) - wide else "", "times" if not place % wide else ""),
             f"datum.part == {place}",
-            alt.TitleParams(text=heading, subtitle=below, fontSize=12, fontWeight=600, subtitleFontSize=11.5, anchor="start", frame="group", offset=8),
+            {"text": heading, "subtitle": below, "fontSize": 12, "fontWeight": 600, "subtitleFontSize": 11.5, "anchor": "start", "frame": "group", "offset": 8},
         )
         for heading, below, colour, place in panels
     ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .against_guessing import SAME, verdict_of
+from .agreement import MOST_ANSWERERS
 from .differences import Difference
 from .gather import SessionFacts
 from .guessing import guessing_notes, tally
@@ -34,6 +36,8 @@ KINDS = {
 }
 _YARDSTICKS = ("ideal", "capacity", "chance")
 _ORDER = ("participant", "network", "chat", "scripted", "published", "recorded", "simulated", "capacity", "ideal", "chance")
+
+_WHERE = {"above": "are above it", "not told apart": "are not told apart from it", "below": "are below it"}
 
 #: What a sentence says of networks that may give answers that nobody allowed.
 ALL_CLASSES = "over all classes"
@@ -82,7 +86,12 @@ def headline(
     """
     sentences, yardsticks = [], []
     verdicts = {row["agent"]: verdict_of(row) for row in guessed.to_dict("records")}
-    for row in ranked(overall).to_dict("records"):
+    rows = ranked(overall).to_dict("records")
+    told = [row for row in rows if row["agent_kind"] not in (*_YARDSTICKS, "participant")]
+    several = len(told) > MOST_ANSWERERS
+    for row in rows:
+        if several and row["agent_kind"] not in (*_YARDSTICKS, "participant"):
+            continue
         interval = between(row["low"], row["high"])
         if row["agent_kind"] in _YARDSTICKS:
             yardsticks.append(f"{row['agent']} {percent(row['mean'])}")
@@ -91,6 +100,8 @@ def headline(
         text += verdicts[row["agent"]].sentence if row["agent"] in verdicts else ""
         text += _fall(by_set_size[by_set_size["agent"] == row["agent"]])
         sentences.append((row["agent"], text + _from_people(differences.get(row["agent"])) + "."))
+    if several:
+        sentences.append(("", _all_together(told, [verdicts[row["agent"]].where for row in told if row["agent"] in verdicts])))
     chance = overall["chance"].mean()
     if chance == chance:
         yardsticks.append(f"a uniform guess {percent(chance)}")
@@ -99,6 +110,17 @@ def headline(
     if yardsticks:
         sentences.append(("", f"For comparison: {', '.join(yardsticks)}."))
     return sentences
+
+
+def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) -> str:
+    """One sentence for more answerers than anybody reads of one by one."""
+    ordered = sorted(rows, key=lambda row: row["mean"])
+    lowest, highest = ordered[0], ordered[-1]
+    low, high = (percent(ordered[round(share * (len(ordered) - 1))]["mean"]) for share in (0.25, 0.75))
+    said = [f"{verdicts.count(where)} {words}" for where, words in _WHERE.items() if verdicts.count(where)]
+    text = f"{len(rows)} answerers got from {percent(lowest['mean'])} ({lowest['agent']}) to {percent(highest['mean'])} right ({highest['agent']})"
+    text += f", half of them from {low} to {high}."
+    return text + (f" Held against guessing, {listed(said)}." if said else "") + " The tables below have everybody."
 
 
 def _from_people(found: Difference | None) -> str:
@@ -185,7 +207,8 @@ def like_for_like(
     if len(few):
         everybody = sorted(few["agent"].unique())
         answering = cells.loc[cells["agent_kind"] != GROUP_MEANS, "agent"].nunique()
-        who = "Some cells" if len(everybody) == answering else f"Some cells of {listed(everybody)}"
+        named = f" of {listed(everybody)}" if len(everybody) <= MOST_ANSWERERS else f" of {len(everybody)} answerers"
+        who = "Some cells" if len(everybody) == answering else f"Some cells{named}"
         notes.append(Note(f"{who} hold only {_span(few)}: read single points with care.", warning=True))
     unplaced = int(items["serial_position"].isna().sum())
     if 0 < unplaced < len(items):
@@ -228,6 +251,9 @@ def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[st
         f"{agent} ({KINDS.get(kind, kind)})" if kind in ("network", "chat", "published", "recorded") else agent
         for agent, kind in agents.itertuples(index=False, name=None)
     ]
+    if len(words) > MOST_ANSWERERS:
+        counts = Counter(KINDS.get(kind, kind) for kind in agents["agent_kind"])
+        words = [f"{len(words)} answerers ({', '.join(f'{kind}: {count}' for kind, count in counts.items())})"]
     lead = f"{listed(words)} took {listed([title_of(name, sessions) for name in names])}."
     if len(names) == 1 and all(verdicts) and not alone:
         lead += " Everybody took exactly the same trials, so the curves can be read side by side."

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,6 +53,11 @@ class Scored:
     items: pd.DataFrame
     intrusions: pd.DataFrame
     notes: tuple[str, ...]
+
+    @functools.cached_property
+    def known(self) -> dict[Any, Any]:
+        """What has been worked out of these items before, by whoever asks for it again."""
+        return {}
 
     @functools.cached_property
     def parts(self) -> Mapping[str, Scored]:
