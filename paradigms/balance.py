@@ -43,8 +43,8 @@ _PROBES = 3
 #: candidates for one kind of trial, before it is taken for one that does not come; and for one trial where trials are chosen one by one
 _PER_KIND, _PER_TRIAL = 200, 20_000
 _GROWN = 50
-#: weights of orders grow no further than by so many forced answers
-_FORCED = 6
+#: weights of orders grow no further than by so many forced answers: more in one trial are rare, and every one more would double the candidates
+_FORCED = 3
 _CHANGING = "the answers that are allowed change from trial to trial, so none can come equally often"
 
 
@@ -346,11 +346,13 @@ class _Balancer:
                     continue
                 steps = asking_steps(self.paradigm, cell.levels, seed, self.generator, self.design.question)
                 got = tuple(part.ask.answer(names) for part, names in steps if part.ask is not None)
-                options = self._options_of(steps)
-                if even and set(options) != set(offered.setdefault(number, options)):
-                    raise BalanceError(self.paradigm.name, "balance", _CHANGING)
+                if number not in offered:
+                    offered[number] = self._options_of(steps)
+                options = offered[number]
                 if most is not None and not self._fits(tail, got, most, len(options)):
                     continue
+                if even and set(options) != set(self._options_of(steps)):
+                    raise BalanceError(self.paradigm.name, "balance", _CHANGING)
                 sum_ = counts[number] + Counter(got)
                 if even and not _even(sum_, options, left[number] * len(got), finished):
                     continue
