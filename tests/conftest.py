@@ -61,7 +61,8 @@ if sys.platform.startswith("linux"):
 def _of_others() -> frozenset[str]:
     """Folders in which others have their things."""
     shared = {"/", os.environ["REAL_HOME"], str(REPOSITORY.parent), tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm", "/home", "/root", "/Users"}
-    return frozenset(os.path.realpath(one) for one in shared)
+    imported = {os.path.realpath(one) for one in sys.path}  # Python itself lists those
+    return frozenset(os.path.realpath(one) for one in shared) - imported
 
 
 _OF_OTHERS = _of_others()
