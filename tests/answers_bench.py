@@ -308,12 +308,12 @@ def taps(bench: Bench) -> Any:
     middle = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in regions}
     small = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in cells.surface().regions}
     for number in range(9):
-        bench.waits = lambda for_what, onset, number=number: threading.Timer(0.15, tap, middle[number]).start()  # type: ignore[method-assign]
+        bench.waits = lambda for_what, onset, number=number: threading.Timer(0.25, tap, middle[number]).start()  # type: ignore[method-assign]
         facts += bench.trial([timed(BLANK, None, Ask(kind))])
     bench.mind([timed(BLANK, None, Ask(cells))]).finish()
 
     def three(for_what: str, onset: float) -> None:
-        for after, place in ((0.15, small[37]), (0.3, small[92]), (0.45, bench.room.surface.done_middle())):
+        for after, place in ((0.25, small[37]), (0.4, small[92]), (0.55, bench.room.surface.done_middle())):
             threading.Timer(after, tap, place).start()
 
     bench.waits = three  # type: ignore[method-assign]
