@@ -9,10 +9,14 @@ import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
 
+from spanlab.analysis.against_guessing import against_guessing
+from spanlab.analysis.curves import overall
 from spanlab.analysis.differences import Difference, from_people
 from spanlab.analysis.loading import Data, load
 from spanlab.analysis.story import _from_people as told
 from spanlab.analysis.story import _span as span
+from spanlab.analysis.story import headline, opening
+from spanlab.analysis.table import score_table
 
 
 def data(folder: Path, *tables: pd.DataFrame) -> Data:
@@ -86,3 +90,17 @@ def test_sentences_of_differences_are_true(tmp_path: Path) -> None:
 def test_cells_of_people_are_counted_in_people() -> None:
     cells = pd.DataFrame({"unit": ["participant", "participant", "trial"], "n_units": [3, 3, 8]})
     assert span(cells) == "3 participants or 8 trials"
+
+
+def test_many_answerers_are_one_sentence_and_a_lead_that_says_how_many() -> None:
+    base = responses(lambda *_: 0.5, agent="x", lengths=(3,), repetitions=12)
+    random = np.random.RandomState(1)
+    many = [base.assign(agent=f"network:{n}", session=f"s{n}", correct=random.rand(len(base)) < (0.95 if n % 2 else 1 / 9)) for n in range(24)]
+    scored = score_table(mixed(*many, *people(0.6, many=2, lengths=(3,)))).parts["vsr"]
+    found = headline(overall(scored), overall(scored).iloc[:0], {}, against_guessing(scored), float("nan"))
+    assert [name for name, _ in found] == ["participant", "", ""]
+    assert found[1][1].startswith("24 answerers got from ")
+    assert "are above it" in found[1][1]
+    _, lead, _ = opening((), scored, ["vsr"])
+    assert "25 answerers (person: 1, trained network: 24) took" in lead
+    assert len(lead) < 300
