@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -230,3 +232,17 @@ def test_sizes_of_the_tests_themselves() -> None:
     people = random.binomial(96, 1 / 9, (2000, 8)) / 96 - 1 / 9
     p = 2 * stats.t.sf(np.abs(people.mean(axis=1)) / (people.std(axis=1, ddof=1) / math.sqrt(8)), 7)
     assert np.mean(p < 0.05) == pytest.approx(0.05, abs=0.015)
+
+
+def test_the_table_of_coverage_is_whole_and_says_what_it_should() -> None:
+    """Every case of the benchmark has a row; no interval holds too little, and no test cries wolf too often, beyond the error of so many samples."""
+    root = Path(__file__).resolve().parent.parent
+    text = (root / "docs" / "statistics.md").read_text(encoding="utf-8")
+    rows = re.search(r"<!-- measured by benchmarks/coverage.py -->\n(.*?)<!-- end of what was measured -->", text, re.DOTALL)
+    assert rows is not None
+    cells = [[one.strip() for one in line.strip("|").split("|")] for line in rows[1].splitlines()[2:]]
+    cases = re.findall(r'^    \("(.*?)", "(.*?)", (?:HOLDS|SIZE|BETWEEN),', (root / "benchmarks" / "coverage.py").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [(what, whose) for what, whose, *_ in cells] == cases
+    for _, _, counted, percent, error, _ in cells:
+        assert counted != "interval holds" or float(percent) + float(error) >= 93.5, (counted, percent)
+        assert counted != "test rejects" or float(percent) - float(error) <= 6.5, (counted, percent)
