@@ -116,7 +116,7 @@ def _spend(account: Account, random: np.random.RandomState, at_once: int, most: 
 def test_a_limit_is_passed_by_no_more_than_one_request(lost: float) -> None:
     """Whatever is under way, however conversations grow, and also when requests are lost that had to be paid for."""
     passed = 0
-    for seed in range(60):
+    for seed in range(24):
         random = np.random.RandomState(seed)
         most = int(random.choice([3_000, 20_000, 100_000]))
         account = Account(Care(max_tokens_in_all=most))
@@ -126,7 +126,7 @@ def test_a_limit_is_passed_by_no_more_than_one_request(lost: float) -> None:
         assert spent >= 0.5 * most, "and it is made use of"
         assert not account.under_way
         passed += spent > most
-    assert passed <= 6, "and seldom passed at all"
+    assert passed <= 3, "and seldom passed at all"
 
 
 def test_a_limit_says_what_it_is_and_how_to_go_on() -> None:

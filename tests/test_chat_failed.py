@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +38,13 @@ def _server(monkeypatch: pytest.MonkeyPatch, refuses: Callable[[str], bool], ref
 def _some(share: int) -> Callable[[str], bool]:
     """Every so many-th conversation, in the order in which they begin."""
     begun: dict[str, int] = {}
-    return lambda shown: begun.setdefault(shown, len(begun)) % share == share - 1
+    one_at_a_time = threading.Lock()
+
+    def refuses(shown: str) -> bool:
+        with one_at_a_time:
+            return begun.setdefault(shown, len(begun)) % share == share - 1
+
+    return refuses
 
 
 @pytest.mark.parametrize(
