@@ -1,0 +1,61 @@
+"""How a report grows: processor time for many answerers as a multiple of that for few, and what declaring its figures takes beside drawing them.
+
+python benchmarks/report.py [FEW MANY]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from spanlab.analysis.effect_charts import effect_chart, looks_of
+from spanlab.analysis.effects import effect
+from spanlab.analysis.figures import draw
+from spanlab.analysis.report import Options, compare
+from spanlab.analysis.table import score_table
+
+FEW, MANY = 20, 200
+
+
+def answers(many: int) -> pd.DataFrame:
+    """Networks that took the same 48 lists of 3 to 6 items."""
+    items = [(length, at, place) for length in (3, 4, 5, 6) for at in range(12) for place in range(1, length + 1)]
+    length, at, place = np.array(items).T
+    base = {"agent_kind": "network", "paradigm": "vsr", "list_length": length, "set_size": length, "serial_position": place, "ask": place, "step": place}
+    base |= {"trial": 100 * length + at, "trial_id": [f"{one}-{two}" for one, two in zip(length, at, strict=True)], "chance": 1 / 9, "outcome": "answered"}
+    random = np.random.RandomState(1)
+    parts = []
+    for number in range(many):
+        right = random.rand(len(items)) < 0.3 + 0.6 * number / many
+        parts.append(pd.DataFrame(base | {"agent": f"network:{number}", "session": f"s{number}", "correct": right}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def main() -> None:
+    few, many = (int(one) for one in sys.argv[1:3]) if len(sys.argv) > 2 else (FEW, MANY)
+    folder, spent = Path(tempfile.mkdtemp(prefix="spanlab-report-")), {}
+    for number in (few, few, many):  # the first one loads what is needed
+        file = folder / f"{number}.parquet"
+        answers(number).to_parquet(file)
+        began = time.process_time()
+        compare([file], folder / f"report {number}", Options(models=False))
+        spent[number] = time.process_time() - began
+    print(f"report of {many} answerers, times that of {few}\t{spent[many] / spent[few]:.2f}\ttimes")
+    one, scored = effect("serial_position"), score_table(answers(few))
+    table = one.table(scored, "vsr")
+    agents = looks_of(table)
+    marks = [time.process_time()]
+    spec = effect_chart(one, table, agents, title="Figure")
+    marks.append(time.process_time())
+    draw(spec, agents)
+    marks.append(time.process_time())
+    print(f"declaring a figure of {few} answerers, times drawing it\t{(marks[1] - marks[0]) / (marks[2] - marks[1]):.2f}\ttimes")
+
+
+if __name__ == "__main__":
+    main()
