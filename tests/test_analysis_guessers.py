@@ -74,7 +74,7 @@ def test_a_cell_at_100_percent_does_not_hide_a_difference() -> None:
     """One network always right at the short lists and at half of the long ones: Wald's test of its cells loses its force, the likelihood ratio does not."""
     sure = responses(lambda length, _: 1.0 if length == 3 else 0.5, lengths=(3, 6), repetitions=20, seed=3)
     found = model(sure)
-    one = terms(found).set_index("term").loc["condition"]
+    (one,) = terms(found).query("term == 'condition'").to_dict("records")
     assert one["p"] < 1e-6
     assert found.fit is not None
     right = sure.groupby("list_length")["correct"].agg(["sum", "size"])

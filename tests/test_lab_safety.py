@@ -58,7 +58,7 @@ def struck(data: Path, display: str, strike: Callable[[], object]) -> tuple[Path
     """A session with the simulated participant that something happens to in its third trial."""
     file = data / "short.yaml"
     file.write_text(SHORT, encoding="utf-8")
-    how = ("--simulate", "ideal", "--speed", "100", "--set", "list_length=2", "--trials", str(TRIALS), "--no-practice")
+    how = ("--simulate", "ideal", "--speed", "100", "--set", "list_length=2", "--trials", str(TRIALS), "--no-practice", "--seed", "1")
     environment = {**one_thread(), "DISPLAY": display}
     process = subprocess.Popen(command("run", file, *how, "--data", data), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     events, end = data / "short-simulated-ideal-s1" / "events.jsonl", time.monotonic() + HANGS_S
