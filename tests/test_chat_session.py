@@ -176,6 +176,7 @@ def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int]
     assert answered - 24 * blocks <= paid_twice_at_most(lines) <= killed * concurrency, "only requests in flight were repeated, and all of them are counted"
 
 
+@pytest.mark.slow
 def test_kills_lose_no_reply_and_change_no_answer(tmp_path: Path) -> None:
     _kills(tmp_path, 8, 4, [30, 80, 150])
 

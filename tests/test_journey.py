@@ -37,7 +37,7 @@ def at_the_prompt(folder: Path, *words: str, person: bool = False, address: str 
     begin = [sys.executable, str(Path(__file__).with_name("golden_person.py")), "0"] if person else command()
     path = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
     environment = {**one_thread(), "PYTHONPATH": path, "OPENAI_BASE_URL": address}
-    done = subprocess.run([*begin, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    done = subprocess.run([*begin, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout.strip()

@@ -347,7 +347,7 @@ def test_a_display_is_measured_and_cited(screen: str, run: Run, tmp_path: Path) 
 @pytest.mark.slow
 def test_no_picture_is_seen_before_the_bound_of_its_time_stamp() -> None:
     """As another program sees the screen, however busy the machine is."""
-    done = subprocess.run([sys.executable, str(BENCH), "watch", "200"], capture_output=True, text=True, timeout=200)
+    done = subprocess.run([sys.executable, str(BENCH), "watch", "200"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     facts = json.loads(done.stdout.splitlines()[-1])
     pairs = [(late, bound) for late, bound in zip(facts["late_ms"], facts["bound_ms"], strict=True) if abs(late) < 50]

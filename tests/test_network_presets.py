@@ -38,8 +38,12 @@ def quickly(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(training_run, "write_state", lambda *parts: None)
 
 
+#: presets that stand for all where there is little time: every architecture and every kind of task
+QUICK = ("rnn-96", "gru-96", "lstm-256", "trf-96", "laptop", "cd-noise", "lsr-long", "nback")
+
+
 @pytest.mark.usefixtures("quickly")
-@pytest.mark.parametrize("name", presets())
+@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in presets()])
 def test_every_preset_runs_in_miniature(tmp_path: Path, name: str) -> None:
     config = config_named(name)
     assert config.name == name

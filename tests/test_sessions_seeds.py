@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import Run
 
+from spanlab.agents.simulated import IdealAgent
 from spanlab.sessions import find_sessions, read_session
 from spanlab.sessions.seeds import LOWER_HALF, drawn_seeds, seed_for, seeds_taken
 from spanlab.sessions.session import session_stem
@@ -54,12 +55,11 @@ def test_a_thousand_people_have_a_thousand_seeds(tmp_path: Path) -> None:
     assert len(seeds_taken(names, "vsr")) == 1000
 
 
-@pytest.mark.usefixtures("screen")
-def test_run_gives_every_session_a_seed_of_its_own_and_says_so(tmp_path: Path, run: Run) -> None:
+def test_run_gives_every_session_a_seed_of_its_own_and_says_so(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spanlab.commands.run.person", lambda *_: IdealAgent())  # somebody who needs no window
     for participant, more in (("A", []), ("B", []), ("A", []), ("C", ["--seed", "7"])):
-        status, _, err = run(
-            "run", "vsr", "--set", "list_length=2", "--trials", "1", "--participant", participant, "--simulate", "ideal@50", "--no-practice", *more
-        )
+        options = ["--set", "list_length=2", "--trials", "1", "--simulate", "ideal", "--no-practice", *more]
+        status, _, err = run("run", "vsr", "--participant", participant, *options)
         assert status == 0, err
     infos = sorted((read_session(folder) for folder in find_sessions([tmp_path / "data"])), key=lambda info: info["created"])
     seeds = [info["seed"] for info in infos]
@@ -71,3 +71,4 @@ def test_run_gives_every_session_a_seed_of_its_own_and_says_so(tmp_path: Path, r
         {"given": True},
     ]
     assert seeds[3] == 7
+    assert len({tuple(trial["seed"] for trial in info["plan"]) for info in infos}) == 4
