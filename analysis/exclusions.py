@@ -30,6 +30,8 @@ Whose = Literal["everybody", "people", "machines"]
 MeasureName = Literal[
     "accuracy",
     "above_chance",
+    "above_blind",
+    "failed",
     "omitted",
     "invalid",
     "rt_ms",
@@ -52,7 +54,12 @@ _SHOWN: tuple[Level, ...] = ("trials", "sessions")
 #: For each measure at which levels it can be taken, and what it is.
 MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
     "accuracy": (_MORE, "share of right answers, 0 to 1"),
-    "above_chance": (_MORE, "share of right answers minus the mean chance of a blind guess"),
+    "above_chance": (
+        _MORE,
+        "share of right answers minus what guessing gets; who always says the likelier word may be above it",
+    ),
+    "above_blind": (_MORE, "share of right answers minus what the best guess gets that has not looked (the column blind; older records lack it)"),
+    "failed": (("sessions",), "share of the planned trials that could not be had (chat models), 0 to 1"),
     "omitted": (_MORE, "share of answers that were not given in time, 0 to 1"),
     "invalid": (_MORE, "share of answers outside the allowed ones, 0 to 1"),
     "rt_ms": (LEVELS, "reaction time in ms; of several answers their median"),
@@ -128,6 +135,24 @@ class Rule(BaseModel):
         return f"{self.leave_out}{whose} whose {self.where} is {' or '.join(ends)}{where}" + (" (then in all paradigms)" if self.everywhere else "")
 
 
+#: Measures that only the folder of a session tells, not its table.
+OF_FOLDERS: tuple[MeasureName, ...] = ("timing", "failed")
+
+
+@dataclass(frozen=True)
+class OfSessions:
+    """What the folders of sessions tell beside their answers, by the name of the session.
+
+    Parameters
+    ----------
+    timing : how many things the timing verdict finds to look at, of those that were shown in a window
+    failed : share of the planned trials that could not be had
+    """
+
+    timing: Mapping[str, int]
+    failed: Mapping[str, float]
+
+
 class RulesFile(BaseModel):
     """The keys of a file of rules."""
 
@@ -152,24 +177,27 @@ class Exclusions:
     notes: tuple[str, ...]
 
 
-def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], timing: Mapping[str, int] | None = None) -> tuple[pd.DataFrame, Exclusions]:
+def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: OfSessions | None = None) -> tuple[pd.DataFrame, Exclusions]:
     """The response table without what the rules leave out, and the report of it. The table given is not changed.
 
     Parameters
     ----------
     responses : the response table of one or many sessions
     rules : in the order in which they are applied
-    timing : for each session by name how many things its timing verdict finds to look at; needed by rules on ``timing``
+    sessions : what is known of the sessions beside their answers (:func:`of_sessions`); needed by rules on ``timing`` and ``failed``
 
     Raises
     ------
     SpanLabError
-        for a rule on timing where no timing was given.
+        for a rule on what only the folder of a session tells, where nothing of it was given.
     """
     import pandas as pd
 
-    if timing is None and any(rule.where == "timing" for rule in rules):
-        raise SpanLabError("a rule leaves sessions out by their timing, but no timing is known here: it is in the sessions' folders, not in a table alone")
+    if sessions is None:
+        for rule in rules:
+            if rule.where in OF_FOLDERS:
+                raise SpanLabError(f"a rule leaves sessions out by '{rule.where}', but it is not known here: a session's folder tells it, not a table")
+        sessions = OfSessions({}, {})
     table = responses.reset_index(drop=True)
     codes = {level: _codes(table, key) for level, key in _KEYS.items()}
     items = score_table(table.assign(_row=np.arange(len(table))), include_pilot=True).items
@@ -183,7 +211,7 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], timing: Map
             asked &= left["paradigm"].isin(rule.paradigms).to_numpy()
         judged = left[asked]
         unit = codes[rule.leave_out][judged["_row"].to_numpy()]
-        values = _measure(judged, unit, rule, timing or {}, codes["trials"])
+        values = _measure(judged, unit, rule, sessions, codes["trials"])
         out = values[_outside(values, rule)]
         gone = alive & np.isin(codes[rule.leave_out], out.index.to_numpy())
         if rule.everywhere:
@@ -203,10 +231,13 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], timing: Map
     )
 
 
-def timing_faults(sessions: Sequence[SessionFacts]) -> dict[str, int]:
-    """For each session that was shown in a window how many things its timing verdict finds to look at, for :func:`apply_exclusions`."""
-    found = {facts.name: session_timing(facts.folder) for facts in sessions if facts.timing is not None}
-    return {name: len(verdict(timing).look) for name, timing in found.items() if timing is not None}
+def of_sessions(sessions: Sequence[SessionFacts], rules: Sequence[Rule]) -> OfSessions:
+    """What the folders of sessions tell, as far as the rules ask for it."""
+    asked = {rule.where for rule in rules}
+    timings = {facts.name: session_timing(facts.folder) for facts in sessions if facts.timing is not None} if "timing" in asked else {}
+    faults = {name: len(verdict(timing).look) for name, timing in timings.items() if timing is not None}
+    failed = {facts.name: sum(facts.failed.values()) / facts.planned for facts in sessions if facts.planned}
+    return OfSessions(faults, failed)
 
 
 def _codes(table: pd.DataFrame, key: Sequence[str]) -> np.ndarray:
@@ -226,7 +257,7 @@ def _outside(values: pd.Series, rule: Rule) -> np.ndarray:
     return low | (numbers > rule.above) if rule.above is not None else low
 
 
-def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, timing: Mapping[str, int], trials: np.ndarray) -> pd.Series:
+def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSessions, trials: np.ndarray) -> pd.Series:
     """The value of each unit, NaN where it is not known."""
     import pandas as pd
 
@@ -258,6 +289,8 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, timing: Mapping[
     found: Mapping[MeasureName, Callable[[], pd.Series]] = {
         "accuracy": lambda: each(items["correct"], "mean"),
         "above_chance": lambda: each(items["correct"], "mean") - each(number("chance"), "mean"),
+        "above_blind": lambda: each(items["correct"], "mean") - each(number("blind"), lambda blind: blind.mean(skipna=False)),
+        "failed": lambda: each(items["session"].map(sessions.failed).astype(float), "max"),
         "omitted": lambda: each(items["outcome"].eq("omitted"), "mean"),
         "invalid": lambda: each(items["outcome"].eq("invalid"), "mean"),
         "rt_ms": lambda: each(number("rt_ms"), "median"),
@@ -268,7 +301,7 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, timing: Mapping[
         "trial_dropped_frames": of_trial("trial_dropped_frames"),
         "trial_paused_ms": of_trial("trial_paused_ms"),
         "trial_unfocused_ms": of_trial("trial_unfocused_ms"),
-        "timing": lambda: each(items["session"].map(timing).astype(float), "max"),
+        "timing": lambda: each(items["session"].map(sessions.timing).astype(float), "max"),
         "trials": lambda: each(pd.Series(trial, index=items.index), "nunique"),
         "answers": lambda: each(items["correct"], "size"),
         "attempts": lambda: each(number("attempts"), "max"),

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import SpanLabError
 from ..sessions.record import COLUMNS as RECORDED
 from ..sessions.record import read_session
-from .exclusions import Exclusions, Rule, apply_exclusions, timing_faults
+from .exclusions import Exclusions, Rule, apply_exclusions, of_sessions
 from .gather import SessionFacts, gather
 from .names import labelled, named, title_of
 from .spreadsheets import TEXT, UNREAD, WORKBOOK, read_text
@@ -107,11 +107,11 @@ def _without(tables: list[pd.DataFrame], rules: Sequence[Rule], sessions: Sequen
     """Tables without what rules leave out; they are judged together, so that a person in two files is one person."""
     import pandas as pd
 
-    faults = timing_faults(sessions) if any(rule.where == "timing" for rule in rules) else None
+    known = of_sessions(sessions, rules)
     if len(tables) == 1:
-        kept, report = apply_exclusions(tables[0], rules, faults)
+        kept, report = apply_exclusions(tables[0], rules, known)
         return [kept], report
-    kept, report = apply_exclusions(pd.concat([table.assign(_table=number) for number, table in enumerate(tables)], ignore_index=True), rules, faults)
+    kept, report = apply_exclusions(pd.concat([table.assign(_table=number) for number, table in enumerate(tables)], ignore_index=True), rules, known)
     return [kept[kept["_table"] == number].drop(columns="_table").reset_index(drop=True) for number in range(len(tables))], report
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from spanlab.analysis.exclusions import MEASURES, Exclusions, Rule, apply_exclusions
+from spanlab.analysis.exclusions import MEASURES, OF_FOLDERS, Exclusions, OfSessions, Rule, apply_exclusions
 from spanlab.commands.exclusion_file import read_rules
 from spanlab.errors import ParadigmError, SpanLabError
 
@@ -98,10 +98,10 @@ def test_omissions_frames_attempts_and_numbers_of_trials() -> None:
 
 def test_timing_verdicts_come_from_outside() -> None:
     table = mixed(person("a", 1.0, session="s1"), person("bb", 1.0, session="s2"), person("ccc", 1.0, session="s3"))
-    kept, report = left(table, rule("sessions", "timing", above=0), timing={"s1": 0, "s2": 2})
+    kept, report = left(table, rule("sessions", "timing", above=0), sessions=OfSessions({"s1": 0, "s2": 2}, {}))
     assert set(kept["session"]) == {"s1", "s3"}
     assert report.rules.iloc[0]["unknown"] == 1
-    with pytest.raises(SpanLabError, match="no timing is known"):
+    with pytest.raises(SpanLabError, match="a rule leaves sessions out by 'timing', but it is not known here"):
         left(table, rule("sessions", "timing", above=0))
 
 
@@ -131,7 +131,7 @@ def test_nothing_left_and_nothing_there() -> None:
     assert len(kept) == len(data())
     assert not len(report.rules)
     kept, report = left(
-        data()[["agent", "paradigm", "correct"]], *(rule(levels[0], name, below=-1) for name, (levels, _) in MEASURES.items() if name != "timing")
+        data()[["agent", "paradigm", "correct"]], *(rule(levels[0], name, below=-1) for name, (levels, _) in MEASURES.items() if name not in OF_FOLDERS)
     )
     assert len(kept) == len(data())
 
@@ -141,7 +141,7 @@ def test_nothing_left_and_nothing_there() -> None:
 def test_every_row_is_kept_or_counted(what: tuple[str, str], bound: float, seed: int) -> None:
     table = mixed(*(responses(lambda *_: 0.6, kind="participant", participant=f"p{n}", seed=seed + n, repetitions=2) for n in range(3)))
     table["rt_ms"] = np.random.RandomState(seed).uniform(100, 900, len(table))
-    kept, report = left(table.assign(_me=range(len(table))), rule(*what, above=bound), timing={})
+    kept, report = left(table.assign(_me=range(len(table))), rule(*what, above=bound), sessions=OfSessions({}, {}))
     assert len(kept) + report.rules["rows_left_out"].sum() == len(table)
     assert report.rules["answers_left_out"].sum() == report.units["answers"].sum()
     assert len(report.units) == report.rules["left_out"].sum()
@@ -198,3 +198,19 @@ def test_rules_that_make_no_sense() -> None:
     for wrong in ({"above": 0.2, "below": 0.5}, {"below": 0.5, "leave_out": "trials", "everywhere": True}):
         with pytest.raises(ValidationError):
             Rule.model_validate({"leave_out": "participants", "where": "accuracy", **wrong})
+
+
+def test_who_always_says_the_likelier_word_is_above_chance_and_not_above_the_best_blind_guess() -> None:
+    table = person("same", 0.58).assign(chance=0.5, blind=2 / 3)
+    assert len(left(table, rule("participants", "above_chance", below=0.0))[0]) == len(table)
+    assert not len(left(table, rule("participants", "above_blind", below=0.0))[0])
+    kept, report = left(table.drop(columns="blind"), rule("participants", "above_blind", below=0.0))
+    assert len(kept) == len(table)
+    assert report.rules["unknown"].tolist() == [1], "older records do not tell"
+
+
+def test_sessions_with_many_trials_that_could_not_be_had_are_left_out() -> None:
+    table = mixed(person("a", 1.0).assign(session="s1"), person("b", 1.0).assign(session="s2"))
+    kept, report = left(table, rule("sessions", "failed", above=0.05), sessions=OfSessions({}, {"s1": 0.04, "s2": 0.1}))
+    assert kept["session"].unique().tolist() == ["s1"]
+    assert report.units["value"].tolist() == [0.1]
