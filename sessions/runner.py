@@ -33,7 +33,7 @@ _BATCH = 128
 _START = {"event": "session_start"}
 #: under which name is kept what an agent asks before the first trial
 _NO_TRIAL = "0"
-#: so many trials that cannot be had, before any that can, say that none can
+#: so many trials that cannot be had, before any that can, say that none can; or as many as were under way at once, since a refusal comes before an answer
 _NONE_AT_ALL = 3
 
 #: called after every finished trial with (trials done, trials in all)
@@ -70,6 +70,7 @@ class Runner:
         self.say: Callable[[str], None] = say or (lambda sentence: None)
         self.progress: Progress = progress or (lambda done, total: None)
         self._person = agent.kind in PEOPLE
+        self._under_way = self._together = 0
         self._apparatus_noted = False
         self._codes = session.trigger_codes
         self._staircase: Staircase | None = None
@@ -248,11 +249,15 @@ class Runner:
 
     async def _taken(self, planned: PlannedTrial, interval_ms: float | None = None) -> list[Judged] | None:
         """Take one trial; None when it cannot be had, which is then on record."""
+        self._under_way += 1
+        self._together = max(self._together, self._under_way)
         try:
             return await self.take(planned, interval_ms)
         except Unobtainable as reason:
             await self._fail(planned, reason)
             return None
+        finally:
+            self._under_way -= 1
 
     async def _fail(self, planned: PlannedTrial, reason: Unobtainable) -> None:
         """Put on record that a trial cannot be had.
@@ -267,7 +272,7 @@ class Runner:
         await self.recorder.committed()
         self._failed[key] = str(reason)
         failed, count = len(self._failed), len(self.session.plan)
-        if failed > reason.bearable * count or (failed >= _NONE_AT_ALL and not self._done):
+        if failed > reason.bearable * count or (failed >= max(_NONE_AT_ALL, self._together) and not self._done):
             raise SpanLabError(
                 f"{failed} of {count} trials cannot be had, the last one since {reason}. That is too many to go on (--fail-on-error {reason.bearable:g}); "
                 "a higher share goes on without them, --retry-failed asks for them again"
