@@ -108,7 +108,7 @@ def test_it_says_what_it_is(tmp_path: Path) -> None:
     session = large(tmp_path, load_paradigm("vsr"), Batched(), 11, part=4)
     Runner(session, Batched()).run()
     info = read_session(session.folder)
-    assert info["format_version"] == 2
+    assert info["format_version"] == 3
     assert info["parts"] == {"trials": 4, "states": False}
     assert info["plan"]["trials"] == 11
     assert [part_path(session.folder, number).exists() for number in range(4)] == [True, True, True, False]
