@@ -146,6 +146,7 @@ def test_scripted_servers_pilots_and_different_files_are_warned_about(data: Path
     assert "chance (guessing)" not in without
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("page_only")
 def test_several_people_become_one_answerer(data: Path, tmp_path: Path) -> None:
     for name in ("A", "B", "C"):

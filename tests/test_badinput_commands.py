@@ -186,7 +186,7 @@ def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow), pytest.param("utf-8", marks=pytest.mark.slow)])
 def test_terminals_of_other_encodings_do_not_matter(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "größe→.yaml"
     file.write_text(text(more="größe→: 1"), encoding="utf-8")

@@ -145,6 +145,7 @@ class _Keyboards:
         self._x11.XSync(self._server, 0)
 
 
+@pytest.mark.slow
 def test_a_keyboard_is_unplugged(tmp_path: Path, server: Any, screen: str) -> None:
     keyboards = _Keyboards(server.display)
     folder, done = struck(tmp_path, server.display, keyboards.unplug)
