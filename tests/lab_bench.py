@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -281,7 +282,9 @@ def choices(bench: Bench) -> Any:
         bench.script = [[(0.4 + 0.12 * number, touch) for number, touch in enumerate(touches)]]
         done = len(bench.hands.done)
         chosen = bench.agent.choose("Title", "Text.", options, usual="agree", clicks=clicks)
-        found.append((chosen, len(touches) - (len(bench.hands.done) - done)))
+        ended = room.window.now()
+        time.sleep(0.2)  # the last key is still held when the page ends, and is counted once it was let go
+        found.append((chosen, len(touches) - sum(when <= ended for _, when in bench.hands.done_since(done))))
     # A long text: the last of its pages alone has the buttons, and a press that turns a page is no answer.
     bench.script = [[(0.4, Touch("space"))] if number < 9 else [] for number in range(9)]
     bench.script[1] = [(0.4, Touch("a"))]
