@@ -101,9 +101,7 @@ def drawn_values(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, se
     SpanLabError
         as :func:`compile_trial`.
     """
-    resolved = _checked(paradigm, levels, seed, generator)
-    start_trial()
-    env = draw_all(paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, paradigm.streams, seed, resolved))
+    env = _drawn(paradigm, levels, seed, generator)
     return {draw.name: env[draw.name] for draw in paradigm.draws if is_random(draw)}
 
 
@@ -121,9 +119,7 @@ def asking_steps(
     SpanLabError
         as :func:`compile_trial`.
     """
-    resolved = _checked(paradigm, levels, seed, generator)
-    start_trial()
-    env = draw_all(paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, paradigm.streams, seed, resolved))
+    env = _drawn(paradigm, levels, seed, generator)
     return [(part, names) for part, names in paradigm.timeline.unroll(dict(env)) if part.ask is not None and phase in (None, part.phase)]
 
 
@@ -138,6 +134,13 @@ def check_draws(paradigm: Paradigm, levels: Mapping[str, Any], generator: Genera
     resolved = _checked(paradigm, levels, 0, generator)
     start_trial()
     draw_all(paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, paradigm.streams, 0, resolved), given_draws(paradigm, draws))
+
+
+def _drawn(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, generator: Generator) -> dict[str, Any]:
+    """Everything that a trial is built from: generator, factor levels and draws, by name."""
+    resolved = _checked(paradigm, levels, seed, generator)
+    start_trial()
+    return draw_all(paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, paradigm.streams, seed, resolved))
 
 
 def _checked(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, generator: Generator) -> dict[str, Any]:
