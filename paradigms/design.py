@@ -62,8 +62,9 @@ class PlannedTrial:
     paired: str = ""
 
     def compile(self, paradigm: Paradigm, generator: Generator) -> Trial:
-        """The trial itself."""
-        return compile_trial(paradigm, self.levels, self.seed, generator, self.draws)
+        """The trial itself; one that was compiled a while ago is not compiled again."""
+        key = (repr(dict(self.levels)), self.seed, generator)
+        return paradigm.compiled.get(key, self.draws, lambda: compile_trial(paradigm, self.levels, self.seed, generator, self.draws))
 
 
 def session_design(paradigm: Paradigm, name: str | None = None) -> SessionDesign:

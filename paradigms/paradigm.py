@@ -13,6 +13,7 @@ from typing import Any, Literal
 from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
 from .expressions import FUNCTIONS, Template, is_expression, is_name
+from .compiled import CompiledTrials
 from .extends import locate, resolve
 from .identity import STREAMS, digest
 from .inheritance import titled
@@ -87,6 +88,7 @@ class Paradigm:
     list_length: Template | None
     reader: Reader = field(compare=False)
     streams: int = STREAMS
+    compiled: CompiledTrials = field(default_factory=CompiledTrials, compare=False)
 
     @property
     def title(self) -> str:
@@ -186,7 +188,7 @@ def with_streams(paradigm: Paradigm, streams: int) -> Paradigm:
     """
     if isinstance(streams, bool) or streams not in range(1, STREAMS + 1):
         raise SpanLabError(f"{paradigm.name}: random streams have versions 1 to {STREAMS} here; found {show(streams)}. A newer spanlab may know it: update")
-    return replace(paradigm, streams=streams)
+    return replace(paradigm, streams=streams, compiled=CompiledTrials())
 
 
 def build_paradigm(document: Document) -> Paradigm:
