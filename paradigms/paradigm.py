@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from ..components import nearest
 from ..errors import ParadigmError, Problem, SpanLabError
-from .expressions import FUNCTIONS, Template, is_expression, is_name
 from .compiled import CompiledTrials
+from .expressions import FUNCTIONS, Template, is_expression, is_name
 from .extends import locate, resolve
 from .identity import STREAMS, digest
 from .inheritance import titled
