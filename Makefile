@@ -26,9 +26,10 @@ lint: setup
 	@.venv/bin/pyright
 
 # Files are kept together on one worker, so that what a file sets up once is set up once; the longest come first (tests/longest.py).
-# Each process calculates with one thread: several of each would wait for one another.
+# Each process calculates with one thread: several of each would wait for one another. What was compiled is kept, also where the environment says otherwise:
+# hundreds of programs are started.
 # The tests run also when style or types have a fault, and either makes the target fail; pytest's closing lines are the last.
-TESTS = @faults=0; $(MAKE) --no-print-directory lint || faults=1; OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
+TESTS = @faults=0; $(MAKE) --no-print-directory lint || faults=1; PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: setup
 	$(TESTS) $(ARGS) && exit $$faults

@@ -1,4 +1,4 @@
-"""Answers in a real window with real keys and clicks, for ``test_lab_real.py``: ``python answers_bench.py SCENE ARGUMENT... > facts.json``."""
+"""Answers in a real window with real keys and clicks, for ``test_lab_real.py``: ``python answers_bench.py SCENE[:ARGUMENT...]... > facts.json``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -128,14 +128,14 @@ def answers_to(ask: Ask, most: int) -> list[Answer]:
     return values if len(values) <= most else [values[n] for n in random.permutation(len(values))[:most]]
 
 
-def answered(names: list[str], devices: list[str], conditions: int, most: int) -> Any:
+def answered(devices: str, conditions: str, most: str, names: str) -> Any:
     """Every sort of question of these paradigms is given every answer, by key and by mouse, with standard keys and swapped ones."""
     facts = []
-    for by in devices:
+    for by in devices.split(","):
         told = Told()
         agent = SimulatedParticipant(told, seed=4, speed=8.0, answers=by, say=lambda sentence: None)  # type: ignore[arg-type]
-        for name in names:
-            for percept, truth in questions(name, conditions):
+        for name in names.split(","):
+            for percept, truth in questions(name, int(conditions)):
                 assert percept.ask is not None
                 if by == "mouse" and not percept.ask.kind.surface().regions:
                     continue  # there is nothing to click on
@@ -146,7 +146,7 @@ def answered(names: list[str], devices: list[str], conditions: int, most: int) -
                         continue
                     mind = agent.start(Briefing(name, name, "en", "", (percept.ask.kind,), keys=keys, seed=5))
                     mind.prepare(percept.displays)
-                    for value in answers_to(percept.ask, most):
+                    for value in answers_to(percept.ask, int(most)):
                         told.answer = value
                         mind.coming(None, last=True)
                         response = asyncio.run(mind.step(percept, truth))
@@ -322,22 +322,23 @@ def taps(bench: Bench) -> Any:
     return facts
 
 
-def main(scene: str, arguments: list[str]) -> None:
+SCENES = {one.__name__: one for one in (thousand, deadlines, signal, acknowledged, taps)}  # at one window
+ALONE: dict[str, Callable[..., Any]] = {one.__name__: one for one in (answered, boxes, layouts)}  # with windows of their own
+
+
+def main(scenes: list[str]) -> None:
+    facts: dict[str, Any] = {}
     with virtual_screen(1024, 768):
-        if scene == "answered":
-            devices, conditions, most, names = arguments
-            facts = answered(names.split(","), devices.split(","), int(conditions), int(most))
-        elif scene == "boxes":
-            facts = boxes()
-        elif scene == "layouts":
-            facts = layouts(arguments[0])
-        else:
+        if at_one := [scene for scene in scenes if scene in SCENES]:
             bench = Bench()
-            scenes = {one.__name__: one for one in (thousand, deadlines, signal, acknowledged, taps)}
-            facts = {name: scenes[name](bench) for name in (scene, *arguments)}
+            facts |= {name: SCENES[name](bench) for name in at_one}
             bench.close()
+        for scene in scenes:
+            name, *arguments = scene.split(":")
+            if name in ALONE:
+                facts[name] = ALONE[name](*arguments)
     print(json.dumps(facts, default=lambda value: value.item() if hasattr(value, "item") else str(value)))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(sys.argv[1:])

@@ -20,15 +20,15 @@ FRAME = 1000 / 60
 QUICK = ("sfr", "smu", "cd")
 
 
-def bench(*arguments: object) -> Any:
-    done = subprocess.run([sys.executable, str(BENCH), *map(str, arguments)], capture_output=True, text=True, timeout=1800)
+def bench(*arguments: str) -> Any:
+    done = subprocess.run([sys.executable, str(BENCH), *arguments], capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.fixture(scope="module")
 def scenes() -> dict[str, Any]:
-    return bench("deadlines", "signal", "acknowledged", "taps")
+    return bench("deadlines", "signal", "acknowledged", "taps", f"answered:keys,mouse:1:2:{','.join(QUICK)}", "boxes")
 
 
 def answered_as_meant(facts: list[dict[str, Any]], names: tuple[str, ...]) -> None:
@@ -47,14 +47,14 @@ def answered_as_meant(facts: list[dict[str, Any]], names: tuple[str, ...]) -> No
             assert all(devices["keys"] in press for press in response["raw"]["presses"])
 
 
-def test_every_way_of_answering_works_with_real_keys_and_real_clicks() -> None:
-    answered_as_meant(bench("answered", "keys,mouse", 1, 2, ",".join(QUICK)), QUICK)
+def test_every_way_of_answering_works_with_real_keys_and_real_clicks(scenes: dict[str, Any]) -> None:
+    answered_as_meant(scenes["answered"], QUICK)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list_paradigms())
 def test_every_question_of_every_paradigm_takes_every_answer(name: str) -> None:
-    facts = bench("answered", "keys,mouse", 3, 16, name)
+    facts = bench(f"answered:keys,mouse:3:16:{name}")["answered"]
     answered_as_meant(facts, (name,))
     swapped = [fact for fact in facts if fact["swapped"]]
     assert bool(swapped) == (name in ("cd", "cd_noise", "cs", "sc", "si", "sts"))
@@ -88,9 +88,9 @@ def test_a_finger_counts_where_it_comes_down(scenes: dict[str, Any]) -> None:
     assert [fact["response"]["value"] for fact in facts] == [*range(9), [37, 92]]
 
 
-def test_button_boxes_answer_like_keys() -> None:
+def test_button_boxes_answer_like_keys(scenes: dict[str, Any]) -> None:
     """One that types, one on a (pseudo) serial line, one of PsychoPy's device layer (a stand-in)."""
-    found = bench("boxes")
+    found = scenes["boxes"]
     for box in ("keys", "serial", "psychopy"):
         assert [one["value"] for one in found[box]] == ["same", "different", None]
         assert found[box][2]["raw"]["presses"][0]["key"] == "button_2"  # stands for nothing, and is on record
@@ -102,7 +102,7 @@ def test_button_boxes_answer_like_keys() -> None:
 @pytest.mark.skipif(shutil.which("setxkbmap") is None, reason="needs setxkbmap")
 @pytest.mark.parametrize("layout", ["us", "de", "fr"])
 def test_keys_are_what_is_printed_on_them(layout: str) -> None:
-    found = bench("layouts", layout)
+    found = bench(f"layouts:{layout}")["layouts"]
     minus = None if layout == "fr" else "-"  # there it lies on the key of the 6, which counts as the digit; the number pad has one
     assert found["answers"] == ["m", minus, "-", *range(9), 0, "A", "Y", "Z", "W"]
     assert found["names"] == f"by sign ({layout})"

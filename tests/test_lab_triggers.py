@@ -176,13 +176,8 @@ def test_a_session_may_go_on_without_its_port(tmp_path: Path) -> None:
     assert all(one["sent_ms"] is None for one in of_kind(session, "trigger") if one["trial"] == "2")
 
 
-@pytest.fixture(scope="module")
-def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return bench(tmp_path_factory.mktemp("ends"), "ends")
-
-
-def test_a_port_that_dies_in_the_last_trial_is_told_at_the_end(ends: dict[str, Any]) -> None:
-    last = ends["last"]
+def test_a_port_that_dies_in_the_last_trial_is_told_at_the_end(facts: dict[str, Any]) -> None:
+    last = facts["last"]
     assert last["error"] == ""
     assert last["events"][-1]["event"] == "session_end"
     assert last["table"]
@@ -193,9 +188,9 @@ def test_a_port_that_dies_in_the_last_trial_is_told_at_the_end(ends: dict[str, A
     assert last["apparatus"]["triggers"]["not_sent"] == len(missing)
 
 
-def test_a_block_of_questions_is_not_finished_first(ends: dict[str, Any]) -> None:
+def test_a_block_of_questions_is_not_finished_first(facts: dict[str, Any]) -> None:
     """One with each item, as in N-back: the session stops before the next item, and the block is taken again once the port is mended."""
-    block = ends["block"]
+    block = facts["block"]
     assert "the session stops here" in block["error"]
     assert block["events"][-1]["event"] == "interrupted"
     assert not of_kind(block, "trial_end")

@@ -124,11 +124,10 @@ def test_nothing_that_an_agent_is_handed_leads_to_the_truth(tmp_path: Path, name
     spy = Spy(batches=batches)
     take(tmp_path / "data", paradigm, spy, min(12, len(paradigm.combinations())))
     assert spy.handed
-    for arguments, named in spy.handed:
-        assert not named
-        for one in reachable(arguments):
-            assert not isinstance(one, (Truth, Trial, Step, Paradigm, Runner)), "an agent must not be able to reach this"
-            assert type(one).__module__.split(".")[0] in {"spanlab", "builtins", "pydantic_core"}, f"what is {type(one)} doing in a percept?"
+    assert not any(named for _, named in spy.handed)
+    for one in reachable(spy.handed):
+        assert not isinstance(one, (Truth, Trial, Step, Paradigm, Runner)), "an agent must not be able to reach this"
+        assert type(one).__module__.split(".")[0] in {"spanlab", "builtins", "pydantic_core"}, f"what is {type(one)} doing in a percept?"
 
 
 def test_the_walk_finds_what_is_hidden() -> None:
@@ -202,10 +201,7 @@ def differences(steps: Sequence[Step]) -> tuple[set[bytes], set[str]]:
     return percepts, words
 
 
-@pytest.mark.parametrize("name", PARADIGMS)
-@settings(max_examples=12, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 2**53), which=st.integers(0, 10**6))
-def test_what_looks_the_same_and_asks_the_same_is_the_same(name: str, seed: int, which: int) -> None:
+def same_where_it_looks_the_same(name: str, seed: int, which: int) -> None:
     """Over many trials of one condition: for everything that looks the same there is one percept and one text, however the answers differ."""
     paradigm = load_paradigm(name)
     combinations = paradigm.combinations()
@@ -213,6 +209,21 @@ def test_what_looks_the_same_and_asks_the_same_is_the_same(name: str, seed: int,
     for steps in of_one_look([compile_trial(paradigm, levels, seed + n) for n in range(6)]).values():
         percepts, words = differences(steps)
         assert len(percepts) == len(words) == 1
+
+
+@pytest.mark.parametrize("name", PARADIGMS)
+@settings(max_examples=4, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**53), which=st.integers(0, 10**6))
+def test_what_looks_the_same_and_asks_the_same_is_the_same(name: str, seed: int, which: int) -> None:
+    same_where_it_looks_the_same(name, seed, which)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARADIGMS)
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**53), which=st.integers(0, 10**6))
+def test_what_looks_the_same_and_asks_the_same_is_the_same_in_many_trials(name: str, seed: int, which: int) -> None:
+    same_where_it_looks_the_same(name, seed, which)
 
 
 @pytest.mark.parametrize("name", ["vsr", "sfr", "smu"])
@@ -259,15 +270,16 @@ def gathered(data: Path, paradigm: Paradigm, trials: int, tamper: Callable[[Tria
     return found
 
 
+@pytest.mark.parametrize("questions", [600, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PARADIGMS)
-def test_nothing_outside_the_displays_tells_the_answer(tmp_path: Path, name: str) -> None:
+def test_nothing_outside_the_displays_tells_the_answer(tmp_path: Path, name: str, questions: int) -> None:
     """Question, legend, names of phases, numbers of steps, lengths of words, names of keys, times and the agent's seed: a reader of all these does not beat
     the best blind guess."""
     paradigm = load_paradigm(name)
-    found = gathered(tmp_path, paradigm, trials_for(paradigm, 1500))
-    assert len(found) > 1200
+    found = gathered(tmp_path, paradigm, trials_for(paradigm, questions))
+    assert len(found) > 0.8 * questions
     assert len({example.answer for example in found}) > 1
-    found = found[:: max(1, len(found) // 1500)]
+    found = found[:: max(1, len(found) // questions)]
     for way, p in advantage(found).items():
         assert p > SURE, f"{way}: the answer can be guessed without looking"
 

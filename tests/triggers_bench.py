@@ -1,4 +1,4 @@
-"""Sessions that send trigger codes, in a real window with real keys: ``python triggers_bench.py FOLDER [careless | ends] > facts.json``.
+"""Sessions that send trigger codes, in a real window with real keys: ``python triggers_bench.py FOLDER [careless] > facts.json``.
 
 The port is a pseudo-terminal: to pyserial a serial port like any other, whose far end this program holds. What happened is judged in
 ``test_lab_triggers.py``.
@@ -139,10 +139,7 @@ def main(folder: Path, mode: str) -> None:
     (folder / "block.yaml").write_text(BLOCK, encoding="utf-8")
     facts: dict[str, Any] = {}
     with virtual_screen(1024, 800):
-        if mode == "ends":
-            facts["last"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 1)
-            facts["block"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 2, file="block.yaml")
-        elif mode == "careless":
+        if mode == "careless":
             pulled = FarEnd(pulled_after=6)
             facts["careless"] = taken(folder, f"serial:{pulled.device},lost=go_on", 2)
         else:
@@ -152,6 +149,8 @@ def main(folder: Path, mode: str) -> None:
             mended = FarEnd()
             facts["mended"] = taken(folder, f"serial:{mended.device}@9600,pulse=3,test=99", resumed=Path(facts["broken"]["folder"]))
             facts["arrived"] = [byte for _, byte in mended.arrived]
+            facts["last"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 1)
+            facts["block"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 2, file="block.yaml")
     print(json.dumps(facts))
 
 

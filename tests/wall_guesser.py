@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections import Counter
@@ -14,6 +15,7 @@ from scipy import stats
 
 from spanlab.agents.protocol import Briefing
 from spanlab.paradigms import Percept, Trial
+from spanlab.stimuli import Stimulus
 
 #: bits of the briefing's seed that are looked at
 _BITS = 48
@@ -37,20 +39,20 @@ class Example:
 def examples(trial: Trial, briefing: Briefing) -> list[Example]:
     """Every question of a trial; of an answer with several values each value is one example."""
     found: list[Example] = []
-    past: list[Percept] = []
     common = _of_briefing(briefing) | {"steps": str(len(trial.steps))}
-    asked = 0
-    for step in trial.steps:
+    timings, past, asked = [_timing(step.percept) for step in trial.steps], _Past(), 0
+    for number, step in enumerate(trial.steps):
         percept = step.percept
         if percept.ask is not None:
             asked += 1
-            features = common | _of_question(percept) | _of_past(past) | {"step": str(step.index)}
+            before = {f"timing {ago} steps ago": timing for ago, timing in enumerate(reversed(timings[:number]), start=1)}
+            features = common | _of_question(percept) | {"timing now": timings[number], "step": str(step.index)} | past.features() | before
             answers = step.truth.answer if isinstance(step.truth.answer, tuple) else (step.truth.answer,)
             for n, answer in enumerate(answers):
                 question = f"{asked} {n}"
-                same = past[asked + n - 1] if asked + n <= len(past) else percept  # the step with the number of the question
-                found.append(Example(f"{dict(trial.levels)} {question}", question, features | _of_timing("of the same number", same), str(answer)))
-        past.append(percept)
+                same = timings[asked + n - 1] if asked + n <= number else timings[number]  # the step with the number of the question
+                found.append(Example(f"{dict(trial.levels)} {question}", question, features | {"timing of the same number": same}, str(answer)))
+        past.add(percept)
     return found
 
 
@@ -73,27 +75,34 @@ def _of_question(percept: Percept) -> Features:
         "kind of question": json.dumps([type(ask.kind).name, ask.kind.model_dump(mode="json")]),
         "rules of the question": json.dumps([ask.ends, ask.window_ms, ask.no_answer_means, ask.counts, ask.late]),
         "words' lengths": json.dumps([[len(text), text.count("\n")] for text in words]),
-        "keys": json.dumps([_keys(display.stimulus.model_dump(mode="json")) for display in percept.displays]),
-        **_of_timing("now", percept),
+        "keys": ",".join(_names(display.stimulus) for display in percept.displays),
     }
 
 
-def _of_past(past: Sequence[Percept]) -> Features:
-    """Names and times of the steps before; the words of their displays are what is to be remembered, so their lengths may go with it."""
-    features = {
-        "phases before": json.dumps([percept.phase for percept in past]),
-        "questions before": json.dumps([percept.ask is not None for percept in past]),
-        "kinds of displays before": json.dumps([[type(display.stimulus).name for display in percept.displays] for percept in past]),
-        "keys before": json.dumps([_keys(display.stimulus.model_dump(mode="json")) for percept in past for display in percept.displays]),
-    }
-    for n, percept in enumerate(reversed(past), start=1):
-        features |= _of_timing(f"{n} steps ago", percept)
-    return features
+class _Past:
+    """Names in the steps before; the words of their displays are what is to be remembered, so their lengths may go with it."""
+
+    def __init__(self) -> None:
+        self._phases, self._asked, self._kinds, self._names = "", "", "", ""
+
+    def add(self, percept: Percept) -> None:
+        self._phases += f"{percept.phase!r},"
+        self._asked += f"{percept.ask is not None},"
+        self._kinds += f"{[type(display.stimulus).name for display in percept.displays]},"
+        self._names += "".join(f"{_names(display.stimulus)}," for display in percept.displays)
+
+    def features(self) -> Features:
+        return {"phases before": self._phases, "questions before": self._asked, "kinds of displays before": self._kinds, "keys before": self._names}
 
 
-def _of_timing(when: str, percept: Percept) -> Features:
+def _timing(percept: Percept) -> str:
     marked = [display.for_machines for display in percept.displays]
-    return {f"timing {when}": json.dumps([percept.phase, percept.model_step, [display.ms for display in percept.displays], marked])}
+    return json.dumps([percept.phase, percept.model_step, [display.ms for display in percept.displays], marked])
+
+
+@functools.lru_cache(maxsize=10_000)
+def _names(stimulus: Stimulus) -> str:
+    return json.dumps(_keys(stimulus.model_dump(mode="json")))
 
 
 def _keys(value: Any) -> Any:
