@@ -129,7 +129,8 @@ def _says(*codes: str, **environment: str) -> list[str]:
 def test_without_a_display_or_xvfb_there_is_one_sentence() -> None:
     opened = "from spanlab.agents.participant import Participant; Participant().open()"
     at = "import os; os.environ['DISPLAY'] = ':4711'; "
-    unset, missing, no_server = _says(opened, at + opened, "from spanlab.agents.participant import virtual_screen; virtual_screen().__enter__()", PATH="/nowhere")
+    virtual = "from spanlab.agents.participant import virtual_screen; virtual_screen().__enter__()"
+    unset, missing, no_server = _says(opened, at + opened, virtual, PATH="/nowhere")
     assert "DISPLAY is not set" in unset
     assert "xvfb-run" in unset
     assert ":4711" in missing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections import Counter
@@ -100,9 +99,14 @@ def _timing(percept: Percept) -> str:
     return json.dumps([percept.phase, percept.model_step, [display.ms for display in percept.displays], marked])
 
 
-@functools.lru_cache(maxsize=10_000)
+#: of stimuli, by what they are
+_NAMES: dict[Any, str] = {}
+
+
 def _names(stimulus: Stimulus) -> str:
-    return json.dumps(_keys(stimulus.model_dump(mode="json")))
+    if stimulus not in _NAMES:
+        _NAMES[stimulus] = json.dumps(_keys(stimulus.model_dump(mode="json")))
+    return _NAMES[stimulus]
 
 
 def _keys(value: Any) -> Any:
