@@ -20,7 +20,8 @@ from spanlab.agents.participant import Abandoned, Participant, ParticipantMind, 
 from spanlab.agents.participant.hands import Hands, Touch
 from spanlab.agents.participant.sheets import Page, lay_out
 from spanlab.agents.protocol import Briefing, Option, Response, TrialCut
-from spanlab.paradigms import Ask, Display, Percept, ResponseKind, compile_trial, load_paradigm
+from spanlab.errors import SpanLabError
+from spanlab.paradigms import Ask, Display, Percept, ResponseKind, Truth, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.kinds.matrix import Matrix
@@ -159,6 +160,30 @@ def cells(bench: Bench) -> Any:
         [(0.3 + 0.12 * n, Touch(x=middle[cell][0], y=middle[cell][1], hold=0.03)) for n, cell in enumerate((5, 4, 3))] + [(0.8, Touch("return"))]
     )
     return bench.trial([timed(BLANK, None, Ask(kind)), timed(BLANK, None, Ask(kind))])
+
+
+def busy(bench: Bench) -> Any:
+    """Three clicks and the key that confirms them come while the program is busy; it sees all four at once."""
+    kind = Cells(grid=10, take=3, within=(3.0, 3.0, 93.0, 93.0))
+    middle = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
+    again = [(1.6 + 0.1 * number, Touch("return", hold=0.02)) for number in range(50)]  # were the answer lost, nobody would be waited for
+    touches = [(0.2 + 0.1 * number, Touch(x=middle[cell][0], y=middle[cell][1], hold=0.03)) for number, cell in enumerate((12, 57, 40))]
+    waits, freed = bench.waits, []
+
+    def work(for_what: str, onset: float) -> None:
+        waits(for_what, onset)
+        done = len(bench.hands.done)
+        while len(bench.hands.done) < done + 4:
+            time.sleep(0.05)
+        time.sleep(0.2)
+        freed.append((bench.room.window.now() - onset) * 1000)
+
+    bench.script, bench.waits = [[*touches, (0.5, Touch("return", hold=0.02)), *again]], work  # type: ignore[method-assign]
+    try:
+        (step,) = bench.trial([timed(BLANK, None, Ask(kind))])
+    finally:
+        bench.waits = waits  # type: ignore[method-assign]
+    return {"step": step, "freed": freed}
 
 
 def omission(bench: Bench) -> Any:
@@ -303,6 +328,7 @@ SCENES: dict[str, Callable[[Bench], Any]] = {
         unannounced_borders,
         nine_clicks,
         cells,
+        busy,
         omission,
         counting,
         self_paced,
@@ -337,11 +363,31 @@ def simulated(observer: str, paradigms: Sequence[tuple[str, dict[str, int]]]) ->
     return {"answers": facts, "settings": settings, "apparatus": apparatus}
 
 
+def numb() -> dict[str, Any]:
+    """The hands of a simulated participant cannot do what they are told: what is said of it, and whether somebody else had to answer first."""
+    agent = SimulatedParticipant("ideal", say=lambda sentence: None)
+    agent._touch = lambda surface, value: Touch("nosuchkey")  # type: ignore[method-assign]
+    room, ask = agent.open(), Ask(NINE)
+    helper = Hands(room.window.now, room.window.size, room.window.corner)
+    mind = agent.start(Briefing("bench", "Bench", "en", "", (NINE,)))
+    helper.at(room.window.now() + 5, Touch("5"))  # were nothing noticed, nobody would be waited for
+    try:
+        asyncio.run(mind.step(timed(BLANK, None, ask), Truth(4)))  # type: ignore[arg-type]
+        return {"said": "nothing"}
+    except SpanLabError as error:
+        return {"said": str(error), "helped": len(helper.done)}
+    finally:
+        helper.close()
+        agent.close()
+
+
 def main(names: list[str]) -> None:
     facts: dict[str, Any] = {}
     with virtual_screen(1024, 768):
         if names[0].startswith("simulated:"):
             facts["simulated"] = simulated(names[0].partition(":")[2], [("vsr", {"list_length": 2}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 2})])
+        elif names == ["numb"]:
+            facts["numb"] = numb()
         else:
             keyboard, theme = "event" if names[0] == "event" else "ptb", "dark" if names[0] == "dark" else "standard"
             bench = Bench(keyboard=keyboard, theme=theme)

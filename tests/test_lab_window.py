@@ -8,10 +8,14 @@ import math
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+
+from spanlab.agents.participant import mouse as mouse_module
+from spanlab.agents.participant.mouse import Mouse
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 FRAME = 1000 / 60
@@ -22,6 +26,7 @@ SCENES = (
     "borders",
     "nine_clicks",
     "cells",
+    "busy",
     "omission",
     "counting",
     "self_paced",
@@ -134,6 +139,59 @@ def test_cells_are_marked_unmarked_and_confirmed(facts: dict[str, Any]) -> None:
     assert second["response"]["value"] == [5, 4, 3]
     assert second["response"]["raw"]["presses"][-1]["key"] == "return"
     assert second["response"]["rt_ms"] == second["response"]["raw"]["presses"][-1]["rt_ms"]
+
+
+def test_clicks_and_keys_keep_their_order_and_times_while_the_program_is_busy(facts: dict[str, Any]) -> None:
+    found = scene(facts, "busy")
+    step, (freed,) = found["step"], found["freed"]
+    happened = step["response"]["raw"]["presses"]
+    assert [press["does"] for press in happened] == ["mark", "mark", "mark", "answer"]
+    assert step["response"]["value"] == [12, 57, 40]
+    for press, injected in zip(happened, step["injected"], strict=False):
+        # each has the time at which it happened, and not that at which it was read
+        assert press["rt_ms"] - injected < (freed - injected) / 2
+
+
+class Handle:
+    """A window of pyglet's to which an X server tells of clicks."""
+
+    def __init__(self) -> None:
+        from pyglet.libs.x11 import xlib
+
+        self.coming: list[int] = []
+        self._view_event_handlers: dict[int, Any] = {xlib.ButtonPress: lambda event: self.press(10, 10, 1, 0)}
+        self._number = xlib.ButtonPress
+
+    def push_handlers(self, on_mouse_press: Any, **others: Any) -> None:
+        self.press = on_mouse_press
+
+    def dispatch_events(self) -> None:
+        for stamp in self.coming:
+            self._view_event_handlers[self._number](SimpleNamespace(xbutton=SimpleNamespace(time=stamp)))
+        self.coming.clear()
+
+
+@pytest.mark.parametrize(("ahead", "believed"), [(0, True), (2**32 - 1500, True), (40_000, False), (-40_000, False)])
+def test_a_click_is_dated_by_the_server_where_it_has_the_clock_of_this_computer(monkeypatch: pytest.MonkeyPatch, ahead: int, believed: bool) -> None:
+    now = [5000.0]
+    handle = Handle()
+    mouse = Mouse(SimpleNamespace(winHandle=handle, size=(100, 100), getContentScaleFactor=lambda: 1.0), lambda x, y: (x, y))
+    monkeypatch.setattr(mouse, "_now", lambda: now[0])
+    monkeypatch.setattr(mouse_module, "time", SimpleNamespace(monotonic=lambda: now[0] - 4000.0 + (ahead if believed else 0) / 1000))
+    mouse.clear()
+    handle.coming = [(1_000_200 + ahead) % 2**32, (1_000_700 + ahead) % 2**32]
+    now[0] += 1.0  # the program was busy for a second
+    first, second = (press.time for press in mouse.poll())
+    if believed:
+        assert (first, second) == pytest.approx((5000.2005, 5000.7005), abs=0.0006)
+    else:
+        assert (first, second) == pytest.approx((5001 - Mouse.LONGEST_GAP / 2,) * 2)
+
+
+def test_hands_that_cannot_move_are_told_instead_of_waited_for() -> None:
+    found = scene(bench("numb"), "numb")
+    assert "there is no key 'nosuchkey'" in found["said"]
+    assert found["helped"] == 0
 
 
 def test_windows_close(facts: dict[str, Any]) -> None:

@@ -1,14 +1,18 @@
-"""Time in frames: how many refreshes a duration takes, and how many have passed."""
+"""Time in frames: how many refreshes a duration takes, and how many have passed; and how far two clocks are apart."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 #: From so many flips the moments of the refreshes are reckoned.
 _REMEMBERED, _ENOUGH = 30, 5
+
+#: Seconds within which two clocks are read at the same time, and how often that is tried.
+_AT_ONCE, _READINGS = 0.0002, 5
 
 #: A measured rate above this (or none at all) means that flips do not wait for the screen.
 NO_VSYNC_HZ = 300.0
@@ -82,3 +86,18 @@ class Refreshes:
         last, half = self.stamps[-1], self.period / 2
         phase = last + statistics.median((one - last + half) % self.period - half for one in self.stamps)
         return min(stamp, phase + math.ceil((begun - phase) / self.period) * self.period)
+
+
+def apart(one: Callable[[], float], other: Callable[[], float]) -> tuple[float, float]:
+    """By how many s one clock is ahead of another, and within how many s that is sure.
+
+    Two clocks are read at the same time only where nothing comes between, and a busy machine comes between: of several readings the one that took least counts.
+    """
+    readings: list[tuple[float, float]] = []
+    for _ in range(_READINGS):
+        before, now, after = other(), one(), other()
+        readings.append((after - before, now - (before + after) / 2))
+        if after - before < _AT_ONCE:
+            break
+    took, ahead = min(readings)
+    return ahead, took

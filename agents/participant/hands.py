@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import SpanLabError
+from .frames import apart
 
 _NAMED = {
     "space": "space",
@@ -85,7 +86,7 @@ class Hands:
         if not self._display.has_extension("XTEST"):
             raise SpanLabError("this X server has no XTEST extension, so no keys can be pressed; use a virtual screen (Xvfb)")
         self._now, self._size, self._corner = now, size_px, corner
-        self._due: list[tuple[float, int, Touch]] = []
+        self._due: list[tuple[float, int, Touch, tuple[int, int]]] = []
         self._count = itertools.count()
         self._change = threading.Condition()
         self._open = True
@@ -97,15 +98,18 @@ class Hands:
 
     def at(self, when: float, touch: Touch) -> None:
         """Do something at a time (s on the clock of ``now``)."""
-        self._check()
+        self.check()
+        # The thread waits on the system's monotonic clock and is told where the window is, so that only one thread ever asks PsychoPy's clock and the
+        # window's connection: the latter is not made for two at a time everywhere.
+        due = when - apart(self._now, time.perf_counter)[0]
+        corner = (0, 0) if touch.key else self._corner()
         with self._change:
-            # the thread waits on the system's monotonic clock, so that only one thread ever asks PsychoPy's
-            heapq.heappush(self._due, (time.perf_counter() + when - self._now(), next(self._count), touch))
+            heapq.heappush(self._due, (due, next(self._count), touch, corner))
             self._change.notify()
 
     def cancel(self) -> None:
         """Do nothing of what is still to be done."""
-        self._check()
+        self.check()
         with self._change:
             self._due.clear()
             self._change.notify()
@@ -120,34 +124,35 @@ class Hands:
         with suppress(Exception):  # the display may be gone; Xlib raises its own kinds
             self._display.close()
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise SpanLabError when something could not be done: nobody would do the rest, and a question would wait for ever."""
         if self._error is not None:
             raise SpanLabError(f"the simulated participant cannot press keys any more ({self._error}); check that the virtual screen is still running")
 
     def _work(self) -> None:
         try:
-            while (touch := self._next()) is not None:
-                self._touch(touch)
+            while (what := self._next()) is not None:
+                self._touch(*what)
         except Exception as error:  # told to the main thread at its next call
             self._error = error
 
-    def _next(self) -> Touch | None:
-        """Wait until the next touch is due; None when it is over."""
+    def _next(self) -> tuple[Touch, tuple[int, int]] | None:
+        """Wait until the next touch is due, and tell where the window's corner is; None when it is over."""
         with self._change:
             while self._open:
                 left = self._due[0][0] - time.perf_counter() if self._due else None
                 if left is not None and left <= 0:
-                    return heapq.heappop(self._due)[2]
+                    return heapq.heappop(self._due)[2:]
                 self._change.wait(None if left is None else left - 0.001 if left > 0.002 else left)
             return None
 
-    def _touch(self, touch: Touch) -> None:
+    def _touch(self, touch: Touch, corner: tuple[int, int] = (0, 0)) -> None:
         x = self._x
         if touch.key:
             code = self._code(touch.key)
             down, up, detail = x.KeyPress, x.KeyRelease, code
         else:
-            left, top = self._corner()
+            left, top = corner
             self._fake(x.MotionNotify, x=round(left + self._size[0] / 2 + touch.x - 0.5), y=round(top + self._size[1] / 2 - touch.y - 0.5))
             down, up, detail = x.ButtonPress, x.ButtonRelease, 1
         before = time.perf_counter()
@@ -169,5 +174,5 @@ class Hands:
 
     def done_since(self, number: int) -> list[tuple[Touch, float]]:
         """What was done from the ``number``-th touch on, with times on the clock of ``now``."""
-        offset = self._now() - time.perf_counter()
-        return [(touch, when + offset) for touch, when in self.done[number:]]
+        ahead = apart(self._now, time.perf_counter)[0]
+        return [(touch, when + ahead) for touch, when in self.done[number:]]

@@ -20,6 +20,7 @@ from .answering import Press
 from .buttons import Box
 from .display import LabWindow, Screen
 from .focus import Focus
+from .frames import apart
 from .keyboard import Backend, Keyboard
 from .lettering import Pictures
 from .lookout import Lookout
@@ -138,6 +139,8 @@ class Room:
         left, top = self.window.corner()
         self.lookout = Lookout((left + self.window.size[0] // 2, top + self.window.size[1] // 2), self.window.connection)
         self.attendant: Attendant | None = None
+        #: asked whenever keyboard and mouse are looked after; each raises SpanLabError when nothing more can come from its side
+        self.checks: list[Callable[[], object]] = []
         self.box: Box | None = None
         self.on: OnScreen | None = None
         self.queue: list[Press] = []
@@ -184,17 +187,13 @@ class Room:
 
         On Linux the former is the wall clock, which may be set while a session runs. 0 when the two cannot be read together because the machine is busy.
         """
-        for _ in range(3):
-            before = time.monotonic()
-            now = self.window.now()
-            after = time.monotonic()
-            if after - before < 0.001:
-                beside = now - (before + after) / 2
-                jump, self._beside = beside - self._beside, beside
-                if abs(jump) > CLOCK_JUMP:
-                    self._say(f"The computer's clock was set while the session ran: it jumped by {jump * 1000:.0f} ms. The step is marked in the record.")
-                return jump * 1000.0
-        return 0.0
+        beside, within = apart(self.window.now, time.monotonic)
+        if within >= 0.001:
+            return 0.0
+        jump, self._beside = beside - self._beside, beside
+        if abs(jump) > CLOCK_JUMP:
+            self._say(f"The computer's clock was set while the session ran: it jumped by {jump * 1000:.0f} ms. The step is marked in the record.")
+        return jump * 1000.0
 
     # -- the screen ------------------------------------------------------------------------------------------------------------------------------
 
@@ -272,9 +271,11 @@ class Room:
         Raises
         ------
         SpanLabError
-            when the display or a keyboard has gone away.
+            when the display or a keyboard has gone away, or the simulated participant cannot press keys any more.
         """
         self.lookout.check()
+        for check in self.checks:
+            check()
         keys = self.keyboard.poll()
         if self.box is not None:
             keys = self.box.with_buttons(keys)

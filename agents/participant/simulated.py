@@ -125,6 +125,7 @@ class SimulatedParticipant(Participant):
         if self._hands is None:
             self._hands = Hands(room.window.now, room.window.size, room.window.corner)
             room.attendant = self
+            room.checks.append(self._hands.check)
         return room
 
     def _refractory_times(self) -> Refractory:
