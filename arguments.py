@@ -12,7 +12,7 @@ import typer
 from .errors import SpanLabError
 
 if TYPE_CHECKING:
-    from .agents.chat.account import Prices
+    from .agents.chat.totals import Prices
     from .paradigms import Generator
 
 ParadigmArgument = Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file", metavar="PARADIGM")]
@@ -125,7 +125,7 @@ def parse_prices(given: list[str] | None, agents: Sequence[str]) -> dict[str, Pr
     SpanLabError
         when a price is none, or is for nobody.
     """
-    from .agents.chat.account import Prices
+    from .agents.chat.totals import Prices
 
     chats = [spec for spec in agents if spec.startswith("chat:")]
     found: dict[str, Prices] = {}

@@ -10,9 +10,9 @@ from ..errors import SpanLabError
 from .protocol import Agent
 
 if TYPE_CHECKING:
-    from .chat.account import Prices
     from .chat.agent import ChatAgent
     from .chat.settings import ChatSettings
+    from .chat.totals import Prices
 
 #: what may stand before the colon, with one line of help
 KINDS: dict[str, str] = {

@@ -138,7 +138,7 @@ def account_for(agent: Agent, session: Session) -> None:
     """Put what a chat session took so far, all its parts together, into its record, and say it."""
     if _chat(agent) is None:
         return
-    from ..agents.chat.account import told
+    from ..agents.chat.totals import told
     from ..sessions.disk import only_writer
     from ..sessions.record import read_session
     from ..sessions.session import write_info

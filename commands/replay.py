@@ -228,8 +228,8 @@ def resume(
 
 def _chat_again(session: Session, care: dict[str, object], price: list[str] | None) -> tuple[Session, Agent]:
     """A chat agent as it was, but treated anew; and its session, whose record says so."""
-    from ..agents.chat.account import Prices
     from ..agents.chat.settings import ChatSettings
+    from ..agents.chat.totals import Prices
     from ..sessions.disk import only_writer
     from ..sessions.session import write_info
 

@@ -14,8 +14,8 @@ from ..extras import need
 from .chatting import account_for, say
 
 if TYPE_CHECKING:
-    from ..agents.chat.account import Prices
     from ..agents.chat.settings import ChatSettings
+    from ..agents.chat.totals import Prices
     from ..agents.protocol import Agent
     from ..cluster import Crew
     from ..paradigms import Paradigm, PlannedTrial, Trial

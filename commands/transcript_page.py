@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..agents.chat.account import told as account_told
+from ..agents.chat.totals import told as account_told
 from ..analysis.table import plural
 from ..errors import SpanLabError
 from ..sessions.record import find_sessions, read_session

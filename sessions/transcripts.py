@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ..agents.chat.account import Prices, Totals, summary
 from ..agents.chat.messages import Reply, Taken, png
+from ..agents.chat.totals import Prices, Totals, summary
 from ..agents.chat.vision import LETTERS, letter_picture
 from ..errors import SpanLabError
 from ..paradigms import Answer, ResponseKind, Trial, compile_trial

@@ -20,10 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanlab.agents.chat import Care, EndpointError
-from spanlab.agents.chat.account import Account, Held, Prices, Totals, duration, money, short, summary, told
+from spanlab.agents.chat.account import Account, Held
 from spanlab.agents.chat.faults import Fault
 from spanlab.agents.chat.messages import Reply, Taken
 from spanlab.agents.chat.tokens import by_pieces
+from spanlab.agents.chat.totals import Prices, Totals, duration, money, short, summary, told
 from spanlab.arguments import parse_prices
 from spanlab.errors import SpanLabError
 from spanlab.sessions import COLUMNS, read_responses, read_session

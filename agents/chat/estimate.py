@@ -13,11 +13,11 @@ import numpy as np
 
 from ...paradigms import Percept
 from ..protocol import Briefing
-from .account import money, short
 from .agent import ChatAgent
 from .faults import Departures
 from .messages import Message, Picture, Reply, Request
 from .tokens import Counter, counter_for
+from .totals import money, short
 
 #: assumed: what a server adds to a message for its role
 TOKENS_PER_MESSAGE = 4

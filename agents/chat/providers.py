@@ -21,8 +21,8 @@ from ...components import nearest
 from ...errors import ParadigmError, Problem, SpanLabError
 from ...paradigms.problems import in_order, validated
 from ...paradigms.yaml_text import Document, parse, read
-from .account import Prices
 from .endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, web_address
+from .totals import Prices
 
 #: the environment variable that names a file of one's own
 FILE_VARIABLE = "SPANLAB_PROVIDERS"
