@@ -243,6 +243,10 @@ class Journal(Protocol):
         """Note, without waiting, that a request leaves."""
         ...
 
+    def gone(self, line: Mapping[str, Any]) -> None:
+        """Note, without waiting, that all of a request has left."""
+        ...
+
     def refused(self, line: Mapping[str, Any]) -> None:
         """Note, without waiting, that the server refused a request that had left: nobody pays for it."""
         ...

@@ -125,7 +125,7 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
 
 def transcript_damage(line: Any) -> str | None:
     """Why a line of ``transcripts.jsonl`` cannot be read, or None."""
-    without_reply = isinstance(line, dict) and any(line.get(end) is True for end in ("begun", "refused", "lost", "unsent"))
+    without_reply = isinstance(line, dict) and any(line.get(end) is True for end in ("begun", "gone", "refused", "lost", "unsent"))
     return _misfit(line, _TRANSCRIPT_KEYS if without_reply else {**_TRANSCRIPT_KEYS, **_REPLY_KEYS}) or _trial_misfit(line)
 
 

@@ -234,22 +234,27 @@ class TrialJournal:
 
     def begun(self, line: Mapping[str, Any]) -> None:
         """Note that a request leaves (``ask``, ``request``): without a line that keeps its reply, it may have been paid for in vain."""
-        self._recorder.note({"trial": self._key, "attempt": self._attempt, **line, "begun": True})
+        self._note(line, "begun")
+
+    def gone(self, line: Mapping[str, Any]) -> None:
+        """Note that all of a request has left (``ask``, ``request``): it reaches the server whatever becomes of this program."""
+        self._note(line, "gone")
 
     def refused(self, line: Mapping[str, Any]) -> None:
         """Note that the server refused a request that had left (``ask``, ``request``, ``fault``): it was not paid for."""
-        self._nothing(line, "refused")
+        self._note(line, "refused")
 
     def lost(self, line: Mapping[str, Any]) -> None:
-        """Note that a request that had left came to nothing (``ask``, ``request``, ``fault``, tokens ``taken`` where told): it may have been paid for."""
-        self._nothing(line, "lost")
+        """Note that a request that had left came to nothing (``ask``, ``request``, ``fault``, tokens ``taken`` where told,
+        ``in_doubt`` where the server may not have it at all): it may have been paid for."""
+        self._note(line, "lost")
 
     def unsent(self, line: Mapping[str, Any]) -> None:
         """Note that a request could not leave (``ask``, ``request``, ``fault``)."""
-        self._nothing(line, "unsent")
+        self._note(line, "unsent")
 
-    def _nothing(self, line: Mapping[str, Any], end: str) -> None:
-        self._recorder.note({"trial": self._key, "attempt": self._attempt, **line, end: True})
+    def _note(self, line: Mapping[str, Any], what: str) -> None:
+        self._recorder.note({"trial": self._key, "attempt": self._attempt, **line, what: True})
 
     async def keep(self, line: Mapping[str, Any]) -> None:
         """Keep a reply (``ask``, ``request``, ``sent``, ``reply``); it is on the disk when this returns."""

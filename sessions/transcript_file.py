@@ -1,14 +1,16 @@
 """``transcripts.jsonl``: what was said to and by a chat model, a line a reply; each was on the disk before the reply was used.
 
 A line says of which trial, attempt and question it is, gives the identity of the request, the messages that were new in it (``sent``) and the reply. Before a
-request leaves, and again whenever it is repeated, a line with ``begun`` is written, so that those in flight when a program is killed are known. One that came
-to nothing has a further line that says so: ``refused`` by the server, ``lost`` (a reply may have been under way, which has to be paid for) or ``unsent``.
+request leaves, and again whenever it is repeated, a line with ``begun`` is written, and one with ``gone`` when all of it has left, so that those in flight when
+a program is killed are known. One that came to nothing has a further line that says so: ``refused`` by the server, ``lost`` (a reply may have been under way,
+which has to be paid for; ``in_doubt`` where the request itself may not have reached the server) or ``unsent``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +54,46 @@ def replies_by_trial(events: Iterable[Mapping[str, Any]], lines: Iterable[Mappin
     return kept
 
 
+@dataclass(frozen=True, slots=True)
+class InVain:
+    """Departures without a reply that was kept, and without a refusal.
+
+    Parameters
+    ----------
+    count : how many: all of those may have been paid for in vain
+    in_doubt : of these, how many may or may not have reached the server: the program was killed while they left, or a connection was closed under them.
+        Versions that did not note when a request was gone leave all in doubt that were under way at a kill.
+    """
+
+    count: int
+    in_doubt: int
+
+
+def in_vain(lines: Iterable[Mapping[str, Any]]) -> InVain:
+    """How many times a request left without its reply being kept or refused."""
+    under_way: dict[tuple[Any, ...], list[bool]] = {}  # whether each of them is gone
+    lost = in_doubt = 0
+    for line in lines:
+        departures = under_way.setdefault(_which(line), [])
+        if line.get("begun") is True:
+            departures.append(False)
+        elif not departures:
+            continue
+        elif line.get("gone") is True:
+            departures[-1] = True
+        elif line.get("lost") is True:
+            departures.pop()
+            lost += 1
+            in_doubt += line.get("in_doubt") is True
+        elif (is_reply(line) and not line["reply"].get("cached")) or _is_refusal(line):
+            departures.pop()
+    left = [gone for departures in under_way.values() for gone in departures]
+    return InVain(lost + len(left), in_doubt + left.count(False))
+
+
 def paid_twice_at_most(lines: Iterable[Mapping[str, Any]]) -> int:
     """How many times a request left without its reply being kept or refused: all of those may have been paid for in vain."""
-    open_: Counter[tuple[Any, ...]] = Counter()
-    for line in lines:
-        if line.get("begun") is True:
-            open_[_which(line)] += 1
-        elif (is_reply(line) and not line["reply"].get("cached")) or _is_refusal(line):
-            open_[_which(line)] -= 1
-    return sum(count for count in open_.values() if count > 0)
+    return in_vain(lines).count
 
 
 def refused(lines: Iterable[Mapping[str, Any]]) -> int:

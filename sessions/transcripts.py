@@ -17,7 +17,7 @@ from ..paradigms import Answer, ResponseKind, Trial, compile_trial
 from ..stimuli import Stimulus
 from .record import failed_trials, is_practice, read_events, trial_key
 from .session import Session, same_trials
-from .transcript_file import faults, paid_twice_at_most, read_transcript, refused, replies_by_trial, taken_in_vain
+from .transcript_file import faults, in_vain, paid_twice_at_most, read_transcript, refused, replies_by_trial, taken_in_vain
 
 #: what became of an answer
 Mark = Literal["right", "wrong", "partly", "unread", ""]
@@ -182,9 +182,10 @@ class Transcript:
             totals.add(Reply.model_validate(line["reply"]))
             if "trial" not in line:  # among the events, as older versions kept it
                 totals.faults.update(line["reply"].get("faults", ()))
-        known = taken_in_vain(own)
-        for taken in (*map(Taken.model_validate, known), *[None] * (paid_twice_at_most(own) - len(known))):
+        known, lost = taken_in_vain(own), in_vain(own)
+        for taken in (*map(Taken.model_validate, known), *[None] * (lost.count - len(known))):
             totals.lose(taken)
+        totals.in_doubt = lost.in_doubt
         totals.refused = refused(own)
         totals.faults.update(faults(own))
         totals.requests = totals.replies + totals.refused + totals.lost

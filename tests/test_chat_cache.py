@@ -111,7 +111,10 @@ def test_a_client_asks_once(tmp_path: Path) -> None:
         def leaves(self) -> None:
             self.left += 1
 
-        def fails(self, fault: Fault, left: bool) -> None:
+        def gone(self) -> None:
+            pass
+
+        def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
             raise AssertionError(fault)
 
     counted = Counted()

@@ -30,13 +30,17 @@ class Watched:
     """Who is told of every departure."""
 
     def __init__(self) -> None:
-        self.left = 0
+        self.left = self.whole = self.in_doubt = 0
         self.failed: list[tuple[Fault, bool]] = []
 
     def leaves(self) -> None:
         self.left += 1
 
-    def fails(self, fault: Fault, left: bool) -> None:
+    def gone(self) -> None:
+        self.whole += 1
+
+    def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
+        self.in_doubt += in_doubt
         self.failed.append((fault, left))
 
 

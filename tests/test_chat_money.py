@@ -19,7 +19,7 @@ from spanlab.sessions.transcript_file import read_transcript
 from spanlab.sessions.transcripts import Transcript
 
 NBACK = load_paradigm("nback_verbal")
-_PROGRAM = """
+PROGRAM = """
 import sys
 from pathlib import Path
 from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
@@ -37,7 +37,7 @@ Runner(session, agent).run()
 
 
 def _start(server: Stub, data: Path, blocks: int, concurrency: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", _PROGRAM, str(data), server.base_url, str(blocks), str(concurrency)]
+    command = [sys.executable, "-c", PROGRAM, str(data), server.base_url, str(blocks), str(concurrency)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -74,8 +74,9 @@ def _account_is_the_servers_count(tmp_path: Path, blocks: int, concurrency: int,
 
     account, kinds = Transcript(folder).account(), stats["kinds"]
     in_flight = killed * concurrency
-    # a kill may come between the note and the departure: then there is a note too many, and never one too few
-    assert stats["requests"] <= account["requests"] <= stats["requests"] + in_flight
+    # a kill may come in the microseconds between the two notes of a departure, and is named then
+    assert account["requests"] - account["in_doubt"] <= stats["requests"] <= account["requests"]
+    assert account["in_doubt"] <= killed // 10
     assert account["requests"] == account["replies"] + account["refused"] + account["paid_twice_at_most"]
     assert account["replies"] == 24 * blocks
     refusals = sum(kinds.get(kind, 0) for kind in ("429", "429-after", "429-ms", "500", "503"))

@@ -237,21 +237,21 @@ class Held:
         else:
             account._unknown += account.coming(self._characters, self._at_most, surely=False)
 
-    def fails(self, fault: Fault | None) -> None:
-        """It comes to nothing; without a fault, since nobody waits for it any more."""
+    def fails(self, fault: Fault | None, in_doubt: bool = False) -> None:
+        """It comes to nothing; without a fault, since nobody waits for it any more. ``in_doubt``: it may not have reached the server."""
         totals = self._account.totals
         if fault is not None:
             totals.faults[fault.word] += 1
         if not self.left:
             return
         if fault is None or fault.begun:
-            self._lose(None if fault is None else fault.taken)
+            self._lose(None if fault is None else fault.taken, in_doubt)
         else:
             totals.refused += 1
 
-    def _lose(self, taken: Taken | None) -> None:
+    def _lose(self, taken: Taken | None, in_doubt: bool = False) -> None:
         account = self._account
-        account.totals.lose(taken)
+        account.totals.lose(taken, in_doubt)
         if taken is None:
             account._unknown += account.coming(self._characters, self._at_most, surely=False)
 

@@ -7,15 +7,15 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from .account import Account, Held
+from .account import Account
 from .cache import ReplyCache
 from .care import Care
+from .departing import Departing, watch
 from .endpoint import Endpoint, EndpointError, explain, explain_status
 from .expected import characters
 from .faults import TRIES_OF_STRANGERS, Departures, Fault, FaultWord, asked_wait, may_be_paid, word_of_status
@@ -26,12 +26,13 @@ from .replies import NoReplyError, read_reply
 if TYPE_CHECKING:
     import ssl
 
-    import httpx2
     from openai import AsyncOpenAI
 
 _PICTURED_KEPT = 2048
 #: how many conversations share the connections of one client
 _CONNECTIONS = 16
+#: how long a connection is kept that nobody uses: shorter than servers keep theirs (many for 5 s), so that none is closed while a request is on its way
+_KEPT_S = 4.0
 
 
 class Client:
@@ -77,18 +78,22 @@ class Client:
         import httpx2
         import openai
 
+        from .wire import send_at_once
+
         clients = self._clients.setdefault(asyncio.get_running_loop(), {})
         share = order % self._shares
         if share not in clients:
             self._certificates = self._certificates or httpx2.create_ssl_context()
             # every conversation keeps its connection between its questions
-            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT_S)
+            sender = openai.DefaultAsyncHttpxClient(limits=limits, verify=self._certificates, event_hooks={"request": [watch]})
+            send_at_once(sender)
             clients[share] = openai.AsyncOpenAI(
                 api_key=self._endpoint.key(),
                 base_url=self._endpoint.url,
                 timeout=self._care.timeout_s,
                 max_retries=0,
-                http_client=openai.DefaultAsyncHttpxClient(limits=limits, verify=self._certificates, event_hooks={"request": [_watch]}),
+                http_client=sender,
             )
         return clients[share]
 
@@ -144,7 +149,7 @@ class Client:
                 if held.refusal:
                     return EndpointError(held.refusal)
                 waited = self._clock() - began
-                outcome = await self._sent(client, content, headers, len(faults) + 1, _Departing(held, departures))
+                outcome = await self._sent(client, content, headers, len(faults) + 1, Departing(held, departures))
                 self._note(one, outcome)
             if isinstance(outcome, Reply):
                 words = tuple(fault.word for fault in faults)
@@ -159,19 +164,19 @@ class Client:
                 return outcome.error if not self._met else EndpointError(str(outcome.error), False, outcome.error.status, of_request=True)
             await self._gate.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
 
-    async def _sent(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int, departing: _Departing) -> Reply | Fault:
+    async def _sent(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int, departing: Departing) -> Reply | Fault:
         """What one request brings, once the account and whoever keeps a journal have been told."""
         try:
             outcome = await self._once(client, content, headers, tries, departing)
         except BaseException:
-            departing.held.fails(None)
+            departing.held.fails(None, departing.in_doubt)
             raise
         if isinstance(outcome, Reply):
             departing.held.arrives(outcome)
             return outcome
-        departing.held.fails(outcome)
+        departing.held.fails(outcome, departing.in_doubt)
         if departing.departures is not None:
-            departing.departures.fails(outcome, departing.held.left)
+            departing.departures.fails(outcome, departing.held.left, departing.in_doubt)
         return outcome
 
     def _note(self, one: Pass, outcome: Reply | Fault) -> None:
@@ -190,7 +195,7 @@ class Client:
         messages = b",".join(map(_written, request.messages))
         return b'{"messages":[' + messages + b"]," + _json({"model": self._model, **request.options})[1:]
 
-    async def _once(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int, departing: _Departing) -> Reply | Fault:
+    async def _once(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int, departing: Departing) -> Reply | Fault:
         """What one request brings."""
         import httpx2
         import openai
@@ -259,51 +264,6 @@ class Client:
             elif not loop.is_closed():
                 loop.run_until_complete(client.close())
         self._clients.clear()
-
-
-#: who is to be told when the request of the running task really leaves
-_LEAVING: ContextVar[Callable[[], None] | None] = ContextVar("leaving", default=None)
-
-
-class _Departing:
-    """Tells the account, and whoever keeps a journal, when a request really leaves: its connection stands, and its first byte is the next thing to go.
-
-    Parameters
-    ----------
-    held : by the account
-    departures : who is told besides
-    """
-
-    def __init__(self, held: Held, departures: Departures | None) -> None:
-        self.held, self.departures = held, departures
-        #: what kept the departure from being noted: then nothing left
-        self.trouble: Exception | None = None
-
-    def __enter__(self) -> None:
-        self._token = _LEAVING.set(self._leaves)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        _LEAVING.reset(self._token)
-
-    def _leaves(self) -> None:
-        try:
-            if self.departures is not None:
-                self.departures.leaves()
-        except Exception as error:
-            self.trouble = error
-            raise
-        self.held.leaves()
-
-
-async def _watch(request: httpx2.Request) -> None:
-    """Have it told when a request leaves."""
-    leaving = _LEAVING.get()
-
-    async def trace(name: str, about: Mapping[str, Any]) -> None:
-        if leaving is not None and name.endswith("send_request_headers.started") and about["request"].method == b"POST":  # and not what a proxy is asked
-            leaving()
-
-    request.extensions = {**request.extensions, "trace": trace}
 
 
 def _json(value: Any) -> bytes:

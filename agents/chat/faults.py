@@ -67,14 +67,18 @@ class Fault:
 
 
 class Departures(Protocol):
-    """Who is told of every departure of a request, before it leaves, and of those that came to nothing."""
+    """Who is told of every departure of a request, before it leaves and when it is gone, and of those that came to nothing."""
 
     def leaves(self) -> None:
         """It leaves now, for the first time or again."""
         ...
 
-    def fails(self, fault: Fault, left: bool) -> None:
-        """It came to nothing; ``left``: whether it had left at all."""
+    def gone(self) -> None:
+        """All of it has left."""
+        ...
+
+    def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
+        """It came to nothing; ``left``: whether it had left at all, ``in_doubt``: whether it is not known that it reached the server."""
         ...
 
 

@@ -89,11 +89,15 @@ class _Noted:
     def leaves(self) -> None:
         self._journal.begun(self._about)
 
-    def fails(self, fault: Fault, left: bool) -> None:
+    def gone(self) -> None:
+        self._journal.gone(self._about)
+
+    def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
         told = {**self._about, "fault": fault.word}
         if not left:
             self._journal.unsent(told)
         elif fault.begun:
-            self._journal.lost({**told, **({} if fault.taken is None else {"taken": fault.taken.model_dump(exclude_none=True)})})
+            taken = {} if fault.taken is None else {"taken": fault.taken.model_dump(exclude_none=True)}
+            self._journal.lost({**told, **taken, **({"in_doubt": True} if in_doubt else {})})
         else:
             self._journal.refused(told)

@@ -45,6 +45,7 @@ class Totals:
     cached : replies that came from the response cache, and cost nothing
     refused : departures that the server refused
     lost : departures that came to nothing, and may have been paid for: timed out, cut off, unreadable, or in flight when a program was killed
+    in_doubt : of ``lost``, those that may or may not have reached the server
     faults : what went wrong on the way to replies, by the word for it
     prompt_tokens, completion_tokens : as the server counts them; of ``prompt_tokens`` the server had kept ``cached_tokens`` from earlier requests
     uncounted : replies whose tokens the server did not tell
@@ -58,6 +59,7 @@ class Totals:
     cached: int = 0
     refused: int = 0
     lost: int = 0
+    in_doubt: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -85,9 +87,10 @@ class Totals:
         self.dearest = (max(self.dearest[0], reply.prompt_tokens or 0), max(self.dearest[1], reply.completion_tokens or 0))
         self._take(reply)
 
-    def lose(self, taken: Taken | None) -> None:
-        """Count a departure that came to nothing, with the tokens that the server told."""
+    def lose(self, taken: Taken | None, in_doubt: bool = False) -> None:
+        """Count a departure that came to nothing, with the tokens that the server told; ``in_doubt``: it may not have reached the server."""
         self.lost += 1
+        self.in_doubt += in_doubt
         if taken is None:
             self.lost_uncounted += 1
         else:
@@ -114,6 +117,7 @@ def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
         "without_token_counts": totals.uncounted,
         "retries": dict(sorted(totals.faults.items())),
         "paid_twice_at_most": totals.lost,
+        "in_doubt": totals.in_doubt,
         "models": dict(sorted(totals.models.items())),
         "cost": totals.cost(prices),
         "cost_at_most": totals.cost_at_most(prices),
@@ -139,7 +143,9 @@ def told(account: Mapping[str, Any]) -> str:
         reckoned = account.get("cost_at_most")
         cost = f" (then it cost {money(reckoned)})" if reckoned is not None and reckoned > (account["cost"] or 0) else ""
         requests = f"{twice:,} {'request' if twice == 1 else 'requests'}"
-        parts.append(f"at most {requests} paid for in vain: too late, cut off, unreadable, or in flight at an end{cost}")
+        doubt = account.get("in_doubt")
+        doubtful = f"; {doubt:,} of them may or may not have reached the server" if doubt else ""
+        parts.append(f"at most {requests} paid for in vain: too late, cut off, unreadable, or in flight at an end{cost}{doubtful}")
     if account.get("judge"):
         judge = account["judge"]
         parts.append(f"the judge {judge['name']}: {told({**judge, 'judge': None})}")

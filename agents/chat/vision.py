@@ -173,6 +173,9 @@ class _Kept:
     def begun(self, line: Mapping[str, Any]) -> None:
         self._journal.begun(line)
 
+    def gone(self, line: Mapping[str, Any]) -> None:
+        self._journal.gone(line)
+
     def refused(self, line: Mapping[str, Any]) -> None:
         self._journal.refused(line)
 
