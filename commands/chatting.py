@@ -114,9 +114,16 @@ def estimated(agent: Agent, paradigm: Paradigm, planned: Sequence[PlannedTrial],
         percepts = [step.shown_after("right") for step in trial.steps if step.percept.model_step]
         trials.append((brief(agent, paradigm, request.language, trial), percepts, len(alike) * share))
     found = estimate(chat, trials)
-    chat.account.foresee(found.requests, found.prompt_tokens, found.completion_tokens)
+    foresee(chat, found.noted())
     say(f"{agent.name}: {found}")
     return {"estimate": found.noted()}
+
+
+def foresee(chat: ChatAgent, estimate: Mapping[str, Any]) -> None:
+    """Tell the accounts of a chat agent, and of its judge, what an estimate has foreseen, as the record keeps it."""
+    chat.account.foresee(estimate["requests"], estimate["prompt_tokens"], estimate["completion_tokens"])
+    if chat.judge is not None and (judge := estimate.get("judge")):
+        chat.judge.account.foresee(judge["requests_at_most"], judge["prompt_tokens_at_most"], judge["completion_tokens_at_most"])
 
 
 def take_up(agent: Agent, session: Session) -> None:
@@ -131,7 +138,7 @@ def take_up(agent: Agent, session: Session) -> None:
             chat.judge.account.carry(read.totals(judge=True))
         chat.account.warn = say
         if foreseen := session.info.get("estimate"):
-            chat.account.foresee(foreseen["requests"], foreseen["prompt_tokens"], foreseen["completion_tokens"])
+            foresee(chat, foreseen)
 
 
 def account_for(agent: Agent, session: Session) -> None:

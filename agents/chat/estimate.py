@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from ...paradigms import Percept
 from ..protocol import Briefing
 from .agent import ChatAgent
 from .faults import Departures
+from .judge import Judge
 from .messages import Message, Picture, Reply, Request
 from .tokens import Counter, counter_for
 from .totals import money, short
@@ -25,6 +26,40 @@ TOKENS_PER_MESSAGE = 4
 PICTURE_TOKENS, TILE_TOKENS, TILE_PX = 85, 170, 512
 #: assumed: tokens of the reasons that a model is asked for
 REASONING_TOKENS = 150
+#: of replies that give an answer, the share in which the rules find none, so that a judge is asked: 3 of the 195 in tests/replies/held_out.jsonl
+JUDGED_SHARE = 0.015
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeEstimate:
+    """What a judge takes at most: when it has to read every reply, and every question is put again as often as it may be.
+
+    Parameters
+    ----------
+    name : of the judge
+    requests, prompt_tokens, completion_tokens : at most
+    cost : at most; None when there are no prices
+    share : of replies that give an answer, how many it is expected to be asked about; besides these it is asked about all that give none
+    """
+
+    name: str
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    share: float = JUDGED_SHARE
+
+    def noted(self) -> dict[str, Any]:
+        """For the record."""
+        bounds = {f"{name}_at_most": getattr(self, name) for name in ("requests", "prompt_tokens", "completion_tokens", "cost")}
+        return {"name": self.name, **bounds, "expected_share": self.share}
+
+    def __str__(self) -> str:
+        cost = "cost unknown without prices" if self.cost is None else f"cost at most {money(self.cost)}"
+        return (
+            f"the judge {self.name} reads what the rules cannot: about {self.share:.1%} of the replies that give an answer, and all that give none; at most "
+            f"{self.requests:,} requests, {short(self.prompt_tokens)} tokens read and {short(self.completion_tokens)} written; {cost}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +73,7 @@ class Estimate:
     cost : None when there are no prices
     counted : by what tokens of words were counted
     usual_error, worst_error : by which share that is off, usually and at worst
+    judge : what the judge takes besides, where there is one
     """
 
     conversations: int
@@ -49,11 +85,13 @@ class Estimate:
     counted: str = ""
     usual_error: float = 0.0
     worst_error: float = 0.0
+    judge: JudgeEstimate | None = None
 
     def noted(self) -> dict[str, Any]:
         """For the record, with what was assumed."""
         return {
-            **asdict(self),
+            **{name: value for name, value in asdict(self).items() if name != "judge"},
+            **({} if self.judge is None else {"judge": self.judge.noted()}),
             "assumed": {
                 "tokens_per_message": TOKENS_PER_MESSAGE,
                 "tokens_per_picture": PICTURE_TOKENS,
@@ -71,6 +109,7 @@ class Estimate:
         return (
             f"{self.requests:,} requests in {self.conversations:,} conversation{'s' * (self.conversations != 1)}{pictures}; about {short(self.prompt_tokens)} "
             f"tokens read and {short(self.completion_tokens)} written{error}; a model's own reasoning is not counted{guess}; {cost}"
+            f"{'' if self.judge is None else f'; {self.judge}'}"
         )
 
 
@@ -82,6 +121,8 @@ class _Count:
     pictures: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    judge_prompt_tokens: int = 0
+    judge_completion_tokens: int = 0
 
 
 def estimate(agent: ChatAgent, trials: Sequence[tuple[Briefing, Sequence[Percept], float]]) -> Estimate:
@@ -93,22 +134,30 @@ def estimate(agent: ChatAgent, trials: Sequence[tuple[Briefing, Sequence[Percept
     trials : one of each kind: what is told before it, what is shown in it, and how many there are of this kind
     """
     counter = counter_for(agent.model)
-    names = ("requests", "pictures", "prompt_tokens", "completion_tokens")
+    names = [field.name for field in fields(_Count)]
     total = dict.fromkeys(names, 0.0)
     for briefing, percepts, times in trials:
         count = asyncio.run(_hold(agent, briefing, percepts, counter))
         for name in names:
             total[name] += times * getattr(count, name)
-    requests, pictures, read, written = (round(total[name]) for name in names)
+    requests, pictures, read, written, *judged = (round(total[name]) for name in names)
     prices = agent.account.prices
     cost = None if prices is None else prices.cost(read, written)
     conversations = round(sum(times for *_, times in trials))
-    return Estimate(conversations, requests, pictures, read, written, cost, counter.how, counter.usual_error, counter.worst_error)
+    judge = None if agent.judge is None else _of_judge(agent.judge, requests, *judged, times=1 + agent.settings()["reask"])
+    return Estimate(conversations, requests, pictures, read, written, cost, counter.how, counter.usual_error, counter.worst_error, judge)
+
+
+def _of_judge(judge: Judge, requests: int, read: int, written: int, times: int) -> JudgeEstimate:
+    """What a judge takes when it reads every reply, and every question is put so many times."""
+    prices = judge.account.prices
+    cost = None if prices is None else prices.cost(times * read, times * written)
+    return JudgeEstimate(judge.name, times * requests, times * read, times * written, cost)
 
 
 async def _hold(agent: ChatAgent, briefing: Briefing, percepts: Sequence[Percept], counter: Counter) -> _Count:
     count = _Count()
-    answer = ""
+    answer, kind, judge = "", None, agent.judge
     settings = agent.settings()
     reasons = " ".join(["because"] * REASONING_TOKENS)
     longest = settings["max_tokens"] or math.inf
@@ -120,6 +169,10 @@ async def _hold(agent: ChatAgent, briefing: Briefing, percepts: Sequence[Percept
         count.pictures += pictures
         written = {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings["reasoning"]]
         count.completion_tokens += int(min(max(1, counter.count("\n".join(written))), longest))
+        if judge is not None and kind is not None:  # what a judge gets to read is no bare answer
+            counts = counter_for(judge.model)
+            count.judge_prompt_tokens += sent(judge.request(kind, f"{reasons}\n{answer}", request).messages, counts)[0]
+            count.judge_completion_tokens += max(1, math.ceil(counts.count(answer)))
         return Reply(content="\n".join(written), latency_ms=0)
 
     mind = agent.start(briefing, reply)
@@ -127,7 +180,8 @@ async def _hold(agent: ChatAgent, briefing: Briefing, percepts: Sequence[Percept
     for percept in percepts:
         if percept.ask is not None:
             # any answer that is allowed: what was right is not known here, and all are about as long
-            answer = percept.ask.kind.write(percept.ask.kind.guess(random))
+            kind = percept.ask.kind
+            answer = kind.write(kind.guess(random))
         await mind.step(percept)
     return count
 

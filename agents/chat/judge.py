@@ -48,7 +48,7 @@ class Judge:
         self.name = settings.judge
         self.account = Account(care, served.prices)
         account.share(self.account)
-        self._settings, self._model = settings, served.model
+        self._settings, self.model = settings, served.model
         self.where = served.endpoint.public
         self.client = Client(served.endpoint, served.model, care, account=self.account, repeat=settings.repeat)
 
@@ -65,7 +65,7 @@ class Judge:
         """
         shown = reply[-LONGEST:] if self._settings.reasoning == "before" else reply[:LONGEST]
         message = Message("user", (Text(_ASKED.format(question=kind.question(), reply=shown)),))
-        return replace(asked, messages=(message,), options={}, identity=chained(chained("", ["judge", self._model, asked.identity]), message.stored()))
+        return replace(asked, messages=(message,), options={}, identity=chained(chained("", ["judge", self.model, asked.identity]), message.stored()))
 
     def read(self, kind: ResponseKind, verdict: Reply) -> Answer | None:
         """The answer that it names; None where it names none."""
