@@ -36,6 +36,8 @@ class Account:
         self.under_way: set[Held] = set()
         #: told once when replies come from another model than in earlier parts of the session
         self.warn: Callable[[str], None] = lambda sentence: None
+        #: told whenever the account that shares the limits has something less under way
+        self.freed: Callable[[], None] = lambda: None
         self._care = care
         self._clock = clock
         self._models: frozenset[str] = frozenset()
@@ -199,15 +201,16 @@ class Held:
         """Whether it may go in beside what is under way; what it may take is held then. One that is ``alone`` always may, and is told ``refusal``.
 
         Of the first request nothing is known but an estimate, so with a limit it goes alone. Later ones go together, no more than twice as many as there were
-        replies, as long as all of them, with room for longer replies than any so far, are within the limit; beyond that one after the other. So a limit is
-        passed by no more than one request.
+        replies, as long as all of them, with room for longer replies than any so far, are within the limit; beyond that one after the other, those of an
+        account that shares the limit among them. So a limit is passed by no more than one request.
         """
         account = self._account
-        if account.limited and alone:
+        under_way = account.all_under_way
+        if account.limited and alone and not under_way:
             self.refusal = account.exhausted(self._characters, self._at_most)
         elif account.limited:
-            under_way = [held.coming() for held in account.all_under_way]
-            if len(account.under_way) >= 2 * account.size.replies or account.beyond(sum([*under_way, self.coming()], _Sum())):
+            untried = not alone and len(account.under_way) >= 2 * account.size.replies
+            if untried or account.beyond(sum([*(held.coming() for held in under_way), self.coming()], _Sum())):
                 return False
         account.under_way.add(self)
         return True
@@ -219,6 +222,8 @@ class Held:
     def release(self) -> None:
         """It is known what became of it."""
         self._account.under_way.discard(self)
+        if self._account._beside is not None:
+            self._account._beside.freed()
 
     def leaves(self) -> None:
         """It leaves; again, when a server has sent it elsewhere."""

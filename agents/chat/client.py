@@ -66,6 +66,7 @@ class Client:
         self._clock = clock
         self._cache = ReplyCache(self._care.cache, [endpoint.public, endpoint.provider, model, repeat]) if self._care.cache is not None else None
         self._gate = Gate(Limit(self._care.max_concurrency, self._care.concurrency), self._care.requests_per_minute, self._care.tokens_per_minute)
+        self._account.freed = self._gate.look
         self._orders: dict[str, int] = {}
         self._met = False
         self._certificates: ssl.SSLContext | None = None

@@ -70,7 +70,7 @@ class Budget(Protocol):
     """What a request may take of a budget of cost or tokens."""
 
     def reserve(self, alone: bool) -> bool:
-        """Hold it, if it is there; one that is ``alone`` is always let in, to be told why it may not leave."""
+        """Hold it, if it is there. One that is ``alone`` is let in, to be told why it may not leave, unless it waits for what is held elsewhere."""
         ...
 
     def release(self) -> None:
@@ -140,6 +140,11 @@ class Gate:
             if not future.done():
                 future.set_exception(Stopped(self._stopping))
         self._waiting.clear()
+
+    def look(self) -> None:
+        """Let in whoever may go now: what they may take can have changed elsewhere."""
+        if self._waiting:
+            self._admit()
 
     def check(self) -> None:
         """Raise :class:`Stopped` when nothing new may begin."""
