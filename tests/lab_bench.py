@@ -234,6 +234,42 @@ def escape(bench: Bench) -> Any:
     return {"stayed": stayed, "cut": ends[0], "left": ends[1]}
 
 
+def escape_between(bench: Bench) -> Any:
+    """Escape, once each: when a short rest has begun, before it begins, after the last answer of a trial, and while what is done in a rest takes longer than
+    the rest; what the window waited for then."""
+    percept = timed(pattern(1), None, Ask(NINE))
+    room, go_on, told = bench.room, [[(0.6, Touch("space"))]], []
+
+    def press(late: float = 0.0) -> None:
+        done = len(bench.hands.done)
+        bench.hands.at(room.window.now() + late, Touch("escape"))
+        while not late and len(bench.hands.done) == done:
+            time.sleep(0.05)
+        time.sleep(0.0 if late else 0.2)
+
+    def rest(late: float, meanwhile: Callable[[], None] | None = None) -> None:
+        before = len(bench.told)
+        if meanwhile is None:
+            press(late)
+        if mind is not None:
+            mind.finish()
+        bench.script = list(go_on)
+        bench.agent.rest(250 if meanwhile is None else 50, meanwhile)
+        told.append(bench.told[before:])
+        bench.script = []
+        bench.agent.rest(50)
+
+    mind = None
+    rest(0.05)
+    rest(0.0)
+    mind, bench.script = bench.mind([percept]), [[(0.3, Touch("5"))]]
+    asyncio.run(mind.step(percept))
+    rest(0.0)
+    mind = None
+    rest(0.0, press)
+    return told
+
+
 def pixels(bench: Bench) -> Any:
     """What is on the screen, against the picture of the scene."""
     from spanlab.stimuli.pixels import picture
@@ -334,6 +370,7 @@ SCENES: dict[str, Callable[[Bench], Any]] = {
         self_paced,
         double_clicks,
         escape,
+        escape_between,
         pixels,
         pages,
         choices,

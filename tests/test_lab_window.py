@@ -32,6 +32,7 @@ SCENES = (
     "self_paced",
     "double_clicks",
     "escape",
+    "escape_between",
     "pixels",
     "pages",
     "choices",
@@ -186,6 +187,10 @@ def test_a_click_is_dated_by_the_server_where_it_has_the_clock_of_this_computer(
         assert (first, second) == pytest.approx((5000.2005, 5000.7005), abs=0.0006)
     else:
         assert (first, second) == pytest.approx((5001 - Mouse.LONGEST_GAP / 2,) * 2)
+
+
+def test_escape_between_two_trials_is_never_lost(facts: dict[str, Any]) -> None:
+    assert scene(facts, "escape_between") == [["page"]] * 4
 
 
 def test_hands_that_cannot_move_are_told_instead_of_waited_for() -> None:

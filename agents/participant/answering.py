@@ -36,6 +36,11 @@ class Press:
     done: bool = False
     held: bool = False
 
+    @property
+    def escapes(self) -> bool:
+        """Whether it asks for a pause."""
+        return self.device == "key" and self.key == "escape"
+
     def record(self, onset: float) -> dict[str, Any]:
         """The press in the form in which it is recorded, with its time from ``onset`` in ms."""
         rt = round((self.time - onset) * 1000.0, 3)

@@ -109,8 +109,18 @@ def _until(
     meanwhile: Callable[[], object] | None = None,
     waits: str = "page",
 ) -> str:
-    """Keep something on the screen until a press decides, or for some time."""
-    room.set_aside()
+    """Keep something on the screen until a press decides, or for some time.
+
+    Escape counts whenever it is pressed, also between what was there before and this: it ends nothing by itself, and who has pressed it once waits.
+    """
+
+    def offer_pause() -> None:
+        pause(room, language)
+        at = room.replace(None, draw)
+        if seconds is None:
+            room.tell(waits, at)
+
+    stopped = may_pause and any(press.escapes for press in room.set_aside())
     room.pointer(False)
     onset = room.replace(None, draw)
     if seconds is None:
@@ -118,19 +128,19 @@ def _until(
     if meanwhile is not None:
         room.rested = onset
         meanwhile()
+    if stopped:
+        offer_pause()
     while seconds is None or room.window.grid.due - onset < seconds - room.window.grid.period / 2:
         room.guard(0.003)
         for press in room.take():
             if seconds is not None:
                 room.aside.append(press)
+            if may_pause and press.escapes:
+                offer_pause()
+                continue
             if press.time - onset < LEAST:
                 if seconds is None:
                     room.aside.append(press)
-                continue
-            if may_pause and press.device == "key" and press.key == "escape":
-                pause(room, language)
-                room.replace(None, draw)
-                room.tell(waits, room.window.now())
                 continue
             decision = decide(press)
             if decision:
@@ -140,6 +150,8 @@ def _until(
                 room.aside.append(press)
         room.ready(draw, id(draw))
         room.again()
+    if may_pause and any(press.escapes for press in room.set_aside()):  # while the last refresh was waited for, or what was done meanwhile took longer
+        offer_pause()
     return "on"
 
 

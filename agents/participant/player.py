@@ -307,7 +307,9 @@ class Player:
         self.room.collect()
         self._earlier = last
         for press in self.room.take():
-            if press.time < at:
+            if press.escapes:
+                self.room.queue.append(press)  # who has pressed it waits for the pause
+            elif press.time < at:
                 self._belongs_earlier(press)
             else:
                 self.room.aside.append(press)
@@ -327,10 +329,9 @@ class Player:
     def _attend(self, step: StepAccount, until: float = float("inf")) -> None:
         """Let presses have their effect: on this step, or on the one before where they happened before this one came on."""
         for press in self.room.take():
-            escape = press.device == "key" and press.key == "escape"
-            if press.time >= until or (escape and until < math.inf):
+            if press.time >= until or (press.escapes and until < math.inf):
                 self.room.queue.append(press)
-            elif escape:
+            elif press.escapes:
                 self._pause(step)
             elif press.time < step.onset:
                 self._belongs_earlier(press)
@@ -349,7 +350,7 @@ class Player:
 
     def _attend_at_once(self, step: StepAccount) -> None:
         """While the next refresh is waited for, presses have their effect when they happen (their trigger codes do not wait for the frame); a pause waits."""
-        if all(press.key != "escape" for press in self.room.queue):
+        if not any(press.escapes for press in self.room.queue):
             self._attend(step)
 
     def _go_on(self, step: StepAccount, press: Press) -> str:

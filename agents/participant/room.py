@@ -296,10 +296,12 @@ class Room:
             self.box.with_buttons(())
         self.queue, self.aside = [], []
 
-    def set_aside(self) -> None:
-        """Nobody waits for what was pressed until now; the record of the next trial has it all the same."""
+    def set_aside(self) -> list[Press]:
+        """Nobody waits for what was pressed until now; the record of the next trial has it all the same. Returns it."""
         self.collect()
-        self.aside += self.take()
+        taken = self.take()
+        self.aside += taken
+        return taken
 
     def note_aside(self) -> None:
         """Put what was pressed since the last trial, and meant nothing, on its record. Before the first trial nobody waits for presses: they are forgotten."""
