@@ -321,7 +321,7 @@ def command_lines(draw: st.DrawFn) -> list[str]:
 
 
 @given(line=command_lines())
-@settings(FUZZ, max_examples=60)
+@settings(FUZZ, max_examples=40)
 def test_random_command_lines(run: Run, things: None, line: list[str]) -> None:
     with at_most(2000):
         status, out, err = run(*line)

@@ -189,7 +189,7 @@ def mutations(draw: st.DrawFn) -> str:
 
 
 @given(content=mutations())
-@settings(FOLDER, max_examples=150)
+@settings(FOLDER, max_examples=80)
 def test_mutated_files(tmp_path: Path, content: str) -> None:
     survives(tmp_path, content)
 
@@ -207,7 +207,7 @@ def torn(draw: st.DrawFn) -> bytes:
 
 
 @given(content=torn())
-@settings(FOLDER, max_examples=150)
+@settings(FOLDER, max_examples=60)
 def test_torn_files(tmp_path: Path, content: bytes) -> None:
     survives(tmp_path, content)
 

@@ -96,7 +96,7 @@ def look_at(folder: Path) -> None:
 
 
 @given(damage=damages())
-@settings(FUZZ, max_examples=120)
+@settings(FUZZ, max_examples=60)
 def test_damaged_sessions(finished: Path, tmp_path: Path, damage: Callable[[Path], None]) -> None:
     folder = tmp_path / "session"
     shutil.rmtree(folder, ignore_errors=True)
@@ -117,7 +117,7 @@ def test_many_damaged_sessions(finished: Path, tmp_path: Path, damage: Callable[
 
 
 @given(damage=damages())
-@settings(FUZZ, max_examples=25)
+@settings(FUZZ, max_examples=12)
 def test_commands_on_damaged_sessions(run: Run, finished: Path, tmp_path: Path, damage: Callable[[Path], None]) -> None:
     folder = tmp_path / "data" / "session"
     shutil.rmtree(folder, ignore_errors=True)

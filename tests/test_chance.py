@@ -182,7 +182,7 @@ def check_blind(name: str, generator: Generator, trials: int) -> None:
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_the_best_blind_guess_is_as_good_as_the_file_says(name: str, generator: Generator) -> None:
     asks = compile_trial(load_paradigm(name), some_conditions(load_paradigm(name))[0], 0).asks
-    check_blind(name, generator, min(180, max(36, 700 // asks)))
+    check_blind(name, generator, min(90, max(36, 350 // asks)))
 
 
 @pytest.mark.slow

@@ -139,9 +139,13 @@ def _when_answered(server: Stub, number: int, process: subprocess.Popen[str], wh
     return True
 
 
+def _nback_agent(server: Stub, concurrency: int) -> ChatAgent:
+    return ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), Care(concurrency=concurrency))
+
+
 def _run(data: Path, server: Stub, blocks: int, concurrency: int, progress: Callable[[int, int], None] | None = None) -> Path:
     """The same session in this process."""
-    agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), Care(concurrency=concurrency))
+    agent = _nback_agent(server, concurrency)
     plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks)
     session = begin(data, NBACK, agent, plan, Wanted(seed=4))
     Runner(session, agent, progress).run()
@@ -230,8 +234,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_a_second_one_stops_at_once(tmp_pa
         assert paid_twice_at_most(read_transcript(folder)) <= 4
         assert read_events(folder)[-1]["event"] == "interrupted"
     with stub(answers=ANSWERS) as server:
-        process = _start(server, data, 6, 4)
-        assert process.communicate()[1] == ""
+        Runner(reopen(folder), _nback_agent(server, 4)).run()
     pd.testing.assert_frame_equal(_table(folder), expected)
 
 

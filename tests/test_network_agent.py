@@ -60,9 +60,9 @@ def taken_in(paradigm: Paradigm, trial: Trial) -> Any:
     return torch.from_numpy(random_vectors().shown(shown) if paradigm.network.input == "vectors" else network_frames(shown))
 
 
-def trials_of(paradigm: Paradigm, seeds: range) -> list[Trial]:
-    """Of all combinations of factor levels, or, where trials are long (blocks of N-back), of some."""
-    trials = [compile_trial(paradigm, levels, seed) for levels in some_conditions(paradigm) for seed in seeds]
+def trials_of(paradigm: Paradigm, seeds: range, most: int = 12) -> list[Trial]:
+    """Of all combinations of factor levels, or, where there are more or trials are long (blocks of N-back), of some."""
+    trials = [compile_trial(paradigm, levels, seed) for levels in some_conditions(paradigm, most) for seed in seeds]
     ends = itertools.accumulate(len(trial.steps) for trial in trials)
     return [trial for number, (trial, end) in enumerate(zip(trials, ends, strict=True)) if number < 3 or end < _ENOUGH_STEPS]
 
@@ -102,14 +102,15 @@ def untrained_network(names: list[str], architecture: str, path: Path) -> Networ
     return NetworkAgent(path)
 
 
+@pytest.mark.parametrize("most", [4, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NETWORKED)
 @pytest.mark.parametrize("which", ["untrained", "laptop"])
-def test_batches_answer_what_stepping_answers(untrained: NetworkAgent, name: str, which: str) -> None:
-    """Trials of every combination of factor levels, so of different lengths, mixed in one batch."""
+def test_batches_answer_what_stepping_answers(untrained: NetworkAgent, name: str, which: str, most: int) -> None:
+    """Trials with every factor level, so of different lengths, mixed in one batch."""
     paradigm = load_paradigm(name)
     if which == "laptop" and name not in ("vsr", "sfr", "smu"):
         pytest.skip("not a task of this network")
-    check_batches(untrained if which == "untrained" else NetworkAgent("laptop"), paradigm)
+    check_batches(untrained if which == "untrained" else NetworkAgent("laptop"), paradigm, most)
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -118,9 +119,9 @@ def test_batches_answer_what_stepping_answers_in_every_architecture(other: Netwo
     check_logits(other, load_paradigm(name))
 
 
-def check_batches(agent: NetworkAgent, paradigm: Paradigm) -> None:
+def check_batches(agent: NetworkAgent, paradigm: Paradigm, most: int = 4) -> None:
     """Trials of different lengths, in one batch and one step at a time."""
-    trials = trials_of(paradigm, range(100, 101))
+    trials = trials_of(paradigm, range(100, 101), most)
     order = np.random.RandomState(0).permutation(len(trials))
     percepts = [percepts_of(trials)[n] for n in order]
     briefings = [briefing_of(paradigm, trials[n]) for n in order]
@@ -138,15 +139,16 @@ def check_batches(agent: NetworkAgent, paradigm: Paradigm) -> None:
             assert percept.ask.kind.allows(one.value)
 
 
+@pytest.mark.parametrize("most", [4, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NETWORKED)
-def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str) -> None:
+def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str, most: int) -> None:
     """The outputs themselves, before they are read out: one step at a time, in a batch, and with other trials after a trial's end."""
-    check_logits(untrained, load_paradigm(name))
+    check_logits(untrained, load_paradigm(name), most)
 
 
-def check_logits(agent: NetworkAgent, paradigm: Paradigm) -> None:
+def check_logits(agent: NetworkAgent, paradigm: Paradigm, most: int = 4) -> None:
     network = agent.network
-    trials = trials_of(paradigm, range(7, 8))
+    trials = trials_of(paradigm, range(7, 8), most)
     task = briefing_of(paradigm, trials[0]).network.task  # type: ignore[union-attr]
     frames = [taken_in(paradigm, trial) for trial in trials]
     longest = max(map(len, frames))
