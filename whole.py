@@ -15,6 +15,15 @@ from .errors import SpanLabError
 Folders = Literal["none", "own", "all"]
 
 
+def user_cache() -> Path:
+    """Where programs of this user keep what can be fetched or made again."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "spanlab"
+
+
 def sync_folder(folder: Path) -> None:
     """Make sure that the names of new files in a folder are on the disk; Windows does so by itself."""
     if sys.platform == "win32":

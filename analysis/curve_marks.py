@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,14 @@ def _plain(value: Any) -> int | float:
 
 def _number(value: Any) -> float | None:
     return None if value is None or value != value else float(value)
+
+
+def whole_axis(low: float, high: float) -> dict[str, Any]:
+    """The axis of a number without fractions: a few round labels, no two of them alike, however short the axis is."""
+    power = 10 ** max(0, math.floor(math.log10(max(high - low, 1.0) / 5)))
+    step = next(one * power for one in (1, 2, 5, 10, 20) if (high - low) / (one * power) <= 5)
+    values = [step * place for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return {"grid": False, "format": "d", "values": values}
 
 
 def percent_said(value: float | None) -> str:

@@ -1,18 +1,21 @@
-"""Charts, declared once with Altair: the same declaration is drawn by the browser (interactive, light and dark) and written as SVG and PDF."""
+"""Charts, declared once in Vega-Lite: the same declaration is drawn by the browser (interactive, light and dark) and written as SVG and PDF."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import SpanLabError
+from ..whole import user_cache, write_whole
 from .look import Look
 
-if TYPE_CHECKING:
-    pass
-
+#: The Vega-Lite that figures are written in.
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 #: Font stack of figures; nothing is fetched.
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 
@@ -33,6 +36,7 @@ def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None) -
         "view": {"stroke": None},
         "axis": text | {"domainColor": faint, "tickColor": faint, "gridColor": grid, "tickSize": 4, "labelPadding": 4, "titlePadding": 8},
         "header": text | {"labelColor": ink, "labelFontSize": 12, "labelFontWeight": 600, "labelPadding": 4},
+        "axisQuantitative": {"labelLimit": 0},  # numbers are short, and to find that out every text is measured
         "legend": text | {"labelFontSize": 11.5, "labelLimit": 420, "symbolSize": 90, "symbolStrokeWidth": 2, "rowPadding": 4, "titleFontSize": 0},
         "title": {
             "color": ink,
@@ -67,10 +71,8 @@ def title_lines(title: str, subtitle: str) -> dict[str, Any]:
 
 def plain(spec: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
     """A specification that was written as plain data, with its rows. Altair copies and checks each part of a chart whenever it is put into another one, which
-    is most of the time of a figure; the curves of a page are therefore written without it."""
-    import altair as alt
-
-    return {"$schema": alt.SCHEMA_URL, **spec, "data": {"values": rows}}
+    would be most of the time of a figure; those of a page are therefore written without it."""
+    return {"$schema": SCHEMA, **spec, "data": {"values": rows}}
 
 
 def declared(chart: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -82,16 +84,6 @@ def declared(chart: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
         spec = chart.to_dict(validate=False)
     spec.pop("config", None)
     return spec | {"data": {"values": rows}}
-
-
-def panel_part(chart: Any) -> dict[str, Any]:
-    """A chart as a plain panel of a :func:`grid`, which may be there many times over: Altair would copy and check each again."""
-    if isinstance(chart, dict):
-        return chart
-    import altair as alt
-
-    spec = declared(chart.properties(data=alt.InlineData(values=[])), [])
-    return {name: value for name, value in spec.items() if name not in ("$schema", "data", "datasets")}
 
 
 def panel_of(part: Mapping[str, Any], condition: str, heading: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,11 +101,9 @@ def grid(
     rows : the data of all panels
     spacing : between rows and between columns, in px
     """
-    import altair as alt
-
     params = {one["name"]: one for panel in panels for one in panel.get("params", ())}
     return {
-        "$schema": alt.SCHEMA_URL,
+        "$schema": SCHEMA,
         "title": title,
         "params": list(params.values()),
         "concat": [{name: value for name, value in panel.items() if name != "params"} for panel in panels],
@@ -135,15 +125,36 @@ def for_page(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: value if key == "data" else stripped(value) for key, value in spec.items() if key != "title"}
 
 
+@functools.cache
 def vegalite_version() -> str:
-    """The Vega-Lite version that Altair writes and vl-convert draws, such as ``6.4``."""
-    import altair as alt
+    """The newest Vega-Lite of :data:`SCHEMA` that vl-convert draws, such as ``6.4``."""
     import vl_convert as vlc
 
-    wanted = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    major = SCHEMA.rpartition("/v")[2].removesuffix(".json")
     known = vlc.get_vegalite_versions()
-    same = [version for version in known if version.split(".")[0] == wanted.split(".")[0]]
-    return wanted if wanted in known else (same or known)[-1]
+    return ([version for version in known if version.split(".")[0] == major] or known)[-1]
+
+
+@functools.cache
+def vega_script() -> str:
+    """Vega, Vega-Lite and Vega-Embed in one script, fit for a script element. Bundling takes longer than drawing several figures and always gives the same, so
+    that the bundle of these versions is kept in the user's cache; one that is damaged is made again."""
+    import vl_convert as vlc
+
+    kept = user_cache() / f"vega-{vlc.__version__}-{vegalite_version()}.js"
+    with suppress(OSError, UnicodeDecodeError):
+        stamp, _, script = kept.read_bytes().partition(b"\n")
+        if stamp == _stamp(script):
+            return script.decode()
+    bundle = vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vegalite_version())
+    script = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    with suppress(SpanLabError):  # without a cache it takes its time again
+        write_whole(kept, _stamp(script.encode()) + b"\n" + script.encode(), folders="all", together=True)
+    return script
+
+
+def _stamp(script: bytes) -> bytes:
+    return b"// " + hashlib.sha256(script).hexdigest().encode()
 
 
 def save(spec: dict[str, Any], stem: Path, agents: Sequence[Look]) -> list[Path]:

@@ -92,6 +92,7 @@ class Laplace:
             blocks.append(sparse.csr_matrix((np.ones(len(rows)), (rows, level[rows])), shape=(len(self.y), many)))
         self.design: Any = sparse.hstack(blocks, format="csr")
         self.transposed = self.design.T.tocsr()
+        self.curvatures: dict[int, _Curvature] = {}
         self.p = fixed.shape[1]
         self.prior = 0.0 if math.isinf(prior_sd) else prior_sd**-2
         self.centre = np.zeros(self.design.shape[1])
@@ -209,12 +210,32 @@ class Laplace:
         return float(self.y @ eta - self.n @ np.logaddexp(0, eta) - (precision * (u - self.centre) ** 2).sum() / 2)
 
     def _factors(self, weight: np.ndarray, precision: np.ndarray, first: int = 0) -> _Factors:
+        if first not in self.curvatures:
+            self.curvatures[first] = _Curvature(self.design[:, first:].tocsr(), self.transposed[first:])
+        return _Factors(self.curvatures[first].at(weight, precision[first:]))
+
+
+class _Curvature:
+    """The curvature of a model for some weights of its rows. It always has the same places, so that what does not depend on the weights is made once."""
+
+    def __init__(self, design: Any, transposed: Any) -> None:
+        self.design, self.weighted, self.plain = design, transposed.copy(), transposed.data.copy()
+        self.diagonal = np.zeros(0, np.int64)
+        self.many = -1
+
+    def at(self, weight: np.ndarray, precision: np.ndarray) -> Any:
+        """The matrix for these weights of rows and precisions of effects."""
         from scipy import sparse
 
-        curvature = (self.transposed.multiply(weight) @ self.design + sparse.diags(precision)).tocsc()
-        if first:
-            curvature = curvature[first:, first:]
-        return _Factors(curvature)
+        self.weighted.data = self.plain * weight[self.weighted.indices]
+        matrix = (self.weighted @ self.design).tocsc()
+        if matrix.nnz != self.many:
+            columns = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+            self.diagonal, self.many = np.flatnonzero(matrix.indices == columns), matrix.nnz
+        if len(self.diagonal) < len(precision):  # an effect in no row that counts
+            return (matrix + sparse.diags(precision)).tocsc()
+        matrix.data[self.diagonal] += precision
+        return matrix
 
 
 _SINGULAR = "the model cannot be fitted: two of its effects cannot be told apart with these data. Compare fewer agents or conditions"

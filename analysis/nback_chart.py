@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, percent_said
-from .figures import grid, panel_of, panel_part, title_lines
+from .figures import grid, panel_of, title_lines
 from .look import Look, competitors
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def nback_rows(
                 layers = _bar_layers(agents, whole, vertical, x_title, TITLES[measure], line, bars)
             else:
                 layers = curve_layers(agents, whole, "n", x_title, vertical=vertical, called=TITLES[measure], line=line, bars=bars, span=span)
-            made[x_title] = panel_part(layers)
+            made[x_title] = layers
         for place, (heading, cells) in enumerate(parts):
             part = cells[(cells["measure"] == measure) & cells["mean"].notna()]
             words = percent_said if not measure.startswith("dprime") else _number_said
@@ -114,35 +114,43 @@ def _heading(heading: str, measure: str, measures: Sequence[str]) -> dict[str, A
     return dict(text=heading if first else " ", subtitle=TITLES[measure], fontSize=12, fontWeight=600, subtitleFontSize=11.5, **style)
 
 
-def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[str, Any], x_title: str, called: str, line: str, bars: str) -> Any:
+def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[str, Any], x_title: str, called: str, line: str, bars: str) -> dict[str, Any]:
     """Bars side by side at each N, with error bars; these end where the panel does."""
-    import altair as alt
-
     drawn = set(cells["agent"])
     labels = [look.label for look in agents if look.label in drawn][::-1]
-    legend = alt.Legend(orient="bottom", columns=3, title=None, values=labels)
-    axis = alt.Axis(format=vertical["format"], values=vertical["values"], labelOverlap=False)
-    scale = alt.Scale(domain=vertical["domain"], nice=False, zero=False)
-    x = alt.X("at:O", title=x_title or None, axis=alt.Axis(grid=False, labelAngle=0))
-    offset = alt.XOffset("agent:N", scale=alt.Scale(domain=labels))
+    legend = {"orient": "bottom", "columns": 3, "title": None, "values": labels}
+    axis = {"format": vertical["format"], "values": vertical["values"], "labelOverlap": False}
+    upright = {"title": vertical["title"], "scale": {"domain": vertical["domain"], "nice": False, "zero": False}, "axis": axis}
+    x = {"field": "at", "type": "ordinal", "title": x_title or None, "axis": {"grid": False, "labelAngle": 0}}
+    offset = {"field": "agent", "type": "nominal", "scale": {"domain": labels}}
     tooltip = [
-        alt.Tooltip("agent:N", title=line),
-        alt.Tooltip("at:Q", title="N"),
-        alt.Tooltip("correct:N", title=called),
-        alt.Tooltip("range:N", title=bars),
-        alt.Tooltip("n:N"),
+        {"field": "agent", "type": "nominal", "title": line},
+        {"field": "at", "type": "quantitative", "title": "N"},
+        {"field": "correct", "type": "nominal", "title": called},
+        {"field": "range", "type": "nominal", "title": bars},
+        {"field": "n", "type": "nominal"},
     ]
-    base = alt.Chart().transform_filter("datum.role == 'curve'")
-    colour = alt.Color("agent:N", scale=alt.Scale(domain=[look.label for look in agents]), legend=legend)
-    boxes = (
-        base.transform_calculate(floor="0")
-        .mark_bar(opacity=0.75)
-        .encode(x=x, xOffset=offset, y=alt.Y("mean:Q", title=vertical["title"], scale=scale, axis=axis), y2="floor:Q", color=colour, tooltip=tooltip)
-    )
-    upright: dict[str, Any] = {"title": vertical["title"], "scale": scale, "axis": axis}
-    spread = base.mark_rule(strokeWidth=1.3, clip=True).encode(x=x, xOffset=offset, y=alt.Y("low:Q", **upright), y2="high:Q")
-    zero = alt.Chart().transform_filter("datum.role == 'curve'").mark_rule(strokeWidth=1).encode(y=alt.YDatum(0, **upright))
-    return alt.layer(boxes, spread, zero).properties(width=PANEL[0], height=PANEL[1])
+    curve = {"filter": "datum.role == 'curve'"}
+    colour = {"field": "agent", "type": "nominal", "scale": {"domain": [look.label for look in agents]}, "legend": legend}
+    boxes = {
+        "transform": [curve, {"calculate": "0", "as": "floor"}],
+        "mark": {"type": "bar", "opacity": 0.75},
+        "encoding": {
+            "x": x,
+            "xOffset": offset,
+            "y": {"field": "mean", "type": "quantitative", **upright},
+            "y2": {"field": "floor"},
+            "color": colour,
+            "tooltip": tooltip,
+        },
+    }
+    spread = {
+        "transform": [curve],
+        "mark": {"type": "rule", "strokeWidth": 1.3, "clip": True},
+        "encoding": {"x": x, "xOffset": offset, "y": {"field": "low", "type": "quantitative", **upright}, "y2": {"field": "high"}},
+    }
+    zero = {"transform": [curve], "mark": {"type": "rule", "strokeWidth": 1}, "encoding": {"y": {"datum": 0, **upright}}}
+    return {"layer": [boxes, spread, zero], "width": PANEL[0], "height": PANEL[1]}
 
 
 def measure_axis(part: pd.DataFrame, measure: str) -> Mapping[str, Any]:

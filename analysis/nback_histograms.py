@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .curve_marks import PANEL
-from .figures import grid, panel_of, panel_part, title_lines
+from .curve_marks import PANEL, whole_axis
+from .figures import grid, panel_of, title_lines
 from .look import Look
 from .table import plural
 
@@ -79,7 +79,7 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
 
     @cache
     def made(colour: str, x_title: str, y_title: str) -> dict[str, Any]:
-        return panel_part(_layers(colour, (low, high), (0, top * 1.08), x_title, y_title))
+        return _layers(colour, (low, high), top * 1.08, x_title, y_title)
 
     drawn = [
         panel_of(
@@ -92,23 +92,28 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
     return grid(drawn, rows, columns=len(levels), spacing=(78, 40), title=title_lines(title, subtitle))
 
 
-def _layers(colour: str, across: tuple[float, float], up: tuple[float, float], x_title: str, y_title: str) -> Any:
+def _layers(colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str) -> dict[str, Any]:
     """Bars and densities of one panel, over these ranges."""
-    import altair as alt
+    scale = {"domain": list(across), "nice": False}
+    x = {"field": "x", "type": "quantitative", "title": x_title or None, "scale": scale, "axis": whole_axis(*across)}
+    y = {"field": "count", "type": "quantitative", "title": y_title or None, "scale": {"domain": [0, top], "nice": False}}
+    y["axis"] = whole_axis(0, top) | {"grid": True}
+    tooltip = [{"field": "range", "type": "nominal", "title": "d′"}, {"field": "count", "type": "quantitative", "title": "blocks"}]
+    bars = {"x": x | {"bin": "binned"}, "x2": {"field": "x2"}, "y": y, "tooltip": tooltip}
+    lines = {"x": x, "y": y}
 
-    over = alt.Scale(domain=list(across), nice=False)
-    axis = alt.Axis(grid=False, tickMinStep=1, format="d")
-    x = alt.X("x:Q", title=x_title or None, scale=over, axis=axis)
-    binned = alt.X("x:Q", title=x_title or None, scale=over, axis=axis, bin="binned")
-    y = alt.Y("count:Q", title=y_title or None, scale=alt.Scale(domain=list(up), nice=False), axis=alt.Axis(tickMinStep=1, format="d", tickCount=4))
-    tooltip = [alt.Tooltip("range:N", title="d′"), alt.Tooltip("count:Q", title="blocks")]
-    filled = alt.Chart().transform_filter("datum.role == 'signed'").mark_bar(color=colour, opacity=0.35)
-    outlined = alt.Chart().transform_filter("datum.role == 'unsigned'").mark_bar(filled=False, stroke=colour, strokeWidth=1, strokeDash=[3, 2])
-    line = alt.Chart().transform_filter("datum.role == 'signed density'").mark_line(color=colour, strokeWidth=2, clip=True)
-    dashed = alt.Chart().transform_filter("datum.role == 'unsigned density'").mark_line(color=colour, strokeWidth=1.6, strokeDash=[5, 3], clip=True)
-    zero = alt.Chart().mark_rule(style="chance", strokeDash=[1.5, 2.5], strokeWidth=1.2).encode(x=alt.datum(0, scale=over))
-    bars = (one.encode(x=binned, x2="x2:Q", y=y, tooltip=tooltip) for one in (filled, outlined))
-    return alt.layer(*bars, zero, line.encode(x=x, y=y), dashed.encode(x=x, y=y)).properties(width=PANEL[0], height=PANEL[1] * 0.7)
+    def layer(role: str, encoding: dict[str, Any], **mark: Any) -> dict[str, Any]:
+        return {"transform": [{"filter": f"datum.role == '{role}'"}], "mark": mark, "encoding": encoding}
+
+    zero = {"mark": {"type": "rule", "style": "chance", "strokeDash": [1.5, 2.5], "strokeWidth": 1.2}, "encoding": {"x": {"datum": 0, "scale": scale}}}
+    layers = [
+        layer("signed", bars, type="bar", color=colour, opacity=0.35),
+        layer("unsigned", bars, type="bar", filled=False, stroke=colour, strokeWidth=1, strokeDash=[3, 2]),
+        zero,
+        layer("signed density", lines, type="line", color=colour, strokeWidth=2, clip=True),
+        layer("unsigned density", lines, type="line", color=colour, strokeWidth=1.6, strokeDash=[5, 3], clip=True),
+    ]
+    return {"layer": layers, "width": PANEL[0], "height": PANEL[1] * 0.7}
 
 
 def _bars(values: np.ndarray, low: float, high: float) -> list[dict[str, Any]]:
@@ -125,15 +130,18 @@ def _bars(values: np.ndarray, low: float, high: float) -> list[dict[str, Any]]:
 
 def _densities(values: np.ndarray, low: float, high: float) -> list[dict[str, Any]]:
     """Densities in blocks a bar; that of absolute values folds at 0, below which there are none."""
-    from scipy import stats
-
     known = values[np.isfinite(values)]
     at = np.linspace(low, high, _POINTS)
     rows: list[dict[str, Any]] = []
     for role, own in (("signed density", known), ("unsigned density", np.abs(known))):
         if len(np.unique(own)) < _FEW:
             continue
-        kernel = stats.gaussian_kde(own)
-        heights = kernel(at) if role == "signed density" else np.where(at >= 0, kernel(at) + kernel(-at), np.nan)
+        heights = _kernel(own, at) if role == "signed density" else np.where(at >= 0, _kernel(own, at) + _kernel(own, -at), np.nan)
         rows += [{"role": role, "x": float(x), "count": float(y) * len(own) * BIN} for x, y in zip(at, heights, strict=True) if np.isfinite(y)]
     return rows
+
+
+def _kernel(values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The density of values by a normal kernel, as wide as Scott's rule has it."""
+    width = float(values.std(ddof=1)) * len(values) ** -0.2
+    return np.exp(-(((at[:, None] - values) / width) ** 2) / 2).mean(axis=1) / (width * np.sqrt(2 * np.pi))

@@ -185,9 +185,9 @@ def _bars(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
 
 def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:
     """Cells whose interval is that of Student's t; none where there is no spread."""
-    from scipy import stats
+    from scipy.special import stdtrit
 
-    half = stats.t.ppf(0.975, table["n_units"].astype(float) - 1) * table["sem"].astype(float)
+    half = stdtrit(table["n_units"].astype(float) - 1, 0.975) * table["sem"].astype(float)
     mean = table["mean"].astype(float)
     found = table["sem"].notna() & (table["n_units"] > 1)
     note = table["note"].where(~found, table["note"].str.replace("(; )?(only .*: rough interval|all .* alike: no interval)", "", regex=True))

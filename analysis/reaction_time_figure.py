@@ -11,10 +11,10 @@ import numpy as np
 
 from ..errors import SpanLabError
 from .columns import coded, decoded
-from .curve_marks import PANEL
+from .curve_marks import PANEL, whole_axis
 from .drawing import Drawing, Wish, lines, named_paradigms
 from .effect_charts import looks_of
-from .figures import grid, panel_of, panel_part, title_lines
+from .figures import grid, panel_of, title_lines
 from .look import Look, competitors
 from .reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
 from .table import WHO, Scored, plural
@@ -123,7 +123,7 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
 
     @cache
     def made(colour: str, x_title: str, y_title: str) -> dict[str, Any]:
-        return panel_part(_layers(colour, (float(edges[0]), float(edges[-1])), (0, top * 1.05), x_title, y_title))
+        return _layers(colour, (float(edges[0]), float(edges[-1])), top * 1.05, x_title, y_title)
 
     drawn = [
         panel_of(
@@ -141,7 +141,8 @@ def _edges(low: float, high: float) -> np.ndarray:
     width = max((high - low) / _BARS, 1.0)
     power = 10.0 ** math.floor(math.log10(width))
     step = next(step * power for step in (1, 2, 5, 10) if step * power >= width)
-    return np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step
+    first = math.floor(low / step)
+    return np.arange(first, max(math.ceil(high / step), first + 1) + 1) * step
 
 
 def _heading(row: dict[Any, Any], by: Sequence[str]) -> str:
@@ -172,16 +173,20 @@ def _density(row: dict[Any, Any], many: int, edges: np.ndarray) -> list[dict[str
     return [{"role": "density", "x": float(x), "count": float(y)} for x, y in zip(at, heights, strict=True)]
 
 
-def _layers(colour: str, across: tuple[float, float], up: tuple[float, float], x_title: str, y_title: str) -> Any:
+def _layers(colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str) -> dict[str, Any]:
     """Bars and density of one panel, over these ranges."""
-    import altair as alt
-
-    over = alt.Scale(domain=list(across), nice=False)
-    axis = alt.Axis(grid=False, format="d", tickCount=4)
-    x = alt.X("x:Q", title=x_title or None, scale=over, axis=axis)
-    binned = alt.X("x:Q", title=x_title or None, scale=over, axis=axis, bin="binned")
-    y = alt.Y("count:Q", title=y_title or None, scale=alt.Scale(domain=list(up), nice=False), axis=alt.Axis(tickMinStep=1, format="d", tickCount=4))
-    tooltip = [alt.Tooltip("range:N", title="time"), alt.Tooltip("count:Q", title="times")]
-    bars = alt.Chart().transform_filter("datum.role == 'bar'").mark_bar(color=colour, opacity=0.35).encode(x=binned, x2="x2:Q", y=y, tooltip=tooltip)
-    line = alt.Chart().transform_filter("datum.role == 'density'").mark_line(color=colour, strokeWidth=2, clip=True).encode(x=x, y=y)
-    return alt.layer(bars, line).properties(width=PANEL[0], height=PANEL[1] * 0.7)
+    x = {"field": "x", "type": "quantitative", "title": x_title or None, "scale": {"domain": list(across), "nice": False}, "axis": whole_axis(*across)}
+    y = {"field": "count", "type": "quantitative", "title": y_title or None, "scale": {"domain": [0, top], "nice": False}}
+    y["axis"] = whole_axis(0, top) | {"grid": True}
+    tooltip = [{"field": "range", "type": "nominal", "title": "time"}, {"field": "count", "type": "quantitative", "title": "times"}]
+    bars = {
+        "transform": [{"filter": "datum.role == 'bar'"}],
+        "mark": {"type": "bar", "color": colour, "opacity": 0.35},
+        "encoding": {"x": x | {"bin": "binned"}, "x2": {"field": "x2"}, "y": y, "tooltip": tooltip},
+    }
+    line = {
+        "transform": [{"filter": "datum.role == 'density'"}],
+        "mark": {"type": "line", "color": colour, "strokeWidth": 2, "clip": True},
+        "encoding": {"x": x, "y": y},
+    }
+    return {"layer": [bars, line], "width": PANEL[0], "height": PANEL[1] * 0.7}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from ..errors import SpanLabError
 from ..whole import write_whole
 from .exclusions import Rule
-from .figures import page_theme, vegalite_version
+from .figures import page_theme, vega_script
 from .loading import Data, load
 from .look import GROUP_MEANS, looks
 from .nback_published import REFERENCE
@@ -123,7 +122,7 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
         version=_version(),
         css=here.joinpath("page.css").read_text("utf-8"),
         js=here.joinpath("page.js").read_text("utf-8"),
-        vega=_vega() if specs else "",
+        vega=vega_script() if specs else "",
         figures=json.dumps({"specs": specs, "config": page_theme(styles)}, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         looks=list(drawn.values()),
         notes=[*shared, *_notes(data, names)],
@@ -156,15 +155,6 @@ def _shared(parts: Sequence[Part]) -> list[Note]:
     if len(parts) < 2:
         return []
     return [note for note in parts[0].warnings if all(note in part.warnings for part in parts)]
-
-
-@functools.cache
-def _vega() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, fit for a script element."""
-    import vl_convert as vlc
-
-    bundle = vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vegalite_version())
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _version() -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from .cells import Cells
 from .contrasts import Contrast, contrast_of
 from .effect import Effect
+from .ranks import friedman, kruskal
 from .resampling import LEVEL, RESAMPLES
 from .table import WHO, Scored, plural, score_table
 
@@ -96,14 +97,12 @@ def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:
     values = [cells.each(one) for one in numbers]
     if len(np.unique(np.concatenate(values))) < 2:
         return math.nan
-    from scipy import stats
-
     shared = cells.ids[numbers[0]]
     for one in numbers[1:]:
         shared = np.intersect1d(shared, cells.ids[one])
     if cells.unit[numbers[0]] == "trial":
         # Positions of one list are answered in the same trials, and their ranks would not be independent.
-        return math.nan if len(shared) else float(stats.kruskal(*values).pvalue)
+        return math.nan if len(shared) else kruskal(values)
     if len(shared) < 3:
         return math.nan
     table = []
@@ -111,5 +110,7 @@ def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:
         order = np.argsort(cells.ids[one])
         table.append(cells.values[one][order[np.searchsorted(cells.ids[one], shared, sorter=order)]])
     if len(table) == 2:
-        return float(np.asarray(stats.wilcoxon(*table))[1]) if np.any(table[0] != table[1]) else math.nan
-    return float(stats.friedmanchisquare(*table).pvalue)
+        from scipy.stats import wilcoxon  # takes half a second to import
+
+        return float(np.asarray(wilcoxon(*table))[1]) if np.any(table[0] != table[1]) else math.nan
+    return friedman(np.array(table))

@@ -30,15 +30,6 @@ _RUNNING = re.compile(r"Uvicorn running on (http://127\.0\.0\.1:\d+)")
 _SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD|PYTHON")
 
 
-def default_cache() -> Path:
-    """Where programs of this user keep what can be fetched again."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "spanlab"
-
-
 def python_of(home: Path) -> Path:
     """The Python of the environment in ``home``."""
     return home / (Path("Scripts", "python.exe") if sys.platform == "win32" else Path("bin", "python"))

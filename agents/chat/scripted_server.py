@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...whole import user_cache
 from .agent import ChatAgent
 from .care import Care
-from .local_server import LocalServer, default_cache, environment
+from .local_server import LocalServer, environment
 from .settings import ChatSettings
 
 #: What figures and tables must say of answers from such a server.
@@ -39,7 +40,7 @@ def install(cache: Path | None = None) -> Path:
     SpanLabError
         when it cannot be made.
     """
-    home = (cache or default_cache()) / f"fakellm-{FAKELLM}-py{sys.version_info.major}.{sys.version_info.minor}"
+    home = (cache or user_cache()) / f"fakellm-{FAKELLM}-py{sys.version_info.major}.{sys.version_info.minor}"
     return environment(home, [f"fakellm=={FAKELLM}"], _PINS.split(), f"{_WHAT} (fakellm {FAKELLM})")
 
 
@@ -54,7 +55,7 @@ class ScriptedServer(LocalServer):
     """
 
     def __init__(self, rules: Sequence[Rule] | None = None, cache: Path | None = None, timeout_s: float = 60) -> None:
-        super().__init__(_WHAT, f"delete {cache or default_cache()} and try again", timeout_s)
+        super().__init__(_WHAT, f"delete {cache or user_cache()} and try again", timeout_s)
         self._rules = rules
         self._cache = cache
 
