@@ -139,9 +139,11 @@ def vegalite_version() -> str:
 def vega_script() -> str:
     """Vega, Vega-Lite and Vega-Embed in one script, fit for a script element. Bundling takes longer than drawing several figures and always gives the same, so
     that the bundle of these versions is kept in the user's cache; one that is damaged is made again."""
+    from importlib.metadata import version
+
     import vl_convert as vlc
 
-    kept = user_cache() / f"vega-{vlc.__version__}-{vegalite_version()}.js"
+    kept = user_cache() / f"vega-{version('vl-convert-python')}-{vegalite_version()}.js"
     with suppress(OSError, UnicodeDecodeError):
         stamp, _, script = kept.read_bytes().partition(b"\n")
         if stamp == _stamp(script):
