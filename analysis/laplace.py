@@ -70,6 +70,7 @@ class Laplace:
     fixed : design of the fixed effects, a row for each row of ``y``
     levels : for each component the level (from 0) of each row; -1 for rows that have none
     prior_sd : of the normal prior of every fixed effect around ``prior_mean``; infinite for none
+    offset : what is added to the log odds of each row, known beforehand; nothing when not given
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Laplace:
         levels: Sequence[np.ndarray] = (),
         prior_sd: float = math.inf,
         prior_mean: float = 0.0,
+        offset: np.ndarray | None = None,
     ) -> None:
         from scipy import sparse
 
@@ -98,6 +100,7 @@ class Laplace:
         self.centre = np.zeros(self.design.shape[1])
         self.centre[: self.p] = prior_mean if self.prior else 0.0
         self.start = np.zeros(self.design.shape[1])
+        self.offset = np.zeros(len(self.y)) if offset is None else np.asarray(offset, float)
 
     def mode(self, sd: Sequence[float] | np.ndarray, fixed: np.ndarray | None = None) -> tuple[np.ndarray, _Factors]:
         """The fixed and random effects at their mode, and the factors of the curvature there; of the random effects alone where ``fixed`` is given.
@@ -183,6 +186,26 @@ class Laplace:
         left = rows[int((values > 1e-10 * values.max()).sum()) :].T
         return Laplace(self.y, self.n, self.fixed @ left, self.levels, self.prior_sd)
 
+    def along(self, contrast: np.ndarray, sd: Sequence[float] | np.ndarray) -> Callable[[float], float]:
+        """How likely each value of a contrast of the fixed effects is: its log density under prior and data, but for a constant, integrated over all else.
+
+        Returns
+        -------
+        callable
+            from a value to Laplace's approximation at that value.
+        """
+        size = float(contrast @ contrast)
+        left = np.linalg.svd(contrast[None])[2][1:].T  # at right angles to the contrast, so that the prior is that of both, one beside the other
+        fixed, random, shift = self.fixed @ left, self.start[self.p :], self.fixed @ contrast / size
+        model = Laplace(self.y, self.n, fixed, self.levels, self.prior_sd)
+        model.start = np.concatenate([left.T @ self.start[: self.p], random])
+
+        def density(value: float) -> float:
+            model.offset = value * shift
+            return model.log_likelihood(sd) - self.prior * value**2 / size / 2
+
+        return density
+
     def curvature_at(self, sd: Sequence[float] | np.ndarray) -> np.ndarray:
         """The covariance of the fixed effects for other standard deviations."""
         return self._covariance(self.mode(sd)[1])
@@ -199,14 +222,14 @@ class Laplace:
         """The chance to be right in each row, and its weight in the curvature."""
         from scipy.special import expit
 
-        chance = expit(self.design @ u)
+        chance = expit(self.design @ u + self.offset)
         return chance, self.n * chance * (1 - chance)
 
     def _precision(self, sd: Sequence[float] | np.ndarray) -> np.ndarray:
         return np.concatenate([np.full(self.p, self.prior), *(np.full(many, float(one) ** -2) for many, one in zip(self.many, sd, strict=True))])
 
     def _joint(self, u: np.ndarray, precision: np.ndarray) -> float:
-        eta = self.design @ u
+        eta = self.design @ u + self.offset
         return float(self.y @ eta - self.n @ np.logaddexp(0, eta) - (precision * (u - self.centre) ** 2).sum() / 2)
 
     def _factors(self, weight: np.ndarray, precision: np.ndarray, first: int = 0) -> _Factors:

@@ -28,7 +28,7 @@ class Estimate:
     n : units
     mean, sem : mean and standard error of the mean of the units (NaN where undefined)
     low, high : limits of the interval (NaN when there is none)
-    interval : ``bootstrap``, ``normal``, ``exact`` or ``none``
+    interval : ``bootstrap``, ``normal``, ``binomial``, ``exact`` or ``none``
     """
 
     n: int
@@ -55,6 +55,8 @@ def estimate(
       ``Phi(-sqrt(n / (n - 1)) * t(1 - alpha/2; n - 1))`` and its mirror image (Hesterberg, 2015, The American Statistician 69, 371-386).
     * Of more than 5,000 units whose mean is as good as normal (skewness below 0.05 times the root of n, which moves the limits by less than a fortieth of the
       s.e.m.), the interval is the normal one, which resampling would give too.
+    * Proportions whose units are all 0 or 1 (one question a trial) are counts: their interval is the binomial one with mid-p (Lancaster, 1961), since
+      resampling two values holds too little.
     * Proportions where every unit is at 0 or every unit at 1 have no spread to resample. There the far limit is the exact binomial one (Clopper & Pearson,
       1934): ``(alpha/2) ** (1/n)`` for all at 1. It also holds for units that are themselves means in 0..1, since their expectation is at least the
       probability of a 1.
@@ -97,8 +99,29 @@ def estimate(
             return Estimate(n, 0.0, 0.0, 0.0, 1 - limit, "exact")
         return Estimate(n, mean, 0.0, math.nan, math.nan, "none")
     sem = math.sqrt(float(counts @ (distinct - mean) ** 2) / (n - 1) / n)
+    if proportion and len(distinct) == 2 and distinct[0] == 0 and distinct[1] == 1:
+        return Estimate(n, mean, sem, *binomial_limits(int(counts[1]), n, level), "binomial")
     low, high = _interval(tuple(distinct), tuple(int(count) for count in counts), level, resamples, seed)
     return Estimate(n, mean, sem, low, high, "bootstrap")
+
+
+@functools.lru_cache(maxsize=4096)
+def binomial_limits(right: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """The shares that ``right`` of ``n`` (neither none nor all) do not contradict: those of which mid-p, in either direction, is above half of what is left."""
+    from scipy.special import betainc
+
+    def beyond(share: float) -> float:
+        """How probable more are, and half of as many."""
+        return float(betainc(right + 1, n - right, share) + betainc(right, n - right + 1, share)) / 2
+
+    def where(wanted: float) -> float:
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if beyond(middle) < wanted else (low, middle)
+        return (low + high) / 2
+
+    return where((1 - level) / 2), where((1 + level) / 2)
 
 
 def _of_very_many(units: np.ndarray, times: np.ndarray, n: int, level: float) -> Estimate | None:

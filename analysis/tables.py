@@ -84,8 +84,10 @@ def number(value: Any, digits: int = 2) -> str:
 
 
 def limits(low: Any, high: Any, say: Callable[[float], str] = number) -> str:
-    """``0.21 to 0.84``; a dash where there is no interval."""
-    return "–" if missing(low) or missing(high) else f"{say(low)} to {say(high)}"
+    """``0.21 to 0.84``, ``0.21 or more`` where there is no end above; a dash where there is no interval."""
+    if missing(low) or missing(high):
+        return "–"
+    return f"{say(low)} or more" if high == math.inf else f"{say(high)} or less" if low == -math.inf else f"{say(low)} to {say(high)}"
 
 
 def p_value(p: Any) -> str:

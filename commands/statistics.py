@@ -117,8 +117,10 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
 
 
 def _contrast(one: dict[Any, Any]) -> tuple[str, ...]:
+    from ..analysis.tables import limits
+
     points = "" if one["points"] != one["points"] else f"{one['points']:+.1f} points, h = {one['cohens_h']:+.2f}"
-    interval = f"{one['odds_ratio_low']:.3g} to {one['odds_ratio_high']:.3g}"
+    interval = limits(one["odds_ratio_low"], one["odds_ratio_high"], lambda value: f"{value:.3g}")
     return str(one["contrast"]), f"{one['odds_ratio']:.3g}", interval, _p(one["p_holm"]), points, str(one["note"])
 
 

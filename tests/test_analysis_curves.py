@@ -21,7 +21,7 @@ def test_planted_serial_positions_come_back() -> None:
     for row in curve.to_dict("records"):
         assert row["mean"] == pytest.approx(bowed(row["list_length"], row["serial_position"]), abs=0.04)
         assert row["low"] < row["mean"] < row["high"]
-        assert (row["n_units"], row["n_items"], row["unit"], row["interval"]) == (2000, 2000, "trial", "bootstrap")
+        assert (row["n_units"], row["n_items"], row["unit"], row["interval"]) == (2000, 2000, "trial", "binomial")
         assert row["chance"] == pytest.approx(1 / 9)
 
 
@@ -118,6 +118,18 @@ def test_bootstrap_limits_agree_with_the_t_interval_for_many_units() -> None:
     low, high = scipy.stats.t.interval(0.95, 199, values.mean(), scipy.stats.sem(values))
     found = estimate(values)
     assert (found.low, found.high) == (pytest.approx(low, abs=0.001), pytest.approx(high, abs=0.001))
+
+
+def test_intervals_of_right_and_wrong_hold_every_share() -> None:
+    """Counted out, not drawn: resampled limits of 24 units held a share of 85 % in 89 %."""
+    for units in (8, 24, 48):
+        limits = np.array([(one.low, one.high) for one in (estimate([1.0] * right + [0.0] * (units - right)) for right in range(units + 1))])
+        for share in np.linspace(0.02, 0.98, 49):
+            held = (limits[:, 0] <= share) & (share <= limits[:, 1])
+            assert scipy.stats.binom.pmf(np.arange(units + 1), units, share)[held].sum() > 0.925, (units, share)
+    assert estimate([1.0] * 9 + [0.0] * 3).interval == "binomial"
+    assert estimate([1.0] * 9 + [0.0] * 3, proportion=False).interval == "bootstrap"
+    assert estimate([1.0] * 9 + [0.5] * 3).interval == "bootstrap"
 
 
 @pytest.mark.parametrize(("units", "p"), [(12, 0.6), (25, 0.8), (60, 0.35)])

@@ -388,12 +388,12 @@ def test_intervals_of_very_many_units_are_those_that_resampling_gives() -> None:
     found = estimate(values)
     assert found.interval == "normal"
     few = np.tile(values, 1)[:5000]
-    assert estimate(few).interval == "bootstrap"
+    assert estimate(few).interval == "binomial"
     resampled = np.random.RandomState(2).binomial(6000, values.mean(), size=20_000) / 6000
     np.testing.assert_allclose([found.low, found.high], np.quantile(resampled, [0.025, 0.975]), atol=5e-4)
     rare = np.zeros(6000)
     rare[:3] = 1
-    assert estimate(rare).interval == "bootstrap"
+    assert estimate(rare).interval == "binomial"
 
 
 def poor() -> dict[str, pd.DataFrame]:

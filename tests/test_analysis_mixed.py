@@ -17,8 +17,8 @@ from scipy import stats
 from spanlab.analysis import effect_sizes as effects
 from spanlab.analysis.corrections import bonferroni, holm
 from spanlab.analysis.laplace import FitError, Laplace, fit
-from spanlab.analysis.mixed import Mixed, mixed_model
-from spanlab.analysis.mixed_contrasts import contrasts, terms
+from spanlab.analysis.mixed import Cells, Mixed, mixed_model
+from spanlab.analysis.mixed_contrasts import _asked, _by_likelihood, contrasts, terms
 from spanlab.analysis.table import score_table
 from spanlab.errors import SpanLabError
 
@@ -191,9 +191,12 @@ def test_degenerate_data_give_notes_and_finite_numbers_or_a_sentence(name: str) 
     table = contrasts(found)
     assert found.notes
     assert found.problem or len(table)
-    tested = table[["estimate", "se", "low", "high"]].to_numpy(float)
-    assert np.isfinite(tested).all()
+    assert np.isfinite(table[["estimate", "se"]].to_numpy(float)).all()
     assert (table["se"] > 0).all()
+    ends = table[["low", "high"]]
+    assert (np.isfinite(ends).all(axis=1) | table["note"].str.contains("%")).all()  # no end without a word
+    around = table["estimate"].between(table["low"], table["high"])
+    assert (around | ends.isna().all(axis=1)).all()
     if name in ("all right", "all wrong", "separated"):
         assert any("%" in note and "prior" in note for note in found.notes)
         assert table["note"].str.contains("%").any()
@@ -209,8 +212,48 @@ def test_an_empty_table_is_a_sentence() -> None:
 
 def test_direction_at_the_edges_is_said() -> None:
     table = contrasts(model(responses(lambda *_: 0.5, agent="a"), responses(lambda *_: 1.0, agent="b"), responses(lambda *_: 1.0, agent="c"), by=""))
-    assert "at least so far below" in row(table, "agents", "a", "b")["note"]
-    assert row(table, "agents", "b", "c")["estimate"] == pytest.approx(0, abs=1e-3)
+    below, alike = row(table, "agents", "a", "b"), row(table, "agents", "b", "c")
+    assert "the data bound it from above only" in below["note"]
+    assert below["low"] == -math.inf
+    assert below["odds_ratio_low"] == 0
+    assert below["estimate"] < below["high"] < 0
+    assert alike["estimate"] == pytest.approx(0, abs=1e-3)
+    assert "no interval" in alike["note"]
+    assert math.isnan(alike["low"])
+    assert math.isnan(alike["odds_ratio_high"])
+    assert alike["p"] > 0.9
+
+
+def test_a_contrast_at_the_edge_is_tested_by_its_likelihood() -> None:
+    """Nobody of 20 wrong beside 12 of 20 right: Fisher's exact p is .003. Wald's, of which the standard error is that of log odds without end, was .04."""
+    one, other = np.array([20.0, 12.0]), np.array([20.0, 20.0])
+    rows = pd.DataFrame({"agent": ["a", "b"], "condition": ["", ""], "n": other, "correct": one / other, "chance": 0.1, "persons": 1})
+    laplace = Laplace(one, other, np.eye(2), prior_sd=3.0)
+    cells = Cells("vsr", "", rows, pd.DataFrame(), (), False, ())
+    found = row(contrasts(Mixed(cells, fit(laplace), "", (), laplace)), "agents", "a", "b")
+    assert found["p"] < 0.006
+    assert found["high"] == math.inf
+    assert stats.beta.ppf(0.975, 12, 8) < 1 / (1 + math.exp(-found["low"] - math.log(12 / 8))) < 0.98
+    # against the density itself, on a grid
+    level = np.linspace(-25, 25, 4001)
+    pair = [-one[at] * np.logaddexp(0, -level) - (other - one)[at] * np.logaddexp(0, level) - level**2 / 18 for at in (0, 1)]
+    step, apart = level[1] - level[0], []
+    for value in (0.0, 1.0, 4.0):
+        shifted = np.interp(level - value, level, np.exp(pair[1] - pair[1].max()))
+        exact = math.log((np.exp(pair[0] - pair[0].max()) * shifted).sum() * step)
+        told = laplace.along(np.array([1.0, -1.0]), [])(value)
+        apart.append(told - exact)
+    assert apart == pytest.approx([apart[0]] * 3, abs=0.1)
+
+
+def test_far_from_the_edges_the_likelihood_says_what_wald_does(fitted: Mixed) -> None:
+    table = contrasts(fitted)
+    wald = row(table, "trend", "net")
+    weights = next(one.weights for one in _asked(fitted.cells) if (one.kind, one.first) == ("trend", "net"))
+    reach = float(stats.t.ppf(0.975, wald["df"]))
+    found = _by_likelihood(fitted, weights, wald["t"], wald["se"], reach, (True, True))
+    assert found is not None
+    assert found[1:] == pytest.approx((wald["low"], wald["high"]), rel=0.06)
 
 
 def test_columns_of_conditions() -> None:
