@@ -1,11 +1,15 @@
-"""Which displays had a time to last, and how they were shown: read from the events of a session. It imports no sibling."""
+"""Which displays had a time to last, and how they were shown: read from the events of a session."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
+
+from typing_extensions import TypedDict
+
+from .marking import Holds, InTable, fields_of
 
 #: An answer is followed by the end of its display within so many refreshes, where it ends the display.
 _REFRESHES_AFTER_ANSWER = 3
@@ -134,23 +138,40 @@ def refresh_ms(displays: Displays) -> float | None:
     return sum(ms for ms, _ in gaps) / sum(frames for _, frames in gaps)
 
 
+class TrialTiming(TypedDict):
+    """How the displays of a trial were shown, those that nothing was asked at included."""
+
+    trial_off_ms: Annotated[
+        float | None,
+        Holds("how far the duration of a display of the trial was from its plan, at most; null when none had one", "ms", measured=True),
+        InTable(after="dropped_frames"),
+    ]
+    trial_dropped_frames: Annotated[
+        int | None, Holds("frames that came late in displays of the trial with a planned duration; null when none had one", "frames", measured=True), InTable()
+    ]
+    trial_paused_ms: Annotated[float | None, Holds("how long the trial was paused; null but at a window", "ms", measured=True), InTable()]
+    trial_unfocused_ms: Annotated[
+        float | None, Holds("how long another window had the focus in the trial; null where that was not watched", "ms", measured=True), InTable()
+    ]
+
+
 #: What :func:`trial_timing` tells of each trial: columns of the response table.
-TRIAL_TIMING = ("trial_off_ms", "trial_dropped_frames", "trial_paused_ms", "trial_unfocused_ms")
+TRIAL_TIMING = tuple(field.name for field in fields_of(TrialTiming))
 
 
-def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], dict[str, float | int | None]]:
-    """How the displays of each attempt at a trial were shown, those that nothing was asked at included; only where there was a window.
+def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], TrialTiming]:
+    """How the displays of each attempt at a trial were shown; only where there was a window.
 
     Returns
     -------
-    of each trial and attempt the values of :data:`TRIAL_TIMING`, None where nothing had a time to last, or nobody watched
+    of each trial and attempt the values, None where nothing had a time to last, or nobody watched
     """
     watched = (session.get("apparatus") or {}).get("focus") == "watched"
-    found: dict[tuple[str, int], dict[str, float | int | None]] = {}
+    found: dict[tuple[str, int], TrialTiming] = {}
     for event in events:
         if event.get("event") == "step" and event.get("shown"):
-            nothing: dict[str, float | int | None] = dict.fromkeys(TRIAL_TIMING[:2])
-            one = found.setdefault(_attempt(event), {**nothing, "trial_paused_ms": 0.0, "trial_unfocused_ms": 0.0 if watched else None})
+            new = TrialTiming(trial_off_ms=None, trial_dropped_frames=None, trial_paused_ms=0.0, trial_unfocused_ms=0.0 if watched else None)
+            one = found.setdefault(_attempt(event), new)
             noted = _noted(event)
             one["trial_paused_ms"] = round((one["trial_paused_ms"] or 0.0) + _away(noted.get("paused")), 1)
             if watched:

@@ -18,6 +18,7 @@ from ..cluster import Crew
 from ..errors import SpanLabError
 from ..paradigms import Generator, Paradigm, PlannedTrial
 from ..whole import write_whole
+from .events import Event
 from .part_files import PARTS, part_path, parts_missing
 from .record import response_rows, response_table
 from .recorder import Recorder
@@ -87,9 +88,9 @@ class Collected(Recorder):
     """Keeps the events of some trials instead of writing them."""
 
     def __init__(self) -> None:
-        self.events: list[Mapping[str, Any]] = []
+        self.events: list[Event] = []
 
-    def write(self, event: Mapping[str, Any]) -> None:
+    def write(self, event: Event) -> None:
         self.events.append(event)
 
 
@@ -138,7 +139,7 @@ class Desk:
         return Part(_packed(table, self.info["session"]), states, table.num_rows)
 
 
-def _steps(planned: Sequence[PlannedTrial], events: Sequence[Mapping[str, Any]]) -> dict[int, list[int]]:
+def _steps(planned: Sequence[PlannedTrial], events: Sequence[Event]) -> dict[int, list[int]]:
     """The numbers of the steps of each trial."""
     steps: dict[int, list[int]] = {one.trial: [] for one in planned}
     for event in events:

@@ -15,6 +15,7 @@ from ..paradigms.compile import resolve_levels
 from ..paradigms.design import DEFAULT_INTERVAL_MS
 from ..paradigms.example import example_displays
 from ..paradigms.translation import translated
+from .events import Event
 from .record import trial_key
 from .session import Session
 
@@ -23,7 +24,7 @@ Take = Callable[[PlannedTrial, float], Awaitable[list[Any]]]
 
 
 #: writes an event to the record
-Note = Callable[[Mapping[str, Any]], None]
+Note = Callable[[Event], None]
 
 
 #: What the assistant may decide after practice that was not passed: name, sentence, key. No question uses these keys.

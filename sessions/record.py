@@ -19,9 +19,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import SpanLabError
 from ..whole import replacing
@@ -31,8 +30,12 @@ from .attempts import finished_trials as finished_trials
 from .attempts import is_practice as is_practice
 from .attempts import trial_key as trial_key
 from .attempts import trials_taken as trials_taken
+from .columns import COLUMNS as COLUMNS
+from .columns import response_rows as response_rows
+from .columns import response_table as response_table
 from .damage import event_damage, session_damage
 from .displays import TRIAL_TIMING, trial_timing
+from .events import Event
 from .part_files import PARTS, joined, parts_missing, planned_trials, read_parts
 from .part_files import stored_parts as stored_parts
 from .staircase import Rule, Staircase
@@ -45,102 +48,8 @@ if TYPE_CHECKING:
 #: those with the first, large ones (:mod:`.part_files`) need 2, and others are written as 1.
 FORMAT_VERSION = 3
 
-ColumnType = Literal["string", "integer", "number", "boolean", "json"]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of the response table.
-
-    ``measured`` columns hold what the machine or the person happened to take (times, frames, latency); all others are the same in every run of the same
-    session. Columns of type ``json`` hold a scalar of any type as JSON text (answers may be numbers or words).
-    """
-
-    name: str
-    type: ColumnType
-    meaning: str
-    unit: str = ""
-    measured: bool = False
-
-
-COLUMNS: tuple[Column, ...] = (
-    Column("session", "string", "name of the session, unique within a data folder"),
-    Column("participant", "string", "identifier of the person; empty for machines"),
-    Column("agent_kind", "string", "participant, simulated, chat, network, chance, ideal, capacity, recorded or published"),
-    Column("agent", "string", "the agent as it was named, such as network:laptop"),
-    Column("agent_settings_hash", "string", "hash of everything that shaped the agent's answers"),
-    Column("oracle", "boolean", "whether the agent was handed the truth (a simulated observer)"),
-    Column("paradigm", "string", "short name of the paradigm"),
-    Column("paradigm_version", "integer", "version of the paradigm"),
-    Column("paradigm_hash", "string", "hash of the whole paradigm file"),
-    Column("generator", "string", "corrected or published trial generator"),
-    Column("keys", "string", "whether the keys of two words were as in the paradigm (standard) or had changed sides (swapped); empty for machines"),
-    Column("block", "integer", "block, from 1"),
-    Column("trial", "integer", "trial in the session, from 1; practice trials have their own numbers"),
-    Column(
-        "trial_id",
-        "string",
-        "hash of paradigm, version, generator, factor levels, seed and streams (and of the draws, where these were given)",
-    ),
-    Column("paired_trial_id", "string", "trial_id of the trial of another paradigm that had the same draws (--paired-with); empty for all other trials"),
-    Column("seed", "integer", "seed of the trial"),
-    Column("streams", "integer", "version of the random streams from which the trial was drawn; 1 in older records, where trials of one seed were alike"),
-    Column("step", "integer", "step of the trial, from 1"),
-    Column("ask", "integer", "question of the trial, from 1"),
-    Column("phase", "string", "phase of the step, such as probe"),
-    Column("practice", "boolean", "whether it was practice"),
-    Column("pilot", "boolean", "whether the session was marked as a pilot"),
-    Column("set_size", "integer", "number of items held in mind, as the paradigm defines it"),
-    Column("list_length", "integer", "number of items presented one after another"),
-    Column("serial_position", "integer", "position of the asked item in presentation, from 1"),
-    Column("output_position", "integer", "position of the item in the answer, from 1"),
-    Column("retention_steps", "integer", "empty steps between the last item and the probe"),
-    Column("chance", "number", "probability that a uniform guess among the allowed answers scores this item as correct"),
-    Column("blind", "number", "that of the best guess of somebody who knows paradigm, condition and question, but has not looked; null in older records"),
-    Column("correct_answer", "json", "the correct answer; null for an intrusion"),
-    Column("answer", "json", "the answer given; null when there was none"),
-    Column("outcome", "string", "answered, omitted (the window passed) or invalid (an answer outside the allowed ones)"),
-    Column("correct", "boolean", "whether the item was answered correctly"),
-    Column("feedback_shown", "string", "right, wrong or missed, when feedback on this answer was shown; empty otherwise"),
-    Column("extraction", "string", "how the answer was read from a reply: exact, first_character, tolerant, constrained or unread; empty unless chat"),
-    Column("attempts", "integer", "replies to this question: 1, and 1 more each time that it was put again; null unless chat"),
-    Column("warm_up", "boolean", "whether the question came before those that count in a conversation; such rows are left out of curves"),
-    Column("rt_ms", "number", "reaction time from the onset of the question; null where none means something", "ms", True),
-    Column("onset_ms", "number", "onset of the step's first display on the session's clock", "ms", True),
-    Column("planned_ms", "number", "planned duration of the step's first display; null when self-paced", "ms"),
-    Column("shown_ms", "number", "duration for which it was shown", "ms", True),
-    Column("planned_frames", "integer", "planned duration at the measured refresh rate", "frames", True),
-    Column("shown_frames", "integer", "frames for which it was shown", "frames", True),
-    Column("dropped_frames", "integer", "frames that came late during the step", "frames", True),
-    Column("trial_off_ms", "number", "how far the duration of a display of the trial was from its plan, at most; null when none had one", "ms", True),
-    Column("trial_dropped_frames", "integer", "frames that came late in displays of the trial with a planned duration; null when none had one", "frames", True),
-    Column("trial_paused_ms", "number", "how long the trial was paused; null but at a window", "ms", True),
-    Column("trial_unfocused_ms", "number", "how long another window had the focus in the trial; null where that was not watched", "ms", True),
-    Column("latency_ms", "number", "time from a request to the reply that was used; null unless chat", "ms", True),
-    Column("prompt_tokens", "integer", "tokens read by the model for this answer, over all its attempts, as the server counts them", "tokens", True),
-    Column("completion_tokens", "integer", "tokens written by the model for this answer, over all its attempts, as the server counts them", "tokens", True),
-    Column("started_at", "string", "wall-clock time of the trial's start (UTC, ISO 8601)", "", True),
-)
-"""The declared columns; factors that are not among them follow as ``factor_<name>`` and further recorded values as ``record_<name>`` (type ``json``)."""
-
 #: how many folders deep sessions are looked for
 _DEEPEST = 5
-
-#: factors and recorded values that are columns by themselves
-OWN_COLUMNS = {"set_size", "list_length", "retention_steps", "serial_position", "output_position"}
-_SESSION_COLUMNS = (
-    "session",
-    "participant",
-    "agent_kind",
-    "agent",
-    "agent_settings_hash",
-    "oracle",
-    "paradigm",
-    "paradigm_version",
-    "paradigm_hash",
-    "generator",
-    "pilot",
-)
 
 
 def _refuse(number: str) -> None:
@@ -200,7 +109,7 @@ def sessions_below(path: Path) -> Iterator[Path]:
         inner[:] = [name for name in inner if not name.startswith(".")] if depth < _DEEPEST else []
 
 
-def read_events(folder: str | Path) -> list[dict[str, Any]]:
+def read_events(folder: str | Path) -> list[Event]:
     """Everything in ``events.jsonl``, in order. A last line that was cut off by a kill is left out; any other unreadable line is an error.
 
     Raises
@@ -211,19 +120,20 @@ def read_events(folder: str | Path) -> list[dict[str, Any]]:
     path = Path(folder) / "events.jsonl"
     if not path.exists():
         return []
-    events: list[dict[str, Any]] = []
+    events: list[Event] = []
     found = ""
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if not line.strip():
             continue
         try:
-            event = json.loads(line)
+            content = json.loads(line)
         except ValueError:
-            event = {}
-        damage = event_damage(event)
+            content = {}
+        damage = event_damage(content)
         if damage is not None:
-            found = found or f"{path}:{number} is damaged{f' ({damage})' if event else ''}"
+            found = found or f"{path}:{number} is damaged{f' ({damage})' if content else ''}"
             continue
+        event = cast(Event, content)
         # A kill may leave a half-written line; what is appended after it begins on a new line, and says so.
         if found and event["event"] not in ("resumed", "session_start"):
             raise SpanLabError(f"{found}; restore the file from a copy, or remove this line (its trial then counts as not finished, and is taken again)")
@@ -237,7 +147,7 @@ def streams_of(session: Mapping[str, Any]) -> int:
     return session.get("streams", 1)
 
 
-def trials_left(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> int:
+def trials_left(session: Mapping[str, Any], events: Iterable[Event]) -> int:
     """How many planned trials (practice apart) are neither finished nor marked as failed."""
     events = list(events)
     staircase = staircase_of(session, events)
@@ -247,7 +157,7 @@ def trials_left(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]])
     return sum(trial_key(False, planned["trial"]) not in over for planned in session["plan"])
 
 
-def staircase_of(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Staircase | None:
+def staircase_of(session: Mapping[str, Any], events: Iterable[Event]) -> Staircase | None:
     """How far the staircase of an adaptive session has come, from its finished trials; None for other sessions.
 
     Raises
@@ -270,98 +180,6 @@ def staircase_of(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
 def has_failed(folder: str | Path) -> bool:
     """Whether a session has trials that could not be had."""
     return bool(failed_trials(read_events(folder)))
-
-
-def response_rows(session: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of the response table of one session: one per answered item, finished trials only, in the order of the plan (practice first)."""
-    events = list(events)
-    done, timing = finished_trials(events), trial_timing(session, events)
-    common = {name: session.get(name) for name in _SESSION_COLUMNS}
-    keys = session.get("keys")
-    common["streams"] = streams_of(session)
-    common["keys"] = "" if keys is None else "swapped" if keys["swapped"] else "standard"
-    heads: dict[str, Mapping[str, Any]] = {}
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for event in events:
-        key = event.get("trial")
-        if key is None or done.get(key) != event.get("attempt"):
-            continue
-        if event["event"] == "trial_start":
-            heads[key], rows[key] = event, []
-        elif key not in heads:
-            continue
-        elif event["event"] == "step" and "ask" in event:
-            of_trial = timing.get((key, event["attempt"]), {})
-            rows[key] += [{**common, **_row(heads[key], event, score), **of_trial} for score in event["scores"]]
-        elif event["event"] == "step" and event.get("feedback"):
-            last = rows[key][-1]["ask"] if rows[key] else None
-            for row in rows[key]:
-                if row["ask"] == last:
-                    row["feedback_shown"] = event["feedback"]
-    ordered = sorted(rows, key=lambda key: (not heads[key]["practice"], heads[key]["block"], int(key.removeprefix("p"))))
-    return [row for key in ordered for row in rows[key]]
-
-
-def _row(head: Mapping[str, Any], event: Mapping[str, Any], score: Mapping[str, Any]) -> dict[str, Any]:
-    shown, notes = (event.get("shown") or [{}])[0], event.get("notes") or {}
-    row: dict[str, Any] = {
-        **{name: head.get(name) for name in ("block", "trial_id", "seed", "practice", "set_size", "list_length", "started_at")},
-        "paired_trial_id": head.get("paired", ""),
-        "trial": int(head["trial"].removeprefix("p")),
-        "step": event["step"],
-        "ask": event["ask"],
-        "phase": event["phase"],
-        "chance": event["chance"],
-        "blind": event.get("blind"),
-        "correct_answer": score["correct_answer"],
-        "answer": score["answer"],
-        "outcome": event["outcome"],
-        "correct": score["correct"],
-        "feedback_shown": "",
-        "extraction": notes.get("extraction", ""),
-        "attempts": notes.get("attempts"),
-        "warm_up": bool(notes.get("warm_up")),
-        **{name: notes.get(name) for name in ("latency_ms", "prompt_tokens", "completion_tokens")},
-        "rt_ms": event.get("rt_ms"),
-        "planned_ms": event["planned_ms"],
-        **{name: shown.get(name) for name in ("onset_ms", "shown_ms", "planned_frames", "shown_frames")},
-        "dropped_frames": sum(one["dropped_frames"] for one in event["shown"]) if event.get("shown") else None,
-    }
-    for name, value in head["levels"].items():
-        row[name if name in OWN_COLUMNS else f"factor_{name}"] = value
-    for name, value in event["record"].items():
-        row[name if name in OWN_COLUMNS else f"record_{name}"] = value
-    for name in ("serial_position", "output_position"):
-        if score.get(name) is not None:
-            row[name] = score[name]
-    return row
-
-
-def response_table(rows: Sequence[Mapping[str, Any]]) -> pyarrow.Table:
-    """Rows as a table: the declared columns in order, then ``factor_`` and ``record_`` columns by name.
-
-    Raises
-    ------
-    SpanLabError
-        when a value does not fit its column.
-    """
-    import pyarrow
-
-    types = {"string": pyarrow.string(), "integer": pyarrow.int64(), "number": pyarrow.float64(), "boolean": pyarrow.bool_(), "json": pyarrow.string()}
-    extra = sorted({name for row in rows for name in row} - {column.name for column in COLUMNS})
-    columns = [*COLUMNS, *(Column(name, "json", "") for name in extra)]
-    arrays = []
-    for column in columns:
-        cells = [_json_cell(row.get(column.name)) if column.type == "json" else row.get(column.name) for row in rows]
-        try:
-            arrays.append(pyarrow.array(cells, types[column.type]))
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
-            raise SpanLabError(f"the column {column.name} of the record takes values of type {column.type} only: {error}") from None
-    return pyarrow.table(arrays, names=[column.name for column in columns])
-
-
-def _json_cell(value: Any) -> str | None:
-    return None if value is None else json.dumps(value)
 
 
 def write_responses(folder: str | Path) -> pyarrow.Table:

@@ -10,10 +10,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from ..errors import SpanLabError
+from .damage import event_damage
 from .disk import sync_folder
+from .events import Event, Note, Trigger
 from .transcript_file import TRANSCRIPTS
 
 EVENTS = "events.jsonl"
@@ -66,7 +68,7 @@ class Recorder:
     Raises
     ------
     SpanLabError
-        from any call, when the disk refuses or an event is not fit for JSON; nothing that was committed is lost.
+        from any call, when the disk refuses, or an event is not what its model declares or not fit for JSON; nothing that was committed is lost.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -110,6 +112,8 @@ class Recorder:
             for item in items:
                 if isinstance(item, tuple):
                     name, line = item
+                    if name == EVENTS and (damage := event_damage(line)) is not None:
+                        raise ValueError(damage)
                     lines.setdefault(name, []).append(_line(line))
             for name, several in lines.items():
                 self._append(name, b"".join(several))
@@ -135,7 +139,7 @@ class Recorder:
     def _fail(self, name: str, error: OSError) -> None:
         self._failure = f"cannot write {self._folder / name}: {error.strerror or error}; make room, or see to the disk"
 
-    def write(self, event: Mapping[str, Any]) -> None:
+    def write(self, event: Event) -> None:
         """Queue one event."""
         self._check()
         self._queue.put((EVENTS, event))
@@ -262,8 +266,8 @@ class TrialJournal:
 
     def trigger(self, sent: Mapping[str, Any]) -> None:
         """Note a trigger code that was sent."""
-        self._recorder.write({"event": "trigger", "trial": self._key, "attempt": self._attempt, **sent})
+        self._recorder.write(cast(Trigger, {"event": "trigger", "trial": self._key, "attempt": self._attempt, **sent}))
 
     def note(self, event: Mapping[str, Any]) -> None:
         """Note something that happened."""
-        self._recorder.write({"event": "note", "trial": self._key, "attempt": self._attempt, **event})
+        self._recorder.write(cast(Note, {"event": "note", "trial": self._key, "attempt": self._attempt, **event}))

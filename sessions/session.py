@@ -25,13 +25,13 @@ from ..paradigms.translation import illegible
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from .agreement import settings_hash, settings_of
 from .compact_plan import compacted, expanded
-from .damage import OF_SOME_TRIALS
 from .disk import only_writer, sync_folder, write_json
 from .keys import answer_keys, check_answerable, check_buttons, check_keys
 from .part_files import PARTS, parts_missing
 from .parts import one_of_each
 from .record import FORMAT_VERSION, read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
 from .sent import sentences_of
+from .session_info import OF_SOME_TRIALS
 
 #: what sessions with the first version of random streams need of a reader: ordinary ones, and large runs
 _ORDINARY_FORMAT, _PARTS_FORMAT = 1, 2

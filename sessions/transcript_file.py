@@ -12,13 +12,53 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import with_config
+from typing_extensions import NotRequired, TypedDict
 
 from ..errors import SpanLabError
-from .damage import transcript_damage
+from .damage import misfit
 from .disk import read_lines
+from .events import TrialKey
+from .marking import OPEN, Holds
 
 TRANSCRIPTS = "transcripts.jsonl"
+
+
+@with_config(OPEN)
+class SentLine(TypedDict):
+    """a request left, or came to nothing"""
+
+    trial: Annotated[TrialKey, Holds("of which trial; `0` before the first")]
+    attempt: Annotated[int, Holds("at which attempt")]
+    ask: Annotated[int, Holds("about which question, from 1")]
+    request: Annotated[str, Holds("identity of the request")]
+    begun: NotRequired[Annotated[bool, Holds("that it leaves")]]
+    refused: NotRequired[Annotated[bool, Holds("that the server refused it")]]
+    lost: NotRequired[Annotated[bool, Holds("that it came to nothing; a reply may have been under way")]]
+    unsent: NotRequired[Annotated[bool, Holds("that it could not leave")]]
+
+
+@with_config(OPEN)
+class Reply(TypedDict, total=False):
+    """what a server answered"""
+
+    latency_ms: Annotated[Any, Holds("time to the reply", "ms", measured=True)]
+    waited_ms: Annotated[Any, Holds("time that the request waited before it left", "ms", measured=True)]
+
+
+class ReplyLine(SentLine):
+    """a reply was kept"""
+
+    sent: Annotated[list[Any], Holds("the messages that were new in the request")]
+    reply: Annotated[Reply, Holds("the reply with its tokens, latency, faults and what else the server told")]
+
+
+def transcript_damage(line: Mapping[str, Any]) -> str | None:
+    """Why a line of ``transcripts.jsonl`` cannot be read, or None."""
+    without_reply = any(line.get(end) is True for end in ("begun", "refused", "lost", "unsent"))
+    return misfit(SentLine if without_reply else ReplyLine, line)
 
 
 def read_transcript(folder: str | Path) -> list[dict[str, Any]]:

@@ -1,0 +1,181 @@
+"""How the models of a record say what their fields hold. Everything else is read off them: columns, checks, what the analysis loads, tables of the documentation.
+
+A model is a ``TypedDict`` that pydantic checks: what is written and read is plain JSON, so a model costs nothing where a trial is timed, and no byte of a file
+depends on it. It imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from pydantic import ConfigDict
+from typing_extensions import NotRequired
+
+ColumnType = Literal["string", "integer", "number", "boolean", "json"]
+#: What stands in a cell of the response table. ``json`` cells hold a scalar of any type.
+Cell = str | int | float | None
+
+#: Models that are to have no other keys than theirs, and those of which others may say more.
+CLOSED, OPEN = ConfigDict(extra="forbid", strict=True), ConfigDict(extra="allow", strict=True)
+
+_TYPES: Mapping[type, ColumnType] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """What a field holds.
+
+    Parameters
+    ----------
+    meaning : in words, for the documentation
+    unit : of a number
+    measured : whether it is what the machine or the person happened to take; all other fields are the same whenever the same session is run again
+    """
+
+    meaning: str
+    unit: str = ""
+    measured: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InTable:
+    """That a field is a column of the response table.
+
+    Parameters
+    ----------
+    loaded : whether the analysis reads it
+    after : name of the column before it; that of its model before it, when empty
+    name, meaning, type : as those of the field, when empty
+    cell : makes what stands in the table of what stands in the record
+    missing : what stands in the table where the record does not have the field
+    """
+
+    loaded: bool = False
+    after: str = ""
+    name: str = ""
+    meaning: str = ""
+    type: ColumnType | None = None
+    cell: Callable[[Any], Cell] | None = None
+    missing: Cell = None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a model, as it is declared.
+
+    Parameters
+    ----------
+    type : what its annotation says, without what was said beside
+    required : whether every record has it
+    """
+
+    name: str
+    type: Any
+    required: bool
+    holds: Holds
+    in_table: InTable | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the response table.
+
+    ``measured`` columns hold what the machine or the person happened to take (times, frames, latency); all others are the same in every run of the same
+    session. Columns of type ``json`` hold a scalar of any type as JSON text (answers may be numbers or words). ``loaded`` ones are read by the analysis.
+    """
+
+    name: str
+    type: ColumnType
+    meaning: str
+    unit: str = ""
+    measured: bool = False
+    loaded: bool = False
+
+
+@cache
+def fields_of(model: type) -> tuple[Field, ...]:
+    """The fields of a model, in the order in which they are declared."""
+    hints = get_type_hints(model, include_extras=True)
+    return tuple(_field(name, hint, name in keys_of(model)) for name, hint in hints.items())
+
+
+def keys_of(model: type) -> frozenset[str]:
+    """The keys that a model declares as required; those that are marked otherwise one by one are among them."""
+    return getattr(model, "__required_keys__", frozenset())
+
+
+def _field(name: str, hint: Any, required: bool) -> Field:
+    said: list[Any] = []
+    while get_origin(hint) in (Annotated, NotRequired):
+        required = required and get_origin(hint) is not NotRequired
+        hint, *beside = get_args(hint)
+        said += beside
+    holds = [one for one in said if isinstance(one, Holds)]
+    columns = [one for one in said if isinstance(one, InTable)]
+    return Field(name, hint, required, holds[0] if holds else Holds(""), columns[0] if columns else None)
+
+
+def inner_models(type_: Any) -> Iterator[type]:
+    """The models that a type is made of: itself, or what a list or a choice of models holds."""
+    if isinstance(type_, type) and hasattr(type_, "__required_keys__"):
+        yield type_
+    for inner in get_args(type_):
+        yield from inner_models(inner)
+
+
+def _column_type(type_: Any) -> ColumnType:
+    if get_origin(type_) is Literal:
+        return "string"
+    found: set[ColumnType] = {_TYPES.get(one, "json") for one in (get_args(type_) or (type_,)) if one is not NoneType}
+    return found.pop() if len(found) == 1 else "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The columns that come from one model: how its part of a row is made."""
+
+    cells: tuple[tuple[str, str, Callable[[Any], Cell] | None, Cell], ...]
+
+    def fill(self, record: Mapping[str, Any]) -> dict[str, Cell]:
+        """Its part of a row."""
+        return {
+            name: record.get(field, missing) if cell is None else (cell(record[field]) if record.get(field) is not None else missing)
+            for name, field, cell, missing in self.cells
+        }
+
+
+def columns_of(models: Sequence[type]) -> tuple[tuple[Column, ...], tuple[Source, ...]]:
+    """The response table, and for each model what it gives to a row.
+
+    A field that two models share is a column of the first.
+    """
+    found: dict[str, Column] = {}
+    following: dict[str, list[str]] = {}
+    sources: list[Source] = []
+    for model in models:
+        cells: list[tuple[str, str, Callable[[Any], Cell] | None, Cell]] = []
+        before = ""
+        for field in fields_of(model):
+            said, holds = field.in_table, field.holds
+            if said is None or (name := said.name or field.name) in found:
+                continue
+            found[name] = Column(name, said.type or _column_type(field.type), said.meaning or holds.meaning, holds.unit, holds.measured, said.loaded)
+            following.setdefault(said.after or before, []).append(name)
+            cells.append((name, field.name, said.cell, said.missing))
+            before = name
+        sources.append(Source(tuple(cells)))
+    ordered = tuple(found[name] for name in _in_order("", following))
+    lost = found.keys() - {column.name for column in ordered}
+    if lost:
+        raise TypeError(f"columns that stand after none: {', '.join(sorted(lost))}")
+    return ordered, tuple(sources)
+
+
+def _in_order(before: str, following: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for name in following.get(before, ()):
+        yield name
+        yield from _in_order(name, following)
