@@ -25,11 +25,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 #: Columns that the analysis reads, besides those of factors and recorded values.
-COLUMNS = (
-    *("session", "participant", "agent_kind", "agent", "agent_settings_hash", "oracle", "paradigm", "paradigm_hash", "generator"),
-    *("block", "trial", "trial_id", "step", "ask", "phase", "practice", "pilot", "set_size", "list_length", "serial_position"),
-    *("output_position", "retention_steps", "chance", "blind", "correct_answer", "answer", "outcome", "correct", "warm_up", "rt_ms"),
-)
+COLUMNS = tuple(column.name for column in RECORDED if column.loaded)
 _TABLES = (".parquet", *TEXT, WORKBOOK)
 _TEXTS = {column.name for column in RECORDED if column.type in ("string", "json")}
 

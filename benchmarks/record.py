@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from spanlab.agents.specs import make_agent
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
+from spanlab.sessions.events import Event
 from spanlab.sessions.record import read_events, read_table, write_responses
 from spanlab.sessions.recorder import Recorder
 
@@ -50,7 +51,7 @@ def one_paradigm(name: str, trials: int, data: Path) -> None:
     print(f"{name}: table from the events, to Parquet and CSV\t{rows / (time.perf_counter() - began)}\trows/s")
 
 
-def recorded(events: list[dict[str, Any]], folder: Path, at_every_trial: bool) -> float:
+def recorded(events: Sequence[Event], folder: Path, at_every_trial: bool) -> float:
     """Seconds that the recorder needs for these events."""
     folder.mkdir()
     recorder, began = Recorder(folder), time.perf_counter()
@@ -62,7 +63,7 @@ def recorded(events: list[dict[str, Any]], folder: Path, at_every_trial: bool) -
     return time.perf_counter() - began
 
 
-def written_plainly(events: list[dict[str, Any]], path: Path) -> float:
+def written_plainly(events: Sequence[Event], path: Path) -> float:
     """Seconds without a thread and without making sure that anything is on the disk: what writing costs at least."""
     began = time.perf_counter()
     with path.open("w", encoding="utf-8") as file:

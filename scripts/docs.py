@@ -37,6 +37,47 @@ def columns() -> str:
     return table(("column", "type", "", "meaning"), rows)
 
 
+def events() -> str:
+    """Every event with its keys, and what lies in them; what events share stands once."""
+    from spanlab.sessions.events import AskedStep, Event, Notes, OfTrial, Score, Shown, ShownStep
+    from spanlab.sessions.marking import fields_of
+
+    shared = {field.name for model in (OfTrial, ShownStep) for field in fields_of(model)}
+    of_trial = {field.name for field in fields_of(OfTrial)}
+    named = [("…with a question", model, shared) if model is AskedStep else (f"`{event_name(model)}`", model, of_trial) for model in get_args(Event)]
+    inside = [("in `shown`", Shown, set[str]()), ("in `notes`", Notes, set[str]()), ("in `scores`", Score, set[str]())]
+    return record_keys([("of a trial", OfTrial, set[str]()), *named, *inside], "event")
+
+
+def session_keys() -> str:
+    """The keys of ``session.json``, and what lies in them."""
+    from spanlab.sessions.session_info import Adaptive, Keys, Parts, Planned, SessionInfo
+
+    inside = [("in `plan`", Planned), ("in `keys`", Keys), ("in `parts`", Parts), ("in `adaptive`", Adaptive)]
+    return record_keys([("", SessionInfo, set[str]()), *((name, model, set[str]()) for name, model in inside)], "")
+
+
+def record_keys(models: Sequence[tuple[str, type, set[str]]], what: str) -> str:
+    """The keys of models of the record, each model with its heading and without some keys."""
+    from spanlab.sessions.marking import fields_of
+
+    rows: list[tuple[str, ...]] = []
+    for name, model, left_out in models:
+        rows += [(name, "", "", model.__doc__ or "")] if name else []
+        for field in fields_of(model):
+            if field.name != "event" and field.name not in left_out:
+                said = ", ".join(filter(None, ("" if field.required else "not always", "measured" if field.holds.measured else "")))
+                rows.append(("", f"`{field.name}`", said, field.holds.meaning))
+    return table((what, "key", "", "meaning"), rows)
+
+
+def event_name(model: type) -> str:
+    """How the file calls an event."""
+    from spanlab.sessions.marking import fields_of
+
+    return next(str(get_args(field.type)[0]) for field in fields_of(model) if field.name == "event")
+
+
 def keys(declared: dict[str, str]) -> str:
     return table(("key", "meaning"), [(f"`{key}`", meaning) for key, meaning in declared.items()])
 
@@ -202,6 +243,8 @@ def generators() -> dict[str, Callable[[], str]]:
 
     return {
         "columns": columns,
+        "events": events,
+        "session keys": session_keys,
         "exclusion rule": lambda: fields(Rule),
         "exclusion measures": exclusion_measures,
         "random effects": random_effects,

@@ -1,5 +1,5 @@
-"""The response table: its columns, as the models of the record declare them, its rows, as the events of a session give them, and the one place where these become
-a table of pyarrow's."""
+"""The response table: its columns, as the models of the record declare them, its rows, as the events of a session give them, and the one place where these
+become a table of pyarrow's."""
 
 from __future__ import annotations
 

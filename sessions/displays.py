@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any
 
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict  # pydantic wants this one below Python 3.12
 
 from .marking import Holds, InTable, fields_of
 

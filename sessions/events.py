@@ -1,14 +1,14 @@
-"""What happens in a session, one model for each event of ``events.jsonl``, each field with its help. It imports :mod:`.marking` alone of ours.
+"""What happens in a session: one model for each event of ``events.jsonl``, each field with its help.
 
 A value that is to be recorded is a field here and the line that fills it where it happens; with ``InTable`` it is a column of the response table, too.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias, final
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias, final
 
 from pydantic import StringConstraints, with_config
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict  # pydantic wants this one below Python 3.12
 
 from .marking import CLOSED, OPEN, Cell, Holds, InTable
 
@@ -26,13 +26,15 @@ TrialKey = Annotated[str, StringConstraints(pattern="^p?[0-9]{1,9}$")]
 At = Annotated[str, Holds("wall-clock time (UTC, ISO 8601)", measured=True)]
 
 
-class _OfTrial(TypedDict):
+class OfTrial(TypedDict):
+    """in every event of a trial"""
+
     trial: Annotated[
         TrialKey,
         Holds("of which trial; `p3` is the third of practice"),
         InTable(loaded=True, after="block", type="integer", cell=_number, meaning="trial in the session, from 1; practice trials have their own numbers"),
     ]
-    attempt: Annotated[int, Holds("the how manieth attempt at the trial, from 1")]
+    attempt: Annotated[int, Holds("number of the attempt at the trial, from 1")]
 
 
 # -- the session ---------------------------------------------------------------------------------------------------------------------------------
@@ -78,12 +80,9 @@ class SessionEnd(TypedDict):
     at: At
 
 
-@final
-@with_config(CLOSED)
-class Span(TypedDict):
-    """an adaptive session is over"""
+class Climbed(TypedDict):
+    """what an adaptive session has come to"""
 
-    event: Literal["span"]
     factor: Annotated[str, Holds("whose levels were the stairs")]
     span: Annotated[float | None, Holds("the estimate; null when there is none")]
     formula: Annotated[str, Holds("how it follows, in words")]
@@ -95,6 +94,14 @@ class Span(TypedDict):
 
 
 @final
+@with_config(CLOSED)
+class Span(Climbed):
+    """an adaptive session is over"""
+
+    event: Literal["span"]
+
+
+@final
 @with_config(OPEN)
 class Note(TypedDict):
     """something worth keeping that is no answer; agents may say more in it than stands here"""
@@ -103,6 +110,11 @@ class Note(TypedDict):
     trial: NotRequired[Annotated[TrialKey, Holds("of which trial")]]
     attempt: NotRequired[Annotated[int, Holds("at which attempt")]]
     what: NotRequired[Annotated[str, Holds("what it is about")]]
+    missing: NotRequired[Annotated[int, Holds("of a large run that begins or goes on: parts that are missing")]]
+    by: NotRequired[Annotated[str, Holds("of a large run: who takes them", measured=True)]]
+    part: NotRequired[Annotated[int, Holds("of a large run: a part that was written")]]
+    rows: NotRequired[Annotated[int, Holds("of a large run: how many rows it has")]]
+    at: NotRequired[At]
     after_trial: NotRequired[
         Annotated[list[dict[str, Any]], Holds("what was pressed after a trial and meant nothing, in ms from the onset of its last step", measured=True)]
     ]
@@ -111,9 +123,19 @@ class Note(TypedDict):
 # -- trials --------------------------------------------------------------------------------------------------------------------------------------
 
 
+class Paired(TypedDict, total=False):
+    """of trials that are paired with others"""
+
+    paired: Annotated[
+        str,
+        Holds("trial_id of the trial of another paradigm that had the same draws (--paired-with); empty for all other trials"),
+        InTable(name="paired_trial_id", after="trial_id", missing=""),
+    ]
+
+
 @final
 @with_config(CLOSED)
-class TrialStart(_OfTrial):
+class TrialStart(OfTrial, Paired):
     """a trial begins"""
 
     event: Literal["trial_start"]
@@ -125,13 +147,6 @@ class TrialStart(_OfTrial):
         str,
         Holds("hash of paradigm, version, generator, factor levels, seed and streams (and of the draws, where these were given)"),
         InTable(loaded=True, after="trial"),
-    ]
-    paired: NotRequired[
-        Annotated[
-            str,
-            Holds("trial_id of the trial of another paradigm that had the same draws (--paired-with); empty for all other trials"),
-            InTable(name="paired_trial_id", missing=""),
-        ]
     ]
     set_size: Annotated[int | None, Holds("number of items held in mind, as the paradigm defines it"), InTable(loaded=True, after="pilot")]
     list_length: Annotated[int | None, Holds("number of items presented one after another"), InTable(loaded=True)]
@@ -149,27 +164,30 @@ class Shown(TypedDict):
     shown_frames: Annotated[int | None, Holds("frames for which it was shown", "frames", measured=True), InTable()]
     dropped_frames: Annotated[int, Holds("frames that came late", "frames", measured=True)]
     onset_bound_ms: NotRequired[
-        Annotated[float | None, Holds("by how much its picture can have come on before that onset, at most; null where the window does not know", "ms", measured=True)]
+        Annotated[float | None, Holds("by how much its picture can have come on before that onset, at most; null where nobody knows", "ms", measured=True)]
     ]
 
 
-class _Step(_OfTrial):
+class Feedback(TypedDict, total=False):
+    """of steps that show feedback"""
+
+    feedback: Annotated[
+        Literal["right", "wrong", "missed"],
+        Holds("which feedback was shown: right, wrong or missed"),
+        InTable(
+            name="feedback_shown",
+            after="correct",
+            missing="",
+            meaning="right, wrong or missed, when feedback on this answer was shown; empty otherwise",
+        ),
+    ]
+
+
+class _Step(OfTrial, Feedback):
     event: Literal["step"]
     step: Annotated[int, Holds("step of the trial, from 1"), InTable(loaded=True, after="streams")]
     phase: Annotated[str, Holds("phase of the step, such as probe"), InTable(loaded=True, after="ask")]
     planned_ms: Annotated[float | None, Holds("planned duration of the step's first display; null when self-paced", "ms"), InTable(after="onset_ms")]
-    feedback: NotRequired[
-        Annotated[
-            str,
-            Holds("which feedback was shown: right, wrong or missed"),
-            InTable(
-                name="feedback_shown",
-                after="correct",
-                missing="",
-                meaning="right, wrong or missed, when feedback on this answer was shown; empty otherwise",
-            ),
-        ]
-    ]
     shown: NotRequired[
         Annotated[
             list[Shown],
@@ -183,7 +201,7 @@ class _Step(_OfTrial):
 @final
 @with_config(CLOSED)
 class ShownStep(_Step):
-    """a step without a question is over"""
+    """a step is over"""
 
 
 @final
@@ -227,20 +245,22 @@ class Score(TypedDict):
 @final
 @with_config(CLOSED)
 class AskedStep(_Step):
-    """a step with a question is over: one row of the response table for each of its scores"""
+    """a step with a question is over: a row of the response table for each of its scores; all keys of a step, and these"""
 
     ask: Annotated[int, Holds("question of the trial, from 1"), InTable(loaded=True, after="step")]
     outcome: Annotated[
-        str,
+        Literal["answered", "omitted", "invalid"],
         Holds("answered, omitted (the window passed) or invalid (an answer outside the allowed ones)"),
         InTable(loaded=True, after="answer"),
     ]
     value: Annotated[Any, Holds("the whole answer")]
     rt_ms: Annotated[
-        float | None, Holds("reaction time from the onset of the question; null where none means something", "ms", measured=True), InTable(loaded=True, after="warm_up")
+        float | None,
+        Holds("reaction time from the onset of the question; null where none means something", "ms", measured=True),
+        InTable(loaded=True, after="warm_up"),
     ]
     raw: Annotated[Any, Holds("its raw form: key, click, text, logits", measured=True)]
-    notes: Annotated[dict[str, Any], Holds("what the agent noted of its answer")]
+    notes: Annotated[Notes, Holds("what the agent noted of its answer", measured=True)]
     chance: Annotated[
         float | None,
         Holds("probability that a uniform guess among the allowed answers scores this item as correct"),
@@ -269,7 +289,7 @@ class OwnColumns(TypedDict, total=False):
 
 @final
 @with_config(CLOSED)
-class TrialEnd(_OfTrial):
+class TrialEnd(OfTrial):
     """the trial is finished; a trial without this line, or with fewer steps in the file, does not count and is taken again"""
 
     event: Literal["trial_end"]
@@ -278,7 +298,7 @@ class TrialEnd(_OfTrial):
 
 @final
 @with_config(CLOSED)
-class TrialFailed(_OfTrial):
+class TrialFailed(OfTrial):
     """a trial could not be had (chat models); it has no rows in the table"""
 
     event: Literal["trial_failed"]
@@ -287,7 +307,7 @@ class TrialFailed(_OfTrial):
 
 @final
 @with_config(CLOSED)
-class TrialCut(_OfTrial):
+class TrialCut(OfTrial):
     """the trial was cut off within a step, and is replaced: the next attempt follows"""
 
     event: Literal["trial_cut"]
@@ -300,7 +320,7 @@ class TrialCut(_OfTrial):
 
 @final
 @with_config(CLOSED)
-class KeptReply(_OfTrial):
+class KeptReply(OfTrial):
     """a reply was paid for (chat models), in sessions of older versions; newer ones have `transcripts.jsonl`"""
 
     event: Literal["reply"]
@@ -313,7 +333,7 @@ _For = TypedDict("_For", {"for": Annotated[str, Holds("what it is for: trial_sta
 
 @final
 @with_config(CLOSED)
-class Trigger(_OfTrial, _For):
+class Trigger(OfTrial, _For):
     """a trigger code was sent"""
 
     event: Literal["trigger"]
@@ -362,7 +382,6 @@ class Break(TypedDict):
     for_ms: NotRequired[Annotated[float, Holds("how long it was", "ms", measured=True)]]
 
 
-Step: TypeAlias = ShownStep | AskedStep
 Event: TypeAlias = (
     SessionStart
     | Resumed

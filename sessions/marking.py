@@ -1,7 +1,7 @@
-"""How the models of a record say what their fields hold. Everything else is read off them: columns, checks, what the analysis loads, tables of the documentation.
+"""How the models of a record say what their fields hold. All else is read off them: columns, checks, what the analysis loads, tables of the documentation.
 
 A model is a ``TypedDict`` that pydantic checks: what is written and read is plain JSON, so a model costs nothing where a trial is timed, and no byte of a file
-depends on it. It imports nothing of ours.
+depends on it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NotRequired, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict
-from typing_extensions import NotRequired
 
 ColumnType = Literal["string", "integer", "number", "boolean", "json"]
 #: What stands in a cell of the response table. ``json`` cells hold a scalar of any type.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..agents.protocol import Response
 from ..agents.recorded import Recorded
 from ..errors import SpanLabError
 from ..paradigms import Percept, compile_trial
+from .events import AskedStep, Event, ShownStep, TrialStart
 from .part_files import PARTS
 from .record import finished_trials, is_practice, read_events, trial_key
 from .session import Session, same_trials
@@ -44,19 +44,21 @@ def recorded_agent(name: str) -> Recorded:
     return Recorded(name, trials, {f"recorded_{key}": value for key, value in settings.items()})
 
 
-def _trials(session: Session, events: list[dict[str, Any]]) -> Iterator[tuple[list[Percept], list[Response]]]:
+def _trials(session: Session, events: Sequence[Event]) -> Iterator[tuple[list[Percept], list[Response]]]:
     """What machines see of each finished trial, and what was answered."""
     done = finished_trials(events)
-    lines: dict[str, list[dict[str, Any]]] = {}
+    taken: dict[str, tuple[TrialStart, list[ShownStep | AskedStep]]] = {}
     for event in events:
-        key = event.get("trial", "")
-        if done.get(key) == event.get("attempt") and not is_practice(key):
+        if event["event"] == "trial_start" or event["event"] == "step":
+            key = event["trial"]
+            if done.get(key) != event["attempt"] or is_practice(key):
+                continue
             if event["event"] == "trial_start":
-                lines[key] = [event]
-            elif event["event"] == "step" and key in lines:
-                lines[key].append(event)
+                taken[key] = event, []
+            elif key in taken:
+                taken[key][1].append(event)
     draws = {trial_key(False, planned.trial): planned.draws for planned in session.plan}
-    for key, (start, *steps) in lines.items():
+    for key, (start, steps) in taken.items():
         trial = compile_trial(session.paradigm, start["levels"], start["seed"], session.info["generator"], draws.get(key))
         shown = {line["step"]: line for line in steps}
         percepts = [
@@ -65,6 +67,6 @@ def _trials(session: Session, events: list[dict[str, Any]]) -> Iterator[tuple[li
         yield percepts, [_response(line) for line in steps if "ask" in line]
 
 
-def _response(line: Mapping[str, Any]) -> Response:
+def _response(line: AskedStep) -> Response:
     value = line["value"]
     return Response(tuple(value) if isinstance(value, list) else value, line["rt_ms"], line["raw"], line["outcome"], line["notes"])

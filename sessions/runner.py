@@ -16,6 +16,7 @@ from ..paradigms.identity import digest
 from .agreement import changed_constants
 from .concurrent import interruptible, several, takes_several
 from .disk import only_writer
+from .events import Event, Paired, Resumed, SessionStart
 from .part_files import PARTS
 from .parts import take_parts
 from .people import Hospitality
@@ -30,7 +31,6 @@ from .trial_log import TrialLog
 from .trial_log import judge as judge
 
 _BATCH = 128
-_START = {"event": "session_start"}
 #: under which name is kept what an agent asks before the first trial
 _NO_TRIAL = "0"
 #: so many trials that cannot be had, before any that can, say that none can; or as many as were under way at once, since a refusal comes before an answer
@@ -97,13 +97,13 @@ class Runner:
             events, lines = read_events(self.session.folder), read_transcript(self.session.folder)
             self._take_up(events, lines)
             self.recorder = Recorder(self.session.folder)
-            self._record_all(self._resumed(events, lines) if events else _START)
+            self._record_all(self._resumed(events, lines) if events else {"event": "session_start", "at": self.now()})
             if PARTS not in self.session.info:
                 write_responses(self.session.folder)
 
-    def _resumed(self, events: Sequence[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def _resumed(self, events: Sequence[Event], lines: Sequence[Mapping[str, Any]]) -> Resumed:
         """The note that the session goes on; and what is not as it was, which is said, too."""
-        noted: dict[str, Any] = {"event": "resumed"}
+        noted: Resumed = {"event": "resumed"}
         if lines:
             noted["paid_twice_at_most"] = paid_twice_at_most(lines)
         if self._changed:
@@ -115,13 +115,14 @@ class Runner:
             whose = "questions are those of its transcripts" if self._sentences else "the instructions are those of then"
             self.say(f"the record of {self.session.name} does not keep what is said beside the instructions: {whose}, and all else is as it is said now")
             noted["sentences"] = "of the transcripts" if self._sentences else "of now"
+        noted["at"] = self.now()
         return noted
 
     def _ready(self) -> None:
         if hasattr(self.agent, "ready"):
             self.agent.ready()  # type: ignore[attr-defined]
 
-    def _take_up(self, events: Sequence[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]) -> None:
+    def _take_up(self, events: Sequence[Event], lines: Sequence[Mapping[str, Any]]) -> None:
         """What an earlier part of the session has left: finished trials, attempts, practice scores, replies that were paid for."""
         self._done = finished_trials(events)
         self._failed = {} if self._retry_failed else failed_trials(events)
@@ -130,16 +131,16 @@ class Runner:
         self._preparations = max((line["attempt"] for line in lines if line["trial"] == _NO_TRIAL), default=0)
         self._ids = {event["trial"]: event["trial_id"] for event in events if event["event"] == "trial_start"}
         for event in events:
-            key = event.get("trial", "")
-            if "attempt" in event:
-                self._attempts[key] = max(event["attempt"], self._attempts.get(key, 0))
+            key, attempt = event.get("trial", ""), event.get("attempt")
+            if attempt is not None:
+                self._attempts[key] = max(attempt, self._attempts.get(key, 0))
         self._scores = finished_scores(events)
         self._decided = [event["decided"] for event in events if event["event"] == "practice_decision"]
         self._staircase = staircase_of(self.session.info, events)
 
-    def _record_all(self, beginning: Mapping[str, Any]) -> None:
+    def _record_all(self, beginning: SessionStart | Resumed) -> None:
         try:
-            self.recorder.write({**beginning, "at": self.now()})
+            self.recorder.write(beginning)
             self.recorder.commit()
             asyncio.run(interruptible(self.agent, self._run(), self.say))
             self.recorder.write({"event": "session_end", "at": self.now()})
@@ -337,6 +338,7 @@ class Runner:
         key = trial_key(planned.practice, planned.trial)
         attempt = self._attempts.get(key, 0) + 1
         self._attempts[key] = attempt
+        paired: Paired = {"paired": planned.paired} if planned.paired else {}
         self.recorder.write(
             {
                 "event": "trial_start",
@@ -347,7 +349,7 @@ class Runner:
                 "levels": dict(trial.levels),
                 "seed": trial.seed,
                 "trial_id": trial.trial_id,
-                **({"paired": planned.paired} if planned.paired else {}),
+                **paired,
                 "set_size": trial.set_size,
                 "list_length": trial.list_length,
                 "started_at": self.now(),

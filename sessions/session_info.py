@@ -1,15 +1,16 @@
-"""``session.json``: who met what, each key with its help. It imports :mod:`.marking` alone of ours.
+"""``session.json``: who met what, each key with its help.
 
-Whatever else a session keeps of itself may stand beside these keys: what a study, a port for triggers or an account of costs says is checked by those who read it.
+Whatever else a session keeps of itself may stand beside these keys: what a study, a port for triggers or an estimate of costs says is checked by those who read
+it.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from annotated_types import MinLen
 from pydantic import with_config
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict  # pydantic wants this one below Python 3.12
 
 from .marking import OPEN, Holds, InTable
 

@@ -1,11 +1,13 @@
 """The staircase of an adaptive session: which level comes next, when it is over, and the span that follows from it. Decided from finished trials alone, so that
-a session that goes on after an interruption climbs the very same stairs. Imports nothing of ours, so that records can be read with it."""
+a session that goes on after an interruption climbs the very same stairs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from .events import Climbed
 
 Level = int | float
 
@@ -104,7 +106,7 @@ class Staircase:
         counted = counted[len(counted) % 2 :]
         return round(sum(counted) / len(counted), 4) if counted else None
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Climbed:
         """What the record keeps of it, fit for JSON."""
         return {
             "factor": self.rule.factor,

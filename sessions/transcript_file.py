@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from pydantic import with_config
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict  # pydantic wants this one below Python 3.12
 
 from ..errors import SpanLabError
 from .damage import misfit

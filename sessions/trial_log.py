@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 from ..agents.protocol import Response
 from ..errors import SpanLabError
 from ..paradigms import Ask, Percept, Step, Truth, Verdict
+from .events import AskedStep, Feedback, Notes, Score, Shown, ShownStep, TrialCut
 from .recorder import Recorder
 
 
@@ -18,7 +19,7 @@ class Judged:
 
     response: Response
     verdict: Verdict
-    scores: tuple[Mapping[str, Any], ...]
+    scores: tuple[Score, ...]
 
 
 def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
@@ -31,7 +32,7 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
         value, outcome = None, "invalid"
     elif outcome != "answered":
         value = None
-    scores = tuple(asdict(score) for score in ask.kind.score(value, truth.answer))
+    scores = tuple(cast(Score, asdict(score)) for score in ask.kind.score(value, truth.answer))
     verdict: Verdict = "missed" if outcome == "omitted" else "right" if all(score["correct"] for score in scores) else "wrong"
     return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), verdict, scores)
 
@@ -42,14 +43,14 @@ class TrialLog:
     def __init__(self, recorder: Recorder, key: str, attempt: int) -> None:
         self._recorder, self._key, self._attempt = recorder, key, attempt
         self._asked = 0
-        self._pending: tuple[dict[str, Any], Sequence[Any] | None, Mapping[str, Any] | None] | None = None
+        self._pending: tuple[ShownStep | AskedStep | TrialCut, Sequence[Any] | None, Mapping[str, Any] | None] | None = None
 
     def flush(self) -> None:
         """Write the last step."""
         if self._pending is not None:
             event, shown, notes = self._pending
             if shown is not None:
-                event["shown"] = [asdict(one) for one in shown]
+                event["shown"] = [cast(Shown, asdict(one)) for one in shown]
             if notes:
                 event["happened"] = dict(notes)
             self._recorder.write(event)
@@ -58,8 +59,8 @@ class TrialLog:
     def cut(self, step: Step, percept: Percept, mind: Any, why: str) -> None:
         """Note the step within which the trial was cut off."""
         self.flush()
-        of_trial = {"event": "trial_cut", "trial": self._key, "attempt": self._attempt, "why": why}
-        self._pending = ({**of_trial, "step": step.index + 1, "phase": percept.phase}, mind.shown(), mind.notes())
+        cut: TrialCut = {"event": "trial_cut", "trial": self._key, "attempt": self._attempt, "why": why, "step": step.index + 1, "phase": percept.phase}
+        self._pending = (cut, mind.shown(), mind.notes())
 
     def step(self, step: Step, percept: Percept, response: Response | None, mind: Any = None, feedback: Verdict | None = None) -> Judged | None:
         """Note a step; what the mind's ``shown`` and ``notes`` hold is completed until the next one."""
@@ -68,28 +69,30 @@ class TrialLog:
             raise SpanLabError(
                 f"the agent {'did not answer' if response is None else 'answered unasked'} in step {step.index + 1}; this is a fault of the agent"
             )
-        event: dict[str, Any] = {
+        fed: Feedback = {} if feedback is None else {"feedback": feedback}
+        plain: ShownStep = {
             "event": "step",
             "trial": self._key,
             "attempt": self._attempt,
             "step": step.index + 1,
             "phase": percept.phase,
             "planned_ms": percept.displays[0].ms,
+            **fed,
         }
-        if feedback is not None:
-            event["feedback"] = feedback
+        event: ShownStep | AskedStep = plain
         judged = None
         if percept.ask is not None and response is not None:
             self._asked += 1
             judged = judge(percept.ask, step.truth, response)
             answered = judged.response
-            event |= {
+            event = {
+                **plain,
                 "ask": self._asked,
                 "outcome": answered.outcome,
                 "value": answered.value,
                 "rt_ms": answered.rt_ms,
                 "raw": answered.raw,
-                "notes": dict(answered.notes),
+                "notes": cast(Notes, dict(answered.notes)),
                 "chance": step.truth.chance,
                 "blind": step.truth.blind,
                 "record": dict(step.truth.record),

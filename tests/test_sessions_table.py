@@ -16,7 +16,8 @@ from spanlab.agents.simulated import Chance, IdealAgent
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, compile_trial, load_paradigm, plan_practice, plan_session
 from spanlab.sessions import COLUMNS, Request, Runner, begin, read_responses, read_session, reopen
-from spanlab.sessions.record import Column, read_events, read_table
+from spanlab.sessions.marking import Column
+from spanlab.sessions.record import read_events, read_table
 
 SFR, SMU, VSR = (load_paradigm(name) for name in ("sfr", "smu", "vsr"))
 ARROW = {"string": "string", "integer": "int64", "number": "double", "boolean": "bool", "json": "string"}

@@ -2,8 +2,8 @@
 
     python tests/written_anew.py FOLDER        writes them in a new folder (Linux with Xvfb)
 
-Those that are stored were written by the commit in ``made_by.txt``, before the shape of a record was declared by models. What is measured is passed over, as the
-models of the record mark it.
+Those that are stored were written by the commit in ``made_by.txt``, before models declared the shape of a record. What is measured is passed over, as the
+models mark it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ MACHINES: Mapping[str, tuple[str, ...]] = {
     "sfr-network-laptop-s15": (*_REPLAY, "sfr", "--agent", "network:laptop", "--set", "list_length=3", "--trials", "2", "--seed", "15"),
     "vsr-capacity-3-s16": (*_REPLAY, "vsr", "--agent", "capacity:3", "--design", "span", "--trials", "6", "--seed", "16"),
     "vsr-recorded-p01-s3": (*_REPLAY, "--like", "p01", "--agent", "recorded:p01"),
-    "vsr-network-laptop-s27": (
-        *(*_REPLAY, "vsr", "--agent", "network:laptop", "--set", "list_length=2", "--trials", "2", "--seed", "27", "--states"),
-    ),
+    "vsr-network-laptop-s27": (*(*_REPLAY, "vsr", "--agent", "network:laptop", "--set", "list_length=2", "--trials", "2", "--seed", "27", "--states"),),
     "nback_verbal-published-gpt-3-5-turbo-s1": ("import", "nback-results", "all_trials_verbal.json", "--data", "."),
 }
 #: with chat models
@@ -47,7 +45,6 @@ _RUN = ("run", "--data", ".", "--windowed", "--screen-width", "34")
 #: at a window, by a simulated participant
 SIMULATED: Mapping[str, tuple[str, ...]] = {
     "sfr-simulated-capacity-2-s7": (*_RUN, "sfr", "--set", "list_length=3", "--trials", "2", "--simulate", "capacity:2@4", "--seed", "7"),
-    "signs-simulated-capacity-2-s8": (*_RUN, "own.yaml", "--trials", "2", "--simulate", "capacity:2@1", "--seed", "8", "--triggers", "dry"),
 }
 #: at a window, by somebody with keys
 PEOPLE: Mapping[str, tuple[str, ...]] = {
