@@ -35,9 +35,12 @@ class SentLine(TypedDict):
     ask: Annotated[int, Holds("about which question, from 1")]
     request: Annotated[str, Holds("identity of the request")]
     begun: NotRequired[Annotated[bool, Holds("that it leaves")]]
+    gone: NotRequired[Annotated[bool, Holds("that all of it has left")]]
     refused: NotRequired[Annotated[bool, Holds("that the server refused it")]]
     lost: NotRequired[Annotated[bool, Holds("that it came to nothing; a reply may have been under way")]]
     unsent: NotRequired[Annotated[bool, Holds("that it could not leave")]]
+    in_doubt: NotRequired[Annotated[bool, Holds("that it may not have reached the server")]]
+    fault: NotRequired[Annotated[str, Holds("the kind of fault")]]
 
 
 @with_config(OPEN)
@@ -57,7 +60,7 @@ class ReplyLine(SentLine):
 
 def transcript_damage(line: Mapping[str, Any]) -> str | None:
     """Why a line of ``transcripts.jsonl`` cannot be read, or None."""
-    without_reply = any(line.get(end) is True for end in ("begun", "refused", "lost", "unsent"))
+    without_reply = any(line.get(end) is True for end in ("begun", "gone", "refused", "lost", "unsent"))
     return misfit(SentLine if without_reply else ReplyLine, line)
 
 
