@@ -7,6 +7,7 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spanlab.agents.participant import display
 from spanlab.agents.participant import mouse as mouse_module
+from spanlab.agents.participant.display import LabWindow
+from spanlab.agents.participant.frames import FrameGrid
 from spanlab.agents.participant.mouse import Mouse
+from spanlab.errors import SpanLabError
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 FRAME = 1000 / 60
@@ -187,6 +192,20 @@ def test_a_click_is_dated_by_the_server_where_it_has_the_clock_of_this_computer(
         assert (first, second) == pytest.approx((5000.2005, 5000.7005), abs=0.0006)
     else:
         assert (first, second) == pytest.approx((5001 - Mouse.LONGEST_GAP / 2,) * 2)
+
+
+@pytest.mark.parametrize("wait", [lambda window: window.wait(0.003, None), lambda window: window.skip()])
+def test_nothing_waits_for_a_clock_that_was_set_back(monkeypatch: pytest.MonkeyPatch, wait: Callable[[LabWindow], object]) -> None:
+    asked = itertools.count()
+
+    def slept(seconds: float) -> None:
+        assert next(asked) < 1000, "the window stands still"
+
+    monkeypatch.setattr(display, "time", SimpleNamespace(sleep=slept))
+    window = object.__new__(LabWindow)
+    window.grid, window.now = FrameGrid(60.0, paced=True, last=5000.0), lambda: 5000.0 - 3600.0
+    with pytest.raises(SpanLabError, match="clock was set back by 3600 s"):
+        wait(window)
 
 
 def test_escape_between_two_trials_is_never_lost(facts: dict[str, Any]) -> None:

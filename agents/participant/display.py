@@ -17,6 +17,9 @@ from ...extras import need
 from ...stimuli.scene import BACKGROUND
 from .frames import NO_VSYNC_HZ, FrameGrid, Refreshes
 
+#: The clock of the computer may be set back by this (s) while a session runs: nothing waits for longer than that.
+SET_BACK = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Screen:
@@ -237,9 +240,15 @@ class LabWindow:
         return getattr(self.win.winHandle, "_x_display", None)
 
     def wait(self, guard: float, poll: Callable[[], object] | None) -> None:
-        """Wait until ``guard`` seconds before the next refresh is due, calling ``poll`` about once a millisecond."""
+        """Wait until ``guard`` seconds before the next refresh is due, calling ``poll`` about once a millisecond.
+
+        Raises
+        ------
+        SpanLabError
+            when the clock of the computer was set back by more than :data:`SET_BACK`.
+        """
         while True:
-            left = self.grid.due - guard - self.now()
+            left = self._left() - guard
             if poll is not None:
                 poll()
             if left <= 0:
@@ -274,8 +283,19 @@ class LabWindow:
 
     def _sleep(self) -> None:
         """Wait until the next refresh is due."""
-        while (left := self.grid.due - self.now()) > 0:
+        while (left := self._left()) > 0:
             time.sleep(left - 0.0004 if left > 0.0008 else 0)
+
+    def _left(self) -> float:
+        """Seconds until the next refresh. It is never far; where it is, the window would stand still, and take no press, until the clock is again where it
+        was."""
+        left = self.grid.due - self.now()
+        if left > SET_BACK + 2 * self.grid.period:
+            raise SpanLabError(
+                f"the computer's clock was set back by {left:.0f} s while the session ran, and presses cannot be told in time any more; "
+                "let the clock be, and go on with the session"
+            )
+        return left
 
     def apparatus(self) -> dict[str, Any]:
         """What was found, fit for JSON."""
