@@ -15,7 +15,7 @@ from spanlab.paradigms import Generator, Truth, compile_trial, list_paradigms, l
 
 PARADIGMS = list_paradigms()
 #: of each paradigm, over its conditions: of long trials few in the quick tests
-TRIALS, BLOCKS = 100, 24
+TRIALS, BLOCKS = 40, 12
 
 
 def _read(name: str, generator: Generator, trials: int) -> list[tuple[bool, str]]:
@@ -49,9 +49,10 @@ def test_a_reader_of_the_words_scores_100_percent_in_every_condition(name: str) 
 
 
 # Unlabelled matches of published N-back blocks are counted where these are tested.
+@pytest.mark.parametrize("trials", [TRIALS, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [name for name in PARADIGMS if load_paradigm(name).family != "N-back"])
-def test_a_reader_of_the_words_scores_100_percent_in_published_trials(name: str) -> None:
-    wrong = [which for right, which in _read(name, "published", TRIALS) if not right]
+def test_a_reader_of_the_words_scores_100_percent_in_published_trials(name: str, trials: int) -> None:
+    wrong = [which for right, which in _read(name, "published", trials) if not right]
     assert not wrong
 
 

@@ -10,7 +10,7 @@ import venv
 from pathlib import Path
 
 import pytest
-from golden_trials import FILES
+from golden_trials import FILES, SEEDS
 
 TESTS = Path(__file__).resolve().parent
 PROGRAM = TESTS / "golden_trials.py"
@@ -24,16 +24,29 @@ def golden() -> Fingerprints:
     return {streams: json.loads(file.read_text(encoding="utf-8")) for streams, file in FILES.items()}
 
 
-def run(python: Path | str, **environment: str) -> Fingerprints:
-    done = subprocess.run([python, PROGRAM], capture_output=True, text=True, env={**os.environ, **environment})
+def run(python: Path | str, *arguments: str, **environment: str) -> Fingerprints:
+    done = subprocess.run([python, PROGRAM, *arguments], capture_output=True, text=True, env={**os.environ, **environment})
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("hash_seed", [pytest.param("0", marks=pytest.mark.slow), "4242"])
+@pytest.mark.slow
+@pytest.mark.parametrize("hash_seed", ["0", "4242"])
 def test_trials_are_the_golden_ones_whatever_the_hash_seed(hash_seed: str) -> None:
-    found = run(sys.executable, PYTHONHASHSEED=hash_seed)
-    for streams, expected in golden().items():
+    the_same(run(sys.executable, PYTHONHASHSEED=hash_seed), golden())
+
+
+def test_trials_of_the_last_seed_are_the_golden_ones() -> None:
+    last = {
+        streams: {name: {trial: one for trial, one in trials.items() if f" {SEEDS[-1]} " in trial} for name, trials in found.items()}
+        for streams, found in golden().items()
+    }
+    assert all(trials for found in last.values() for trials in found.values())
+    the_same(run(sys.executable, "--last", PYTHONHASHSEED="4242"), last)
+
+
+def the_same(found: Fingerprints, wanted: Fingerprints) -> None:
+    for streams, expected in wanted.items():
         assert set(found[streams]) == set(expected)
         for paradigm in expected:
             changed = {trial for trial in expected[paradigm] if found[streams][paradigm].get(trial) != expected[paradigm][trial]}

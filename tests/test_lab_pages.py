@@ -76,8 +76,15 @@ def nothing_is_cut_off(page: Page, window: tuple[int, int], letter: int, languag
     return len(sheets)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", list_paradigms())
+# Of every paradigm one language, by turns; all of them with the slow proofs.
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [
+        pytest.param(name, language, marks=() if (place + number) % len(LANGUAGES) == 0 else pytest.mark.slow)
+        for place, name in enumerate(list_paradigms())
+        for number, language in enumerate(LANGUAGES)
+    ],
+)
 def test_instructions_are_whole_on_small_screens(name: str, language: str) -> None:
     page = instructions(name, language)
     assert page.example
