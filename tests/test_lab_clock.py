@@ -101,7 +101,7 @@ def feedback(*percepts: Percept) -> Trial:
     hz=st.sampled_from([60.0, 59.94, 75.0, 120.0, 144.0]),
     vsync=st.booleans(),
     window=st.sampled_from([100.0, 105.0, 203.0, 300.0]),
-    offset=st.floats(-12, 12),
+    offset=st.floats(-12, 12).filter(lambda ms: abs(ms) > 1e-6),  # at the very moment of the end, the last digit of a number decides
     where=st.sampled_from(["announced", "last", "feedback"]),
     ends=st.sampled_from(["on_answer", "on_time"]),
     jitter=st.sampled_from([0.0, 0.001, 0.004]),
@@ -119,7 +119,7 @@ def test_a_press_in_the_window_counts_and_one_after_it_does_not(
     (response, notes), *others = [(response, notes) for percept, response, _, notes in told if percept.ask is not None]
     assert not others
     assert response is not None
-    if offset < -1e-6:  # at the very moment of the end, the last digit of a number decides
+    if offset < 0:
         assert response.outcome == "answered"
         assert response.value == 4
         assert response.rt_ms == pytest.approx(window + offset, abs=0.01)
