@@ -6,7 +6,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -30,7 +30,7 @@ Work = Callable[[Any, Any], Any]
 class Crew(Protocol):
     """Who does the work."""
 
-    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
         """Do all jobs.
 
         Parameters
@@ -58,7 +58,7 @@ class Crew(Protocol):
 class Alone:
     """This process does everything, one job after the other."""
 
-    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
         """See :class:`Crew`."""
         ready = shared()
         for number, job in enumerate(jobs):
@@ -107,7 +107,7 @@ class DaskCrew:
     def described(self) -> str:
         return self._name
 
-    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
         """See :class:`Crew`."""
         from distributed import as_completed
 

@@ -47,8 +47,8 @@ class Named(Protocol):
     name: ClassVar[str]
 
 
-C = TypeVar("C", bound=Named)
-D = TypeVar("D", bound=Named)
+C = TypeVar("C")
+D = TypeVar("D")
 
 
 def nearest(name: object, names: Iterable[str]) -> str:
@@ -76,12 +76,23 @@ class Registry(Generic[C]):
 
     def register(self, cls: type[D]) -> type[D]:
         """Class decorator; the class's ``name`` is its name in YAML."""
-        if not cls.name:
-            raise ValueError(f"{cls.__name__} declares no name")
-        if self._classes.get(cls.name, cls) is not cls:
-            raise ValueError(f"two {self.sort} classes are called '{cls.name}'")
-        self._classes[cls.name] = cast("type[C]", cls)
+        name = self.name_of(cls)
+        if self._classes.get(name, cls) is not cls:
+            raise ValueError(f"two {self.sort} classes are called '{name}'")
+        self._classes[name] = cast("type[C]", cls)
         return cls
+
+    def name_of(self, cls: type[Any]) -> str:
+        """The name under which a class is registered.
+
+        Raises
+        ------
+        ValueError
+            when it cannot be registered.
+        """
+        if not cast("type[Named]", cls).name:
+            raise ValueError(f"{cls.__name__} declares no name")
+        return cls.name
 
     def _load(self) -> None:
         if not self._loaded:

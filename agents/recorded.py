@@ -1,4 +1,4 @@
-"""The recorded agent: gives the answers of a recorded session again, to score it anew or to look at it in a window."""
+"""Agents whose answers are known already: those of a recorded session, given again, and those that a model has in published results."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
+from ..core.agent_kinds import PUBLISHED, RECORDED, AgentKind
 from ..errors import SpanLabError
-from ..paradigms import Percept, percept_bytes
-from .protocol import Briefing, Response
+from ..paradigms import Percept, Truth, percept_bytes
+from .protocol import Agent, Episode, Response, TrialContext
 
 
-class Recorded:
+class Recorded(Agent):
     """Answers by what is seen: the same displays in the same order get the recorded answers.
 
     Parameters
@@ -21,8 +24,7 @@ class Recorded:
     settings : where the answers come from, for the record
     """
 
-    kind: ClassVar[str] = "recorded"
-    oracle: ClassVar[bool] = False
+    kind: ClassVar[AgentKind] = RECORDED
 
     def __init__(self, name: str, trials: Iterable[tuple[Sequence[Percept], Sequence[Response]]], settings: Mapping[str, Any] | None = None) -> None:
         self.name = name
@@ -36,9 +38,11 @@ class Recorded:
                 if percept.ask is not None and remaining:
                     self._answers.setdefault(seen.hexdigest(), []).append(remaining.pop(0))
 
-    def start(self, briefing: Briefing) -> RecordedMind:
-        return RecordedMind(self)
+    @override
+    def start(self, context: TrialContext) -> RecordedEpisode:
+        return RecordedEpisode(self)
 
+    @override
     def settings(self) -> dict[str, Any]:
         return dict(self._settings)
 
@@ -57,11 +61,18 @@ class Recorded:
         return answers.pop(0) if len(answers) > 1 else answers[0]
 
 
-class RecordedMind:
+class RecordedEpisode(Episode):
     def __init__(self, agent: Recorded) -> None:
         self._agent = agent
         self._seen = hashlib.sha256()
 
-    async def step(self, percept: Percept) -> Response | None:
+    @override
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         self._seen.update(percept_bytes(percept))
         return None if percept.ask is None else self._agent.recall(self._seen.hexdigest())
+
+
+class Published(Recorded):
+    """A model that is met in its published answers only, such as ``published:gpt-4``. No oracle: it is known by what it answered."""
+
+    kind: ClassVar[AgentKind] = PUBLISHED

@@ -1,28 +1,66 @@
-"""Agents by name: ``chance``, ``ideal``, ``capacity:4``, ``network:laptop``, ``chat:MODEL``, ``simulated:capacity``."""
+"""Agents by name: ``chance``, ``ideal``, ``capacity:4``, ``network:laptop``, ``chat:MODEL``, ``simulated:capacity``, and those of other packages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
+from inspect import isabstract
 from typing import TYPE_CHECKING, Any
 
-from ..components import nearest
+from typing_extensions import override
+
+from ..components import Registry, nearest
+from ..core.agent_kinds import AGENT_GROUP, CAPACITY, CHANCE, CHAT, IDEAL, KINDS, NETWORK, SIMULATED, AgentKind
 from ..errors import SpanLabError
-from .protocol import Agent
+from .protocol import Agent, AgentOptions
 
 if TYPE_CHECKING:
-    from .chat.agent import ChatAgent
     from .chat.settings import ChatSettings
     from .chat.totals import Prices
 
-#: what may stand before the colon, with one line of help
-KINDS: dict[str, str] = {
-    "chance": "guesses",
-    "ideal": "oracle: remembers everything",
-    "capacity": "oracle: a limited buffer with decay; capacity:PLACES sets its size",
-    "network": "a trained network: network:laptop ships, network:FILE is a checkpoint of yours",
-    "chat": "a chat model behind an OpenAI-compatible endpoint: chat:MODEL, or chat:MODEL@PROVIDER (see spanlab providers)",
-    "simulated": "oracle: presses real keys and clicks in the real window; simulated:OBSERVER",
+#: where SpanLab's own agents are, which load when they are asked for
+_HOMES: Mapping[AgentKind, tuple[str, str]] = {
+    CHANCE: (".simulated", "Chance"),
+    IDEAL: (".simulated", "IdealAgent"),
+    CAPACITY: (".simulated", "CapacityAgent"),
+    NETWORK: (".network.agent", "NetworkAgent"),
+    CHAT: (".chat.agent", "ChatAgent"),
+    SIMULATED: (".participant.simulated", "SimulatedParticipant"),
 }
+
+
+class AgentRegistry(Registry[Agent]):
+    """Classes of agents by what stands before the colon of their names: SpanLab's own, and those of other packages (entry points ``spanlab.agents``)."""
+
+    def __init__(self) -> None:
+        super().__init__("agent", AGENT_GROUP)
+
+    @override
+    def name_of(self, cls: type[Any]) -> str:
+        if not (isinstance(cls, type) and issubclass(cls, Agent)):
+            raise ValueError(f"{cls!r} is no subclass of Agent")
+        if isabstract(cls):
+            raise ValueError(f"{cls.__name__} does not define {', '.join(sorted(cls.__abstractmethods__))}")
+        kind = next((vars(base)["kind"] for base in cls.__mro__ if "kind" in vars(base)), None)
+        if kind is None:
+            raise ValueError(f"{cls.__name__} declares no kind, such as kind = AgentKind('{cls.__name__.lower()}')")
+        if kind.name in {one.name for one in KINDS}:
+            raise ValueError(f"'{kind.name}' is a kind of SpanLab's own; give {cls.__name__} one of its own, such as AgentKind('{cls.__name__.lower()}')")
+        return str(kind.name)
+
+    def kinds(self) -> list[AgentKind]:
+        """The kinds of agents that can be made by name: SpanLab's own, then those of other packages."""
+        return [*_HOMES, *(self.get(name).kind for name in self)]
+
+    def class_of(self, name: str) -> type[Agent] | None:
+        """The class of agents that are called so, before the colon; None when there is none."""
+        for kind, (module, cls) in _HOMES.items():
+            if kind.name == name:
+                return getattr(import_module(module, __package__), cls)
+        return self.get(name) if name in self else None
+
+
+AGENTS = AgentRegistry()
 
 
 def make_agent(
@@ -38,64 +76,23 @@ def make_agent(
     Parameters
     ----------
     spec : KIND or KIND:DETAIL
-    seed : for agents whose reaction times are random
-    window : for agents at a window: its size, the distance, the speed ... (arguments of ``SimulatedParticipant``)
-    chat : settings of chat agents, by name, or as they are
-    care : how the servers of chat agents are treated, by name; a provider's limits where nothing is said
-    prices : of a chat model, in place of its provider's
+    seed, window, chat, care, prices : see :class:`.AgentOptions`
 
     Raises
     ------
     SpanLabError
         for an unknown name, or when the agent cannot be had (no key, no checkpoint, no display).
     """
-    kind, _, detail = spec.partition(":")
-    if kind == "published":
+    name, _, detail = spec.partition(":")
+    if name == "published":
         raise SpanLabError(
             f"'{spec}' is known by its published answers only: bring them in with spanlab import nback-results, give them again with --agent recorded:SESSION"
         )
-    if kind not in KINDS:
-        raise SpanLabError(f"unknown agent '{spec}'{nearest(kind, KINDS) or '; there are ' + ', '.join(KINDS)}")
-    if kind in ("chance", "ideal") and detail:
-        raise SpanLabError(f"the agent '{kind}' takes nothing after a colon; found '{spec}'")
-    if kind == "chance":
-        from .simulated import Chance
-
-        return Chance()
-    if kind == "ideal":
-        from .simulated import IdealAgent
-
-        return IdealAgent()
-    if kind == "capacity":
-        from .observers import capacity_observer
-        from .simulated import CapacityAgent
-
-        return CapacityAgent(capacity_observer(detail), spec)
-    if kind == "network":
-        from .network.agent import NetworkAgent
-
-        return NetworkAgent(detail or "laptop")
-    if kind == "chat":
-        return _chat(detail, chat or {}, care or {}, prices)
-    from .participant.simulated import SimulatedParticipant
-
-    return SimulatedParticipant(observer=detail or "capacity", seed=seed, name=f"simulated:{detail or 'capacity'}", **(window or {}))
-
-
-def _chat(detail: str, chat: Mapping[str, Any] | ChatSettings, care: Mapping[str, Any], prices: Prices | None) -> ChatAgent:
-    from .chat.account import Account
-    from .chat.agent import ChatAgent
-    from .chat.care import Care
-    from .chat.providers import serving
-    from .chat.settings import ChatSettings
-
-    served = serving(detail)
-    beside = {} if served.provider is None else {"max_tokens_field": served.provider.max_tokens_field}
-    treated = Care(**{**served.care, **care})
-    prices = prices or served.prices
-    if treated.max_cost is not None and prices is None:
-        raise SpanLabError(
-            f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read, written), or in a file of providers"
-        )
-    settings = chat if isinstance(chat, ChatSettings) else ChatSettings.read({**beside, **chat})
-    return ChatAgent(served.model, settings, served.endpoint, treated, account=Account(treated, prices))
+    cls = AGENTS.class_of(name)
+    if cls is None:
+        names = [kind.name for kind in AGENTS.kinds()]
+        raise SpanLabError(f"unknown agent '{spec}'{nearest(name, names) or '; there are ' + ', '.join(names)}")
+    agent = cls.from_name(detail, AgentOptions(seed, window or {}, chat or {}, care or {}, prices))
+    if not isinstance(agent, Agent):
+        raise SpanLabError(f"{cls.__name__}.from_name gave {agent!r} for '{spec}'; expected is an Agent. This is a fault of the agent")
+    return agent

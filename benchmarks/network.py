@@ -29,7 +29,7 @@ from spanlab.agents.network.learning import JointLoss, load, pass_through, summe
 from spanlab.agents.network.models import Network, build
 from spanlab.agents.network.presets import config_named
 from spanlab.agents.network.settings import task_seen_in
-from spanlab.agents.protocol import Briefing
+from spanlab.agents.protocol import TrialContext
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
 
 PARADIGMS = ("vsr", "sfr", "smu")
@@ -203,33 +203,33 @@ def sessions() -> None:
         paradigm = load_paradigm(name)
         combinations = paradigm.combinations()
         trials = [compile_trial(paradigm, combinations[seed % len(combinations)], seed) for seed in range(TRIALS)]
-        briefing = Briefing(name, paradigm.title, "en", "", (), paradigm.network)
+        context = TrialContext(name, paradigm.title, "en", "", (), paradigm.network)
         # both once before the clock runs: tables of frames are filled, torch chooses its kernels
-        batched(agent, briefing, trials[:20])
-        stepped(agent, briefing, trials[:5])
-        together = batched(agent, briefing, trials)
-        apart = stepped(agent, briefing, trials)
+        batched(agent, context, trials[:20])
+        stepped(agent, context, trials[:5])
+        together = batched(agent, context, trials)
+        apart = stepped(agent, context, trials)
         print(f"{name}: batched\t{together}\ttrials/s")
         print(f"{name}: step by step\t{apart}\ttrials/s")
         print(f"{name}: batched / step by step\t{together / apart}\tx")
 
 
-def batched(agent: NetworkAgent, briefing: Briefing, trials: list[Trial]) -> float:
+def batched(agent: NetworkAgent, context: TrialContext, trials: list[Trial]) -> float:
     """Trials per second in one batch."""
     percepts = [[step.percept for step in trial.steps] for trial in trials]
     began = time.perf_counter()
-    agent.answer([briefing] * len(trials), percepts)
+    agent.answer([context] * len(trials), percepts)
     return len(trials) / (time.perf_counter() - began)
 
 
-def stepped(agent: NetworkAgent, briefing: Briefing, trials: list[Trial]) -> float:
+def stepped(agent: NetworkAgent, context: TrialContext, trials: list[Trial]) -> float:
     """Trials per second, one step at a time."""
 
     async def go() -> None:
         for trial in trials:
-            mind = agent.start(briefing)
+            episode = agent.start(context)
             for step in trial.steps:
-                await mind.step(step.percept)
+                await episode.step(step.percept)
 
     began = time.perf_counter()
     asyncio.run(go())

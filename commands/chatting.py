@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..arguments import parse_pairs
+from ..core.agent_kinds import CHAT
 from ..errors import SpanLabError
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def say(sentence: str) -> None:
 
 
 def _chat(agent: Agent) -> ChatAgent | None:
-    if agent.kind != "chat":
+    if agent.kind is not CHAT:
         return None
     from ..agents.chat.agent import ChatAgent
 

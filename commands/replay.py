@@ -23,6 +23,7 @@ from ..arguments import (
     parse_prices,
 )
 from ..cluster import crew
+from ..core.agent_kinds import CHAT, SIMULATED, kind_named
 from ..errors import SpanLabError
 from .chatting import (
     CacheOption,
@@ -206,17 +207,17 @@ def resume(
         print(f"nothing to do: every trial of {session} is finished")
         return
     opened = reopen(session)
-    kind, settings = opened.info["agent_kind"], opened.info["agent_settings"]
+    kind, settings = kind_named(opened.info["agent_kind"]), opened.info["agent_settings"]
     if triggers and "triggers" not in opened.info:
         raise SpanLabError(f"{session} began without trigger codes: leave out --triggers, or begin a new session")
-    if kind != "chat":
+    if kind is not CHAT:
         _refuse_chat(context)
-    if kind in ("participant", "simulated"):
+    if kind.at_window:
         port = triggers or opened.info.get("triggers", {}).get("port", "")
         window = {**window_again(settings), "triggers": port}
-        observer = opened.info["agent"].partition(":")[2] if kind == "simulated" else None
+        observer = opened.info["agent"].partition(":")[2] if kind is SIMULATED else None
         agent = person(observer, settings.get("seed", opened.seed), settings.get("speed", 1.0), window)
-    elif kind == "chat":
+    elif kind is CHAT:
         opened, agent = _chat_again(opened, care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, opened.info.get("care")), price)
     else:
         agent = machine(opened.info["agent"], opened.seed)

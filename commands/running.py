@@ -16,7 +16,7 @@ from .chatting import account_for, say
 if TYPE_CHECKING:
     from ..agents.chat.settings import ChatSettings
     from ..agents.chat.totals import Prices
-    from ..agents.protocol import Agent
+    from ..agents.protocol import Agent, WindowAgent
     from ..cluster import Crew
     from ..paradigms import Paradigm, PlannedTrial, Trial
     from ..sessions import Request, Session
@@ -92,7 +92,7 @@ def check_patch(patch: str | None, paradigm: Paradigm, planned: list[PlannedTria
 _PORT_PACKAGES = {"serial": "serial", "lsl": "pylsl"}
 
 
-def person(simulate: str | None, seed: int, speed: float, window: dict[str, Any]) -> Agent:
+def person(simulate: str | None, seed: int, speed: float, window: dict[str, Any]) -> WindowAgent:
     """Somebody at the window: a person, or the simulated participant. A port for trigger codes is open from here on, so that a recorder can take it up.
 
     Raises
@@ -110,15 +110,16 @@ def person(simulate: str | None, seed: int, speed: float, window: dict[str, Any]
         need("lab", "Xlib", "the simulated participant")
     need_window()
     if simulate is not None:
-        from ..agents.specs import make_agent
+        from ..agents.participant.simulated import SimulatedParticipant
+        from ..agents.protocol import AgentOptions
 
         observer, speed = parse_simulate(simulate, speed)
-        agent = make_agent(f"simulated:{observer}", seed, window={"speed": speed, **window})
+        agent: WindowAgent = SimulatedParticipant.from_name(observer, AgentOptions(seed, window={"speed": speed, **window}))
     else:
         from ..agents.participant.participant import Participant
 
         agent = Participant(**window)
-    agent.ready()  # type: ignore[attr-defined]
+    agent.ready()
     return agent
 
 
@@ -158,8 +159,7 @@ def machine(
     from ..agents.specs import make_agent
 
     agent = make_agent(spec, seed, chat=chat, care=care, prices=prices)
-    introduction = getattr(agent, "introduction", None)
-    for line in introduction() if introduction else ():
+    for line in agent.introduction():
         print(f"spanlab: {line}", file=sys.stderr)
     return agent
 
@@ -220,10 +220,11 @@ def run_session(session: Session, agent: Agent, crew: Crew | None = None, fresh:
     retry_failed : whether trials that could not be had are asked for again
     """
     from ..agents.participant.errors import Abandoned
+    from ..agents.protocol import ConcurrentAgent
     from ..sessions import Runner
     from ..sessions.unused import has_finished, remove_unused
 
-    tally = getattr(agent, "tally", None)
+    tally = agent.status_line if isinstance(agent, ConcurrentAgent) else None
     try:
         runner = Runner(session, agent, say=say, crew=crew, retry_failed=retry_failed)
         with progress_bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:

@@ -87,15 +87,14 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     from ..sessions.sitting import sit_down, states
     from .running import tell_unspoken
 
-    agent: Any = battery.agent
-    close = getattr(agent, "close", lambda: None)
+    agent = battery.agent
     try:
         if not battery.sitting.finished:
             battery.try_out()
-            getattr(agent, "open", lambda: None)()
+            agent.open()
         sitting, goes_on = sit_down(study, data, wanted)
     except BaseException:
-        close()
+        agent.close()
         raise
     battery.sitting = sitting
     who = f"{sitting.person.name} (number {sitting.person.number})"
@@ -104,7 +103,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     _tell_how(study, sitting, wanted, goes_on, data)
     tell_unspoken(sitting.language)
     if goes_on and sitting.finished:
-        close()
+        agent.close()
         print(f"nothing to do: session {sitting.session} of {sitting.person.name} is finished")
         return
     try:

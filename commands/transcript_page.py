@@ -16,6 +16,7 @@ from typing import Any
 
 from ..agents.chat.totals import told as account_told
 from ..analysis.table import plural
+from ..core.agent_kinds import CHAT
 from ..errors import SpanLabError
 from ..sessions.record import find_sessions, read_session
 from ..sessions.transcripts import Drawing, Said, Talk, Transcript, Turn
@@ -157,7 +158,7 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
     taken: set[str] = set()
     for folder in _sessions(data):
         try:
-            if read_session(folder)["agent_kind"] != "chat":
+            if read_session(folder)["agent_kind"] != CHAT.name:
                 continue
             read = Transcript(folder)
         except SpanLabError:

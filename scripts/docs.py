@@ -162,9 +162,9 @@ def functions() -> str:
 
 
 def agents() -> str:
-    from spanlab.agents.specs import KINDS
+    from spanlab.agents.specs import AGENTS
 
-    return table(("agent", "who it is"), [(f"`{name}`", meaning) for name, meaning in KINDS.items()])
+    return table(("agent", "who it is"), [(f"`{kind.name}`", kind.help) for kind in AGENTS.kinds()])
 
 
 def composition() -> str:

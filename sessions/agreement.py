@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..agents.protocol import Agent, SettingRules
+from ..agents.protocol import Agent
 from ..errors import SpanLabError
 from ..paradigms.identity import canonical, digest
+from .agent_checks import for_record
 
 
 def settings_of(agent: Agent) -> dict[str, Any]:
     """What shaped an agent's answers."""
-    return dict(getattr(agent, "settings", dict)())
-
-
-def rules_of(agent: Agent) -> SettingRules:
-    """Which of its settings need not be as they were."""
-    return getattr(agent, "setting_rules", SettingRules)()
+    return for_record("the settings", agent, agent.settings())
 
 
 def settings_hash(agent: Agent) -> str:
     """The hash of everything that shaped an agent's answers. A setting that came after the first records is no part of it while it is as it is when nobody
     chooses: the hash of the same agent stays what it was."""
-    later = rules_of(agent).later
+    later = agent.setting_rules().later
     kept = {name: value for name, value in settings_of(agent).items() if name not in later or not _same(value, later[name])}
-    return digest([agent.kind, agent.name, kept])
+    return digest([agent.kind.name, agent.name, kept])
 
 
 def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> dict[str, list[Any]]:
@@ -42,10 +38,10 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
         when the agent is another one, or has settings that somebody chose otherwise.
     """
     settings = settings_of(agent)
-    if digest([agent.kind, agent.name, settings]) == info["agent_settings_hash"]:
+    if digest([agent.kind.name, agent.name, settings]) == info["agent_settings_hash"]:
         return {}
-    rules, then = rules_of(agent), info.get("agent_settings") or {}
-    if (agent.kind, agent.name) != (info["agent_kind"], info["agent"]):
+    rules, then = agent.setting_rules(), info.get("agent_settings") or {}
+    if (agent.kind.name, agent.name) != (info["agent_kind"], info["agent"]):
         raise SpanLabError(f"{where} was begun by {info['agent']} with other settings, so it cannot go on with {agent.name}: begin a new one")
     changed: dict[str, list[Any]] = {}
     other: list[str] = []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..agents.protocol import Agent, Option
+from ..agents.protocol import Option, WindowAgent
 from ..core.locale import sentence
 from ..errors import SpanLabError
 from ..paradigms import AnswerKeys, PlannedTrial, ResponseKind
@@ -28,19 +28,6 @@ class NoConsentError(SpanLabError):
         super().__init__(f"{person} does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)")
 
 
-class _Stays:
-    """The agent of a battery, who is not sent away between two paradigms: the window stays open."""
-
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._agent, name)
-
-    def close(self) -> None:
-        """Stay."""
-
-
 class Battery:
     """Takes an agent through a session of a study; what is finished is not taken again.
 
@@ -57,7 +44,7 @@ class Battery:
     def __init__(
         self,
         sitting: Sitting,
-        agent: Agent,
+        agent: WindowAgent,
         pilot: bool = False,
         extra: Callable[[StudyParadigm], Mapping[str, Any]] = lambda paradigm: {},
         progress: Callable[[Session], Progress] | None = None,
@@ -84,9 +71,7 @@ class Battery:
                 with said_as_then(read_head(self.sitting.folder)):
                     self._run()
             finally:
-                close = getattr(self.agent, "close", None)
-                if close is not None:
-                    close()
+                self.agent.close()
 
     def try_out(self) -> None:
         """Compile every trial that is left before anybody sits down: a fault in the last paradigm must not show when the others have been taken.
@@ -107,9 +92,7 @@ class Battery:
         sitting = self.sitting
         happened = [line["event"] for line in read_lines(sitting.folder / JOURNAL)]
         self._note("resumed" if happened else "begun")
-        speak = getattr(self.agent, "speak", None)
-        if speak is not None:
-            speak(sitting.language)
+        self.agent.speak(sitting.language)
         if sitting.study.consent is not None and "consent" not in happened:
             self._ask_for_consent(sitting.study.consent[sitting.language])
         before = False
@@ -120,8 +103,7 @@ class Battery:
             if before:
                 self._break(position - 1)
             session = self._begin(one) if state is None else reopen(state.folder)
-            staying: Any = _Stays(self.agent)
-            Runner(session, staying, self._progress(session) if self._progress else None, self.now).run()
+            Runner(session, self.agent, self._progress(session) if self._progress else None, self.now, stays=True).run()
             before = True
         if "finished" not in happened:
             self._farewell()
@@ -140,10 +122,10 @@ class Battery:
             self._note("consent", text=hashed, given_in=earlier)
             return
         options = [Option(name, self._say(name), self._say(f"{name}_key")) for name in ("agree", "refuse")]
-        choose: Callable[..., str] | None = getattr(self.agent, "choose", None)
-        if choose is None:
+        decided = self.agent.choose(self._say("consent"), text, options, usual="agree")
+        if not decided:
             raise SpanLabError(f"{self.agent.name} cannot be asked for consent: it has no page with buttons")
-        if choose(self._say("consent"), text, options, usual="agree") == "refuse":
+        if decided == "refuse":
             self._note("refused", text=hashed)
             self._page("thanks", self._say("refused"), "end")
             raise NoConsentError(str(self.sitting.person.name))
@@ -208,13 +190,11 @@ class Battery:
         if breaks is None:
             return
         parts = self._say("parts", done=done, all=len(self.sitting.order))
-        more = {"least": breaks.seconds} if breaks.seconds else {}
-        self._page("break", f"{breaks.text[self.sitting.language]}\n\n{parts}", "go_on", progress=done / len(self.sitting.order), **more)
+        progress = done / len(self.sitting.order)
+        self._page("break", f"{breaks.text[self.sitting.language]}\n\n{parts}", "go_on", progress=progress, least=breaks.seconds)
 
-    def _page(self, title: str, text: str, footer: str, **more: float) -> None:
-        page = getattr(self.agent, "page", None)
-        if page is not None:
-            page(self._say(title), text, self._say(footer), **more)
+    def _page(self, title: str, text: str, footer: str, progress: float | None = None, least: float = 0.0) -> None:
+        self.agent.page(self._say(title), text, self._say(footer), progress=progress, least=least)
 
     def _say(self, key: str, **values: object) -> str:
         return sentence(f"study.{key}", self.sitting.language, **values)

@@ -9,17 +9,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from ..agents.protocol import Agent, Stopped
+from ..agents.protocol import Agent, ConcurrentAgent, Stopped
 
 _Trial = TypeVar("_Trial")
 
 
-def takes_several(agent: Agent) -> bool:
-    """Whether an agent may have several trials under way."""
-    return hasattr(agent, "places")
-
-
-async def several(agent: Agent, trials: Sequence[_Trial], take: Callable[[_Trial], Awaitable[None]]) -> None:
+async def several(agent: ConcurrentAgent, trials: Sequence[_Trial], take: Callable[[_Trial], Awaitable[None]]) -> None:
     """Take trials in order, as many at once as the agent has places for.
 
     When one of them fails, no other begins and the agent is told to ask nothing new; what is under way ends, and is kept.
@@ -33,12 +28,12 @@ async def several(agent: Agent, trials: Sequence[_Trial], take: Callable[[_Trial
 
     async def one(trial: _Trial, begun: asyncio.Event) -> None:
         try:
-            async with agent.places():  # type: ignore[attr-defined]
+            async with agent.slot():
                 begun.set()
                 await take(trial)
         except Exception as error:
             faults.append(error)
-            wind_down(agent, str(error))
+            agent.stop(str(error))
         finally:
             begun.set()
 
@@ -61,12 +56,6 @@ async def several(agent: Agent, trials: Sequence[_Trial], take: Callable[[_Trial
         raise next((fault for fault in faults if not isinstance(fault, Stopped)), faults[0])
 
 
-def wind_down(agent: Agent, why: str) -> None:
-    """Have an agent ask nothing new."""
-    if hasattr(agent, "wind_down"):
-        agent.wind_down(why)  # type: ignore[attr-defined]
-
-
 async def interruptible(agent: Agent, session: Coroutine[Any, Any, None], say: Callable[[str], None]) -> None:
     """Run a session, so that Ctrl-C finishes what is under way: once, and nothing new begins; twice, and it stops at once.
 
@@ -77,7 +66,7 @@ async def interruptible(agent: Agent, session: Coroutine[Any, Any, None], say: C
     KeyboardInterrupt
         when Ctrl-C, or a signal that means the same, has stopped it.
     """
-    if not hasattr(agent, "wind_down") or threading.current_thread() is not threading.main_thread():
+    if not isinstance(agent, ConcurrentAgent) or threading.current_thread() is not threading.main_thread():
         await session
         return
     running = asyncio.ensure_future(session)
@@ -94,7 +83,7 @@ async def interruptible(agent: Agent, session: Coroutine[Any, Any, None], say: C
 
 
 @contextmanager
-def _counting(agent: Agent, running: asyncio.Future[None], say: Callable[[str], None]) -> Iterator[list[int]]:
+def _counting(agent: ConcurrentAgent, running: asyncio.Future[None], say: Callable[[str], None]) -> Iterator[list[int]]:
     """How often Ctrl-C was pressed, or a signal came that means the same, and what follows from it."""
     loop = asyncio.get_running_loop()
     pressed: list[int] = []
@@ -102,7 +91,7 @@ def _counting(agent: Agent, running: asyncio.Future[None], say: Callable[[str], 
     def press(number: int, frame: Any) -> None:
         pressed.append(number)
         if len(pressed) == 1:
-            loop.call_soon_threadsafe(wind_down, agent, "the session was interrupted")
+            loop.call_soon_threadsafe(agent.stop, "the session was interrupted")
             with suppress(OSError):  # the terminal may be what went away
                 say("finishing what is under way; Ctrl-C again stops at once")
         elif len(pressed) == 2:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..agents.protocol import Agent
+from ..agents.protocol import Agent, BatchAgent
 from ..cluster import Crew
 from ..errors import SpanLabError
 from ..paradigms import Generator, Paradigm, PlannedTrial
@@ -54,7 +54,7 @@ def parts_for(
         return {}
     asked = asked or ("--states" if states else "")
     why = ""
-    if not hasattr(agent, "answer"):
+    if not isinstance(agent, BatchAgent):
         why = f"{agent.name} takes trials one by one"
     elif any(one.varies for one in plan):
         why = "the design is adaptive: each trial waits for the answers before"
@@ -62,7 +62,7 @@ def parts_for(
         why = "the trials are not in the order of their blocks"
     elif any(step.feedback is not None for one in one_of_each(plan) for step in one.compile(paradigm, generator).steps):
         why = f"{paradigm.name} gives feedback, so that each trial is gone through step by step"
-    elif states and not hasattr(agent, "watched"):
+    elif states and not agent.hidden_units:
         why = f"{agent.name} has no hidden states"
     if why and asked:
         raise SpanLabError(f"{asked} is for large runs of networks, and this cannot be one: {why}. Leave it out")
@@ -114,13 +114,13 @@ class Desk:
     """
 
     def __init__(self, info: Mapping[str, Any], agent: Agent, now: Callable[[], str]) -> None:
+        from ..agents.network.states import StatesLog
         from .runner import Runner
         from .session import Session, stored_paradigm
 
         self.info = info
-        self.watched: Any = agent.watched() if info[PARTS]["states"] else None  # type: ignore[attr-defined]
-        session = Session(Path(), stored_paradigm(info), (), info)
-        self.runner = Runner(session, agent if self.watched is None else self.watched, now=now)
+        self._states = StatesLog(agent.hidden_units) if info[PARTS]["states"] and isinstance(agent, BatchAgent) else None
+        self.runner = Runner(Session(Path(), stored_paradigm(info), (), info), agent, now=now)
 
     def part(self, planned: Sequence[PlannedTrial]) -> Part:
         """Take the trials of one part.
@@ -131,11 +131,11 @@ class Desk:
             what the agent reports.
         """
         recorder = Collected()
-        left = self.runner.take_apart(planned, recorder)
+        left = self.runner.take_apart(planned, recorder, None if self._states is None else self._states.add)
         if left:
             raise SpanLabError(f"trial {left[0].trial} gives feedback, as none before did; take it as an ordinary session: fewer than {LARGE} trials")
         table = response_table(response_rows(self.info, recorder.events))
-        states = b"" if self.watched is None else self.watched.taken(_steps(planned, recorder.events), self.info["session"])
+        states = b"" if self._states is None else self._states.take(_steps(planned, recorder.events), self.info["session"])
         return Part(_packed(table, self.info["session"]), states, table.num_rows)
 
 
@@ -187,7 +187,7 @@ async def take_parts(runner: Runner, crew: Crew) -> None:
             runner.progress(done, len(session.plan))
             await asyncio.sleep(0)  # Ctrl-C is noticed here
     finally:
-        results.close()  # type: ignore[attr-defined]
+        results.close()
 
 
 def states_path(folder: str | Path, number: int) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..agents.protocol import Agent, Option
+from ..agents.protocol import Option, WindowAgent
 from ..core.locale import sentence
 from ..errors import SpanLabError
 from ..paradigms import PlannedTrial
@@ -43,22 +43,19 @@ class Hospitality:
     note : writes an event to the record of the session
     """
 
-    def __init__(self, session: Session, agent: Agent, note: Note) -> None:
+    def __init__(self, session: Session, agent: WindowAgent, note: Note) -> None:
         self._session, self._agent, self._note = session, agent, note
         self._language = str(session.info["language"])
         self._breaks = session.design.breaks
         self._told = ""
         self._begin_stretch()
-        if hasattr(agent, "speak"):
-            agent.speak(self._language)  # type: ignore[attr-defined]
+        agent.speak(self._language)
 
     def _text(self, key: str, **values: object) -> str:
         return sentence(f"session.{key}", self._language, **values)
 
     def _page(self, title: str, body: str, **more: Any) -> None:
-        page = getattr(self._agent, "page", None)
-        if page is not None:
-            page(title, body, **more)
+        self._agent.page(title, body, **more)
 
     def welcome(self, planned: PlannedTrial) -> None:
         """Instructions with a pictured example, and how to answer: before the first trial, and again before one whose level of a factor changes them."""
@@ -146,12 +143,8 @@ class Hospitality:
         share = practice.pass_ or 0.0
         told = self._text("not_passed", right=right, all=asked, round=rounds, percent=f"{100 * share:g}")
         options = [Option(name, self._text(label), key) for name, label, key in _DECISIONS]
-        choose: Callable[..., str] | None = getattr(self._agent, "choose", None)
-        body = self._text("stopped_body")
-        if choose is None:
-            self._page(self._text("stopped"), body)
         # No clicks: it is not for the participant to decide. A rehearsal goes on, to show what comes.
-        decided = "leave" if choose is None else choose(self._text("stopped"), f"{body}\n\n{told}", options, usual="go_on", clicks=False)
+        decided = self._agent.choose(self._text("stopped"), f"{self._text('stopped_body')}\n\n{told}", options, usual="go_on", clicks=False) or "leave"
         self._note({"event": "practice_decision", "rounds": rounds, "decided": decided})
         if decided == "leave":
             raise NotPassedError(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..agents.protocol import Response
-from ..agents.published import Published
+from ..agents.recorded import Published
 from ..errors import Problem, SpanLabError
 from ..paradigms import Generator, Paradigm, Percept, PlannedTrial, load_paradigm, trial_seed
 from ..paradigms.exchange.malformed import refused, told

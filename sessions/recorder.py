@@ -227,7 +227,7 @@ def _last_line_end(file: IO[bytes], end: int) -> int:
 
 
 class TrialJournal:
-    """The journal of one trial: what a mind paid for is on the disk before it is used, and comes back after a kill."""
+    """The journal of one trial: what an episode paid for is on the disk before it is used, and comes back after a kill."""
 
     def __init__(self, recorder: Recorder, key: str, attempt: int, earlier: Sequence[Mapping[str, Any]]) -> None:
         self._recorder, self._key, self._attempt, self._earlier = recorder, key, attempt, list(earlier)

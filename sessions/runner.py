@@ -7,14 +7,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..agents.protocol import PEOPLE, Agent, Briefing, Sentences, TrialCut, Unobtainable
+from ..agents.protocol import (
+    Agent,
+    BatchAgent,
+    ConcurrentAgent,
+    Episode,
+    Sentences,
+    TrialContext,
+    TrialCut,
+    Unobtainable,
+    WindowAgent,
+    WindowEpisode,
+)
 from ..cluster import Alone, Crew
 from ..errors import SpanLabError
 from ..paradigms import Percept, PlannedTrial, Step, Trial
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
+from .agent_checks import answers_of, check_episode, for_record
 from .agreement import changed_constants
-from .concurrent import interruptible, several, takes_several
+from .concurrent import interruptible, several
 from .disk import only_writer
 from .events import Event, Paired, Resumed, SessionStart
 from .part_files import PARTS
@@ -30,7 +42,6 @@ from .trial_log import Judged as Judged
 from .trial_log import TrialLog
 from .trial_log import judge as judge
 
-_BATCH = 128
 #: under which name is kept what an agent asks before the first trial
 _NO_TRIAL = "0"
 #: so many trials that cannot be had, before any that can, say that none can; or as many as were under way at once, since a refusal comes before an answer
@@ -38,6 +49,8 @@ _NONE_AT_ALL = 3
 
 #: called after every finished trial with (trials done, trials in all)
 Progress = Callable[[int, int], None]
+#: takes the percepts of a trial, and the hidden states with which it was answered
+AddStates = Callable[[Sequence[Percept], Any], None]
 
 
 class Runner:
@@ -52,6 +65,7 @@ class Runner:
     say : told what happens when the session is being stopped
     crew : who takes the parts of a large session; this process when not given
     retry_failed : whether trials that could not be had are asked for again
+    stays : whether the agent stays when the session is over: whoever has made it closes it
     """
 
     def __init__(
@@ -63,13 +77,16 @@ class Runner:
         say: Callable[[str], None] | None = None,
         crew: Crew | None = None,
         retry_failed: bool = False,
+        stays: bool = False,
     ) -> None:
         self.session, self.agent, self.now = session, agent, now
-        self._retry_failed = retry_failed
+        self._retry_failed, self._stays = retry_failed, stays
         self.crew: Crew = crew or Alone()
         self.say: Callable[[str], None] = say or (lambda sentence: None)
         self.progress: Progress = progress or (lambda done, total: None)
-        self._person = agent.kind in PEOPLE
+        self._window = agent if isinstance(agent, WindowAgent) else None
+        self._batches = agent if isinstance(agent, BatchAgent) else None
+        self._concurrent = agent if isinstance(agent, ConcurrentAgent) else None
         self._under_way = self._together = 0
         self._apparatus_noted = False
         self._codes = session.trigger_codes
@@ -119,8 +136,7 @@ class Runner:
         return noted
 
     def _ready(self) -> None:
-        if hasattr(self.agent, "ready"):
-            self.agent.ready()  # type: ignore[attr-defined]
+        self.agent.ready()
 
     def _take_up(self, events: Sequence[Event], lines: Sequence[Mapping[str, Any]]) -> None:
         """What an earlier part of the session has left: finished trials, attempts, practice scores, replies that were paid for."""
@@ -147,14 +163,13 @@ class Runner:
             self.recorder.commit()
         except (Exception, KeyboardInterrupt) as error:
             # Without a display or a keyboard all sorts of things fail; what has happened is what counts.
-            trouble = self.agent.trouble() if hasattr(self.agent, "trouble") else ""  # type: ignore[attr-defined]
-            self._note_end(fault := SpanLabError(trouble) if trouble else error)
+            failure = self.agent.failure()
+            self._note_end(fault := SpanLabError(failure) if failure else error)
             raise fault from error.__cause__
         finally:
             self.recorder.close()
-            close = getattr(self.agent, "close", None)
-            if close is not None:
-                close()
+            if not self._stays:
+                self.agent.close()
 
     def _note_end(self, error: BaseException) -> None:
         try:
@@ -171,19 +186,16 @@ class Runner:
             finally:
                 self._note_apparatus()
         finally:
-            aclose = getattr(self.agent, "aclose", None)
-            if aclose is not None:
-                await aclose()
+            await self.agent.teardown()
 
     async def _take_all(self) -> None:
         if PARTS in self.session.info:
             await take_parts(self, self.crew)
             return
-        hospitality = Hospitality(self.session, self.agent, self.recorder.write) if self._person else None
-        if hasattr(self.agent, "prepared"):
-            await self.agent.prepared(TrialJournal(self.recorder, _NO_TRIAL, self._preparations + 1, self._replies.get(_NO_TRIAL, [])))  # type: ignore[attr-defined]
-        if hasattr(self.agent, "concerns"):
-            self.agent.concerns(self._to_come())  # type: ignore[attr-defined]
+        hospitality = None if self._window is None else Hospitality(self.session, self._window, self.recorder.write)
+        await self.agent.setup(TrialJournal(self.recorder, _NO_TRIAL, self._preparations + 1, self._replies.get(_NO_TRIAL, [])))
+        if self._window is not None:
+            self._window.concerns(self._to_come())
         if hospitality is not None:
             hospitality.welcome(hospitality.first())
             if self.session.info["practice"]:
@@ -191,16 +203,16 @@ class Runner:
             hospitality.begin_main()
         pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in {**self._done, **self._failed}]
         self._count = len(self.session.plan) - len(pending)
-        if self._staircase is None and hasattr(self.agent, "answer"):
-            await self._in_batches(pending)
-        elif self._staircase is None and takes_several(self.agent):
-            await several(self.agent, pending, self._take_and_tell)
+        if self._staircase is None and self._batches is not None:
+            await self._in_batches(self._batches, pending)
+        elif self._staircase is None and self._concurrent is not None:
+            await several(self._concurrent, pending, self._take_and_tell)
         else:
             await self._one_by_one(pending, hospitality)
         if self._staircase is not None:
             self.recorder.write({"event": "span", **self._staircase.summary()})
-        if hasattr(self.agent, "over"):
-            self.agent.over()  # type: ignore[attr-defined]
+        if self._window is not None:
+            self._window.over()
         if hospitality is not None:
             hospitality.thanks()
 
@@ -240,8 +252,7 @@ class Runner:
         self.progress(self._count, len(self.session.plan))
 
     def _note_apparatus(self) -> None:
-        found = self.agent.apparatus() if hasattr(self.agent, "apparatus") else {}  # type: ignore[attr-defined]
-        if found:
+        if found := for_record("the apparatus", self.agent, self.agent.apparatus()):
             write_info(self.session.folder, {**self.session.info, "apparatus": found})
 
     async def _take_and_tell(self, planned: PlannedTrial) -> None:
@@ -279,11 +290,10 @@ class Runner:
                 "a higher share goes on without them, --retry-failed asks for them again"
             )
 
-    async def _in_batches(self, pending: Sequence[PlannedTrial]) -> None:
-        size = getattr(self.agent, "batch_size", _BATCH)
-        for start in range(0, len(pending), size):
-            some = pending[start : start + size]
-            left = self._take_together(some)
+    async def _in_batches(self, agent: BatchAgent, pending: Sequence[PlannedTrial]) -> None:
+        for start in range(0, len(pending), agent.batch_size):
+            some = pending[start : start + agent.batch_size]
+            left = self._take_together(agent, some)
             self.recorder.commit()
             self._first_is_over()
             for planned in some:
@@ -292,15 +302,14 @@ class Runner:
                 self._tell()
             await asyncio.sleep(0)
 
-    def _take_together(self, planned: Sequence[PlannedTrial]) -> list[PlannedTrial]:
+    def _take_together(self, agent: BatchAgent, planned: Sequence[PlannedTrial], add_states: AddStates | None = None) -> list[PlannedTrial]:
         """Take trials with an agent that answers many at once. Feedback depends on the answers, so trials with feedback must be stepped through: they are left
         out, and come back."""
         compiled = [(one, self.compile(one)) for one in planned]
         together = [(one, trial) for one, trial in compiled if all(step.feedback is None for step in trial.steps)]
-        briefings = [self.briefing(one, trial) for one, trial in together]
+        contexts = [self.context(one, trial) for one, trial in together]
         percepts = [[step.percept for step in self._steps(trial)] for _, trial in together]
-        answers = self.agent.answer(briefings, percepts) if together else []  # type: ignore[attr-defined]
-        for (one, trial), responses in zip(together, answers, strict=True):
+        for (one, trial), responses in zip(together, answers_of(agent, contexts, percepts, add_states), strict=True):
             key, attempt = self._start(one, trial)
             log = TrialLog(self.recorder, key, attempt)
             for step, response in zip(self._steps(trial), responses, strict=True):
@@ -309,16 +318,17 @@ class Runner:
             self._finish(key, attempt, len(responses))
         return [one for one, trial in compiled if any(step.feedback is not None for step in trial.steps)]
 
-    def take_apart(self, planned: Sequence[PlannedTrial], recorder: Recorder) -> list[PlannedTrial]:
+    def take_apart(self, planned: Sequence[PlannedTrial], recorder: Recorder, add_states: AddStates | None = None) -> list[PlannedTrial]:
         """Take trials apart from the session's folder, with an agent that answers many at once; trials with feedback are left out, and come back."""
+        assert self._batches is not None
         self._take_up([], [])
         self.recorder = recorder
-        return self._take_together(planned)
+        return self._take_together(self._batches, planned, add_states)
 
     def _unseen(self, planned: PlannedTrial) -> PlannedTrial:
         """The trial; for people its replacement, where an earlier attempt at it was cut short: who has seen half of it is not to see it again."""
         attempts = self._attempts.get(trial_key(planned.practice, planned.trial), 0)
-        if not self._person or not attempts:
+        if self._window is None or not attempts:
             return planned
         return replacement(self.session.paradigm, planned, self.session.seed, attempts + 1, self.session.design, self.session.info["generator"])
 
@@ -326,13 +336,13 @@ class Runner:
         """The trial that was planned."""
         return planned.compile(self.session.paradigm, self.session.info["generator"])
 
-    def briefing(self, planned: PlannedTrial, trial: Trial) -> Briefing:
+    def context(self, planned: PlannedTrial, trial: Trial) -> TrialContext:
         """What the agent is told before this trial."""
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
         return brief(self.agent, self.session.paradigm, self.session.info["language"], trial, seed, self.session.answer_keys, self._sentences)
 
     def _steps(self, trial: Trial) -> list[Step]:
-        return [step for step in trial.steps if self._person or step.percept.model_step]
+        return [step for step in trial.steps if self._window is not None or step.percept.model_step]
 
     def _start(self, planned: PlannedTrial, trial: Trial) -> tuple[str, int]:
         key = trial_key(planned.practice, planned.trial)
@@ -355,7 +365,7 @@ class Runner:
                 "started_at": self.now(),
             }
         )
-        if self._person:
+        if self._window is not None:
             self.recorder.sync()  # what was seen is known after any end, so that it is not shown again
         return key, attempt
 
@@ -369,14 +379,18 @@ class Runner:
             self._apparatus_noted = True
             self._note_apparatus()
 
-    def _made_ready(self, planned: PlannedTrial) -> tuple[Trial, list[Step], Any]:
-        """A trial, its steps and a mind for it, with all done that takes time."""
+    def _made_ready(self, planned: PlannedTrial) -> tuple[Trial, list[Step], Episode]:
+        """A trial, its steps and an episode for it, with all done that takes time."""
         trial = self.compile(planned)
         steps = self._steps(trial)
-        mind: Any = self.agent.start(self.briefing(planned, trial))
-        if hasattr(mind, "prepare"):
-            mind.prepare([display for step in steps for percept in _percepts(step) for display in percept.displays])
-        return trial, steps, mind
+        episode = check_episode(self.agent, self.agent.start(self.context(planned, trial)))
+        if (at_window := self._at_window(episode)) is not None:
+            at_window.prepare([display for step in steps for percept in _percepts(step) for display in percept.displays])
+        return trial, steps, episode
+
+    def _at_window(self, episode: Episode) -> WindowEpisode | None:
+        """The episode, where its agent sits at a window; machines are told nothing of what comes, nor what became of an answer."""
+        return episode if self._window is not None and isinstance(episode, WindowEpisode) else None
 
     async def take(self, planned: PlannedTrial, interval_ms: float | None = None) -> list[Judged]:
         """Take one trial, step by step, and record it; what was answered comes back. One that is cut off is replaced, until one is whole."""
@@ -386,50 +400,49 @@ class Runner:
 
     async def _attempt(self, planned: PlannedTrial, interval_ms: float | None) -> list[Judged] | None:
         """One attempt at a trial; None when it was cut off. It is made ready within the interval before it, where the agent rests between trials."""
-        made: list[tuple[Trial, list[Step], Any]] = []
-        if interval_ms is not None and hasattr(self.agent, "rest"):
-            self.agent.rest(interval_ms, lambda: made.append(self._made_ready(planned)))  # type: ignore[attr-defined]
+        made: list[tuple[Trial, list[Step], Episode]] = []
+        if interval_ms is not None and self._window is not None:
+            self._window.rest(interval_ms, lambda: made.append(self._made_ready(planned)))
         else:
             made.append(self._made_ready(planned))
-        ((trial, steps, mind),) = made
+        ((trial, steps, episode),) = made
+        at_window = self._at_window(episode)
         if self._replies.get(key := trial_key(planned.practice, planned.trial)) and self._ids.get(key, trial.trial_id) != trial.trial_id:
             raise SpanLabError(f"the replies that were kept of trial {key} answer another one than this: {self._ids[key]} then, {trial.trial_id} now")
         key, attempt = self._start(planned, trial)
         journal = TrialJournal(self.recorder, key, attempt, self._replies.get(key, []))
-        if hasattr(mind, "attach"):
-            mind.attach(journal)
-        if hasattr(mind, "mark") and self._codes is not None and (self._codes.practice or not planned.practice):
-            mind.mark(self._codes, journal.trigger)
+        episode.attach(journal)
+        if at_window is not None and self._codes is not None and (self._codes.practice or not planned.practice):
+            at_window.mark(self._codes, journal.trigger)
         log, block = TrialLog(self.recorder, key, attempt), _each_asks(steps)
         judged: list[Judged] = []
         for step, following in zip(steps, [*steps[1:], None], strict=True):
-            if hasattr(mind, "coming"):
+            if at_window is not None:
                 # What does not depend on the answer may be put on the very frame on which it is due.
-                mind.coming(following.percept if following is not None and following.feedback is None else None, following is None)
+                at_window.announce_next(following.percept if following is not None and following.feedback is None else None, following is None)
             percept = step.shown_after(judged[-1].verdict if judged else "missed")
             try:
-                response = await (mind.step(percept, step.truth) if self.agent.oracle else mind.step(percept))
+                response = await (episode.step(percept, step.truth) if self.agent.kind.oracle else episode.step(percept))
             except TrialCut as cut:
-                log.cut(step, percept, mind, cut.why)
-                mind.cut()
+                log.cut(step, percept, episode, cut.why)
+                episode.cut()
                 log.flush()
                 await self.recorder.committed()
                 return None
             verdict = judged[-1].verdict if judged and step.feedback is not None else None
-            one = log.step(step, percept, response, mind, verdict)
+            one = log.step(step, percept, response, episode, verdict)
             if one is not None:
                 judged.append(one)
-                if self._person and hasattr(mind, "judged"):
-                    mind.judged(one.verdict)
-            if block and following is not None and hasattr(self.agent, "still_ready"):
+                if at_window is not None:
+                    at_window.judged(one.verdict)
+            if block and following is not None and self._window is not None:
                 try:
-                    self.agent.still_ready()  # type: ignore[attr-defined]
+                    self._window.still_ready()
                 except SpanLabError:
-                    mind.cut()
+                    episode.cut()
                     log.flush()
                     raise
-        if hasattr(mind, "finish"):
-            mind.finish()
+        episode.finish()
         log.flush()
         self._finish(key, attempt, len(steps))
         await self.recorder.committed()

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..agents.protocol import PEOPLE, Agent, ReadingAgent, Sentences
+from ..agents.protocol import Agent, Sentences
+from ..core.agent_kinds import kind_named
 from ..core.locale import kept, said_to_people
 from ..paradigms import Paradigm, PlannedTrial, ResponseKind
 from .record import trial_key
@@ -27,14 +28,14 @@ def sentences_of(agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial],
     -------
     nothing for agents that do not read
     """
-    if agent.kind in PEOPLE:
+    if agent.kind.at_window:
         return sentences_for_people(language)
-    if not isinstance(agent, ReadingAgent):
+    if not agent.kind.reads:
         return {}
     kinds: dict[ResponseKind, None] = {}
     for planned in plan:
         kinds |= dict.fromkeys(step.percept.ask.kind for step in planned.compile(paradigm, generator).steps if step.percept.ask is not None)
-    return {SENTENCES: {_QUESTIONS: agent.sentences(kinds)}}
+    return {SENTENCES: {_QUESTIONS: dict(agent.sentences(kinds))}}
 
 
 def sentences_for_people(language: str) -> dict[str, Any]:
@@ -56,7 +57,7 @@ def questions_of(info: Mapping[str, Any]) -> Mapping[str, Sentences]:
 
 def without_sentences(info: Mapping[str, Any]) -> bool:
     """Whether a record is older than the sentences of somebody who reads."""
-    return SENTENCES not in info and info["agent_kind"] in (*PEOPLE, "chat")
+    return SENTENCES not in info and kind_named(info["agent_kind"]).reads
 
 
 def recovered(session: Session, agent: Agent, events: Iterable[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]) -> dict[str, Sentences]:
@@ -70,7 +71,7 @@ def recovered(session: Session, agent: Agent, events: Iterable[Mapping[str, Any]
     """
     settings = session.info["agent_settings"]
     found: dict[str, Sentences] = {}
-    if settings.get("wording") != "full" or not isinstance(agent, ReadingAgent):
+    if settings.get("wording") != "full" or not agent.kind.reads:
         return found
     kinds = _asked(session, events, {line["trial"] for line in lines})
     told: set[str] = set()

@@ -11,7 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..agents.protocol import PEOPLE, Agent, Briefing, Sentences
+from ..agents.protocol import Agent, Sentences, TrialContext, WindowAgent
+from ..core.agent_kinds import kind_named
 from ..errors import SpanLabError
 from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, plan_practice, resolve_levels
 from ..paradigms.design import staircase_rule
@@ -92,7 +93,7 @@ class Session:
     @property
     def answer_keys(self) -> AnswerKeys:
         """With which keys the participant answers, and in which words."""
-        words = self.paradigm.translations.get(self.info["language"], {}) if self.info["agent_kind"] in PEOPLE else {}
+        words = self.paradigm.translations.get(self.info["language"], {}) if kind_named(self.info["agent_kind"]).at_window else {}
         return replace(answer_keys(self.info.get("keys")), words=words)
 
 
@@ -135,8 +136,8 @@ def told_to(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str
     SpanLabError
         when these settings are for other paradigms, or a gap in them cannot be filled.
     """
-    own: str | None = agent.wording(paradigm.name) if hasattr(agent, "wording") else None  # type: ignore[attr-defined]
-    return paradigm.told(language, levels, agent.kind in PEOPLE) if own is None else filled(own, levels, f"{agent.name}: the instructions for {paradigm.name}")
+    own = agent.instructions_for(paradigm.name)
+    return paradigm.told(language, levels, agent.kind.at_window) if own is None else filled(own, levels, f"{agent.name}: the instructions for {paradigm.name}")
 
 
 def brief(
@@ -147,7 +148,7 @@ def brief(
     seed: int = 0,
     keys: AnswerKeys | None = None,
     sentences: Mapping[str, Sentences] | None = None,
-) -> Briefing:
+) -> TrialContext:
     """What an agent is told before a trial.
 
     Parameters
@@ -158,8 +159,8 @@ def brief(
     """
     asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     told, view = told_to(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
-    words = paradigm.translations.get(language, {}) if agent.kind in PEOPLE else {}
-    return Briefing(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, keys or AnswerKeys(), words, sentences or {})
+    words = paradigm.translations.get(language, {}) if agent.kind.at_window else {}
+    return TrialContext(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, keys or AnswerKeys(), words, sentences or {})
 
 
 def begin(
@@ -189,17 +190,16 @@ def begin(
         raise SpanLabError("no trials to run")
     try_out(paradigm, agent, plan, request)
     told = told_to(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
-    if hasattr(agent, "ready"):
-        agent.ready()  # type: ignore[attr-defined]
+    agent.ready()
     folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
     settings, rule = settings_of(agent), staircase_rule(paradigm, request.design, plan)
     info = {
         "format_version": FORMAT_VERSION if paradigm.streams > 1 else _PARTS_FORMAT if PARTS in request.extra else _ORDINARY_FORMAT,
         "session": folder.name,
         "participant": request.participant,
-        "agent_kind": agent.kind,
+        "agent_kind": agent.kind.name,
         "agent": agent.name,
-        "oracle": agent.oracle,
+        "oracle": agent.kind.oracle,
         "agent_settings": settings,
         "agent_settings_hash": settings_hash(agent),
         "label": settings.get("label", ""),
@@ -241,7 +241,7 @@ def _in_use(paradigm: Paradigm, plan: Sequence[PlannedTrial], request: Request) 
 
 def _levels_of_people(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> dict[str, Any]:
     """What the record of a person's session says of the levels of practice and examples: they are the same when the session goes on."""
-    if agent.kind not in PEOPLE:
+    if not agent.kind.at_window:
         return {}
     use = _in_use(paradigm, plan, request)
     return {"chosen_levels": use.chosen, **({"practice_levels": levels} if request.practice and (levels := practice_levels(use)) else {})}
@@ -286,27 +286,25 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
         for what is wrong with a trial, and when the agent cannot take one.
     """
     kinds: dict[ResponseKind, None] = {}
-    for planned in (*_stairs(plan[0], staircase_rule(paradigm, request.design, plan)), *(plan if agent.kind in PEOPLE else one_of_each(plan))):
+    for planned in (*_stairs(plan[0], staircase_rule(paradigm, request.design, plan)), *(plan if agent.kind.at_window else one_of_each(plan))):
         trial = planned.compile(paradigm, request.generator)
-        if hasattr(agent, "takes"):
-            agent.takes(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))  # type: ignore[attr-defined]
+        agent.check_trial(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))
         kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
-    if agent.kind in PEOPLE and request.practice:
+    if agent.kind.at_window and request.practice:
         for planned in plan_practice(paradigm, request.seed, levels=practice_levels(_in_use(paradigm, plan, request))):
             trial = planned.compile(paradigm, request.generator)
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
-    for path, why in illegible(paradigm.data, [request.language]) if agent.kind in PEOPLE else ():
+    for path, why in illegible(paradigm.data, [request.language]) if agent.kind.at_window else ():
         raise SpanLabError(f"{paradigm.name} {' > '.join(map(str, path))}: {why}")
     keys = answer_keys(request.extra.get("keys"))
     if "keys" in request.extra:
         check_keys(keys, kinds, others="study" in request.extra)
-        if agent.kind in PEOPLE:
-            check_buttons(keys, getattr(agent, "buttons", ""))
-    as_asked = [keys.kind_for(kind) for kind in kinds] if agent.kind in PEOPLE else list(kinds)
-    if agent.kind in PEOPLE:
+        if isinstance(agent, WindowAgent):
+            check_buttons(keys, agent.buttons)
+    as_asked = [keys.kind_for(kind) for kind in kinds] if agent.kind.at_window else list(kinds)
+    if agent.kind.at_window:
         check_answerable(as_asked)
-    if hasattr(agent, "suits"):
-        agent.suits(as_asked)  # type: ignore[attr-defined]
+    agent.check_questions(as_asked)
     if "triggers" in request.extra:
         codes = read_triggers(request.extra["triggers"]["codes"], paradigm.timeline, "trigger codes")
         # Those of the file may be for answers to trials that this session does not have; others were meant for this session.
@@ -364,7 +362,7 @@ def same_trials(folder: str | Path) -> Session:
     """A session whose trials another agent is going to take: those that were taken, where interrupted ones were replaced."""
     info = read_session(folder)
     plan = _plan_of(info)
-    if info["agent_kind"] in PEOPLE or "adaptive" in info:
+    if kind_named(info["agent_kind"]).at_window or "adaptive" in info:
         taken = trials_taken(read_events(folder))
         if "adaptive" in info:
             plan = tuple(planned for planned in plan if trial_key(False, planned.trial) in taken)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from ..agents.chat.messages import Reply, Taken, png
 from ..agents.chat.totals import Prices, Totals, summary
 from ..agents.chat.vision import LETTERS, letter_picture
+from ..core.agent_kinds import CHAT
 from ..errors import SpanLabError
 from ..paradigms import Answer, ResponseKind, Trial, compile_trial
 from ..stimuli import Stimulus
@@ -113,7 +114,7 @@ class Transcript:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.session: Session = same_trials(folder)
-        if self.session.info["agent_kind"] != "chat":
+        if self.session.info["agent_kind"] != CHAT.name:
             raise SpanLabError(f"{folder} is a session of {self.session.info['agent']}, and only chat models have conversations")
         self._events = read_events(folder)
         self._lines = read_transcript(folder)

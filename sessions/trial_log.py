@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from ..agents.protocol import Response
-from ..errors import SpanLabError
+from ..agents.protocol import Episode, Response
 from ..paradigms import Ask, Percept, Step, Truth, Verdict
+from .agent_checks import check_response
 from .events import AskedStep, Feedback, Notes, Score, Shown, ShownStep, TrialCut
 from .recorder import Recorder
 
@@ -56,19 +56,16 @@ class TrialLog:
             self._recorder.write(event)
             self._pending = None
 
-    def cut(self, step: Step, percept: Percept, mind: Any, why: str) -> None:
+    def cut(self, step: Step, percept: Percept, episode: Episode, why: str) -> None:
         """Note the step within which the trial was cut off."""
         self.flush()
         cut: TrialCut = {"event": "trial_cut", "trial": self._key, "attempt": self._attempt, "why": why, "step": step.index + 1, "phase": percept.phase}
-        self._pending = (cut, mind.shown(), mind.notes())
+        self._pending = (cut, episode.shown(), episode.notes())
 
-    def step(self, step: Step, percept: Percept, response: Response | None, mind: Any = None, feedback: Verdict | None = None) -> Judged | None:
-        """Note a step; what the mind's ``shown`` and ``notes`` hold is completed until the next one."""
+    def step(self, step: Step, percept: Percept, response: Response | None, episode: Episode | None = None, feedback: Verdict | None = None) -> Judged | None:
+        """Note a step; what the episode's ``shown`` and ``notes`` hold is completed until the next one."""
         self.flush()
-        if (response is None) != (percept.ask is None):
-            raise SpanLabError(
-                f"the agent {'did not answer' if response is None else 'answered unasked'} in step {step.index + 1}; this is a fault of the agent"
-            )
+        response = check_response(percept, response, step.index + 1)
         fed: Feedback = {} if feedback is None else {"feedback": feedback}
         plain: ShownStep = {
             "event": "step",
@@ -98,5 +95,5 @@ class TrialLog:
                 "record": dict(step.truth.record),
                 "scores": list(judged.scores),
             }
-        self._pending = (event, mind.shown() if hasattr(mind, "shown") else None, mind.notes() if hasattr(mind, "notes") else None)
+        self._pending = (event, None, None) if episode is None else (event, episode.shown(), episode.notes())
         return judged

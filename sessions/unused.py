@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ..agents.protocol import PEOPLE
+from ..core.agent_kinds import kind_named
 from ..errors import SpanLabError
 from .record import finished_trials, is_practice, read_events, read_session
 
@@ -22,7 +22,7 @@ def remove_unused(folder: Path) -> bool:
     whether it was removed; false where there is anything to keep
     """
     try:
-        person = read_session(folder)["agent_kind"] in PEOPLE
+        person = kind_named(read_session(folder)["agent_kind"]).at_window
         nothing = _OF_THE_START if person else _OF_THE_START | {"trial_start"}
         if any(event["event"] not in nothing for event in read_events(folder)) or any(path.name not in _FILES for path in folder.iterdir()):
             return False

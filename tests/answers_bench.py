@@ -19,7 +19,7 @@ from lab_bench import BLANK, Bench, pattern, screenshot, timed
 
 from spanlab.agents.participant import SimulatedParticipant, virtual_screen
 from spanlab.agents.participant.hands import Touch
-from spanlab.agents.protocol import Briefing
+from spanlab.agents.protocol import TrialContext
 from spanlab.paradigms import Answer, AnswerKeys, Ask, Percept, Truth, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli import Stimulus
@@ -49,7 +49,7 @@ def thousand(bench: Bench, presses: int = PRESSES) -> Any:
     percepts = [timed(pattern(number % 4), STEP_MS, ask if number % 3 else None) for number in range(steps)]
     codes = [bench.hands._code(str(number + 1)) for number in range(9)]
     injector = subprocess.Popen([sys.executable, "injector.py"], cwd=os.path.dirname(__file__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    mind = bench.mind(percepts)
+    episode = bench.episode(percepts)
     start = time.monotonic() + 1.5
     clocks = [bench.room.window.now() - time.monotonic()]
     assert injector.stdin is not None
@@ -60,13 +60,13 @@ def thousand(bench: Bench, presses: int = PRESSES) -> Any:
     bench.room.forget()
     onsets, found = [], []
     for number, percept in enumerate(percepts):
-        mind.coming(percepts[number + 1] if number + 1 < steps else None, last=number + 1 == steps)
-        response = asyncio.run(mind.step(percept))
-        notes = mind.notes()
-        onsets.append(mind.player.onset)
+        episode.announce_next(percepts[number + 1] if number + 1 < steps else None, last=number + 1 == steps)
+        response = asyncio.run(episode.step(percept))
+        notes = episode.notes()
+        onsets.append(episode.player.onset)
         raw = response.raw["presses"] if response is not None else notes.get("presses", [])
         found.append((raw, notes))
-    mind.finish()
+    episode.finish()
     clocks.append(bench.room.window.now() - time.monotonic())
     told = [
         [step, press["key"], onsets[step] + press["rt_ms"] / 1000 - clocks[0]]
@@ -144,17 +144,17 @@ def answered(devices: str, conditions: str, most: str, names: str) -> Any:
                     kind = keys.kind_for(percept.ask.kind)
                     if swapped and kind is percept.ask.kind:
                         continue
-                    mind = agent.start(Briefing(name, name, "en", "", (percept.ask.kind,), keys=keys, seed=5))
-                    mind.prepare(percept.displays)
+                    episode = agent.start(TrialContext(name, name, "en", "", (percept.ask.kind,), keys=keys, seed=5))
+                    episode.prepare(percept.displays)
                     for value in answers_to(percept.ask, int(most)):
                         told.answer = value
-                        mind.coming(None, last=True)
-                        response = asyncio.run(mind.step(percept, truth))
+                        episode.announce_next(None, last=True)
+                        response = asyncio.run(episode.step(percept, truth))
                         assert response is not None
                         facts.append(
                             {"paradigm": name, "by": by, "swapped": swapped, "told": value, "keys": dict(kind.surface().keys), "response": asdict(response)}
                         )
-                    mind.finish()
+                    episode.finish()
         agent.close()
     return facts
 
@@ -252,9 +252,9 @@ def boxes() -> Any:
 
             bench.waits = waits  # type: ignore[method-assign]
             percept = timed(BLANK, 500, Ask(kind, window_ms=500))
-            mind = bench.agent.start(Briefing("box", "Box", "en", "", (kind,), keys=keys))
-            response = asyncio.run(mind.step(percept))
-            mind.finish()
+            episode = bench.agent.start(TrialContext("box", "Box", "en", "", (kind,), keys=keys))
+            response = asyncio.run(episode.step(percept))
+            episode.finish()
             facts[name].append(asdict(response))  # type: ignore[call-overload]
         facts[f"{name} facts"] = bench.agent.apparatus()["buttons"]
         bench.close()
@@ -310,7 +310,7 @@ def taps(bench: Bench) -> Any:
     for number in range(9):
         bench.waits = lambda for_what, onset, number=number: threading.Timer(0.25, tap, middle[number]).start()  # type: ignore[method-assign]
         facts += bench.trial([timed(BLANK, None, Ask(kind))])
-    bench.mind([timed(BLANK, None, Ask(cells))]).finish()
+    bench.episode([timed(BLANK, None, Ask(cells))]).finish()
 
     def three(for_what: str, onset: float) -> None:
         for after, place in ((0.25, small[37]), (0.4, small[92]), (0.55, bench.room.surface.done_middle())):

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from spanlab.agents.chat import ChatSettings, Endpoint
-from spanlab.agents.chat.agent import ChatMind
+from spanlab.agents.chat.agent import ChatEpisode
 from spanlab.agents.chat.conversation import Conversation
 from spanlab.agents.chat.faults import Departures
 from spanlab.agents.chat.messages import Reply, Request
 from spanlab.agents.chat.paid import Paid
-from spanlab.agents.protocol import Briefing, Response
+from spanlab.agents.protocol import Response, TrialContext
 from spanlab.paradigms import Answer, Paradigm, Percept, Step, Trial
 from spanlab.paradigms.texts import filled
 
@@ -23,17 +23,17 @@ HERE = Endpoint("http://127.0.0.1:9/v1", key_variable=None)
 Say = Callable[[Request, int], str]
 
 
-def briefing(trial: Trial, paradigm: Paradigm) -> Briefing:
+def context(trial: Trial, paradigm: Paradigm) -> TrialContext:
     """What an agent is told before the trial."""
     kinds = tuple(dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None))
-    return Briefing(paradigm.name, paradigm.title, "en", paradigm.told("en", trial.levels), kinds, paradigm.network_view(trial.levels))
+    return TrialContext(paradigm.name, paradigm.title, "en", paradigm.told("en", trial.levels), kinds, paradigm.network_view(trial.levels))
 
 
 def converse(
     trial: Trial, paradigm: Paradigm, reader: Callable[[Sequence[dict[str, Any]]], str], settings: ChatSettings | None = None
 ) -> Iterator[tuple[Step, tuple[dict[str, Any], ...], Answer | None]]:
     """Every question of the trial: its step, the messages as they are sent at that moment, and the answer that was read in the reply."""
-    conversation = Conversation(briefing(trial, paradigm), settings or ChatSettings())
+    conversation = Conversation(context(trial, paradigm), settings or ChatSettings())
     for step in trial.steps:
         if not step.percept.model_step:
             continue
@@ -46,10 +46,10 @@ def converse(
             yield step, messages, step.percept.ask.kind.parse(reply)
 
 
-def brief(trial: Trial, paradigm: Paradigm, settings: ChatSettings) -> Briefing:
+def brief(trial: Trial, paradigm: Paradigm, settings: ChatSettings) -> TrialContext:
     """What the agent is told, with the instructions that its settings have for the paradigm."""
     own = settings.wording_for(paradigm.name)
-    told = briefing(trial, paradigm)
+    told = context(trial, paradigm)
     return told if own is None else replace(told, instructions=filled(own, trial.levels, "a test"))
 
 
@@ -64,9 +64,9 @@ def hold(
         return Reply(content=say(request, len(requests)), latency_ms=1.0)
 
     async def run() -> list[Response]:
-        mind = ChatMind(Conversation(brief(trial, paradigm, settings), settings, model), Paid(send), settings)
+        episode = ChatEpisode(Conversation(brief(trial, paradigm, settings), settings, model), Paid(send), settings)
         steps = percepts if percepts is not None else [step.shown_after("right") for step in trial.steps]
-        return [answer for percept in steps if (answer := await mind.step(percept)) is not None]
+        return [answer for percept in steps if (answer := await episode.step(percept)) is not None]
 
     return requests, asyncio.run(run())
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from spanlab.agents.participant import Abandoned, Participant, ParticipantMind, SimulatedParticipant, virtual_screen
+from spanlab.agents.participant import Abandoned, Participant, ParticipantEpisode, SimulatedParticipant, virtual_screen
 from spanlab.agents.participant.hands import Hands, Touch
 from spanlab.agents.participant.sheets import Page, lay_out
-from spanlab.agents.protocol import Briefing, Option, Response, TrialCut
+from spanlab.agents.protocol import Option, Response, TrialContext, TrialCut
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, ResponseKind, Truth, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, Choice
@@ -56,17 +56,17 @@ class Bench:
             for when, touch in self.script.pop(0):
                 self.hands.at(onset + when, touch)
 
-    def mind(self, percepts: Sequence[Percept]) -> ParticipantMind:
+    def episode(self, percepts: Sequence[Percept]) -> ParticipantEpisode:
         kinds: tuple[ResponseKind, ...] = tuple(dict.fromkeys(percept.ask.kind for percept in percepts if percept.ask is not None))
-        mind = self.agent.start(Briefing("bench", "Bench", "en", "", kinds))
-        mind.prepare([display for percept in percepts for display in percept.displays])
-        return mind
+        episode = self.agent.start(TrialContext("bench", "Bench", "en", "", kinds))
+        episode.prepare([display for percept in percepts for display in percept.displays])
+        return episode
 
     def trial(self, percepts: Sequence[Percept], announce: bool = True) -> list[dict[str, Any]]:
         """Play a trial and tell what was seen and answered in each step."""
-        mind, injected = self.mind(percepts), len(self.hands.done)
-        steps = asyncio.run(_trial(mind, percepts, announce))
-        mind.finish()
+        episode, injected = self.episode(percepts), len(self.hands.done)
+        steps = asyncio.run(_trial(episode, percepts, announce))
+        episode.finish()
         touches = self.hands.done_since(injected)
         told = []
         for number, (onset, response, shown, notes) in enumerate(steps):
@@ -87,13 +87,13 @@ class Bench:
         self.agent.close()
 
 
-async def _trial(mind: ParticipantMind, percepts: Sequence[Percept], announce: bool) -> list[tuple[float, Response | None, Any, Any]]:
+async def _trial(episode: ParticipantEpisode, percepts: Sequence[Percept], announce: bool) -> list[tuple[float, Response | None, Any, Any]]:
     steps = []
     for number, percept in enumerate(percepts):
         if announce:
-            mind.coming(percepts[number + 1] if number + 1 < len(percepts) else None)
-        response = await mind.step(percept)
-        steps.append((mind.player.onset, response, mind.shown(), mind.notes()))
+            episode.announce_next(percepts[number + 1] if number + 1 < len(percepts) else None)
+        response = await episode.step(percept)
+        steps.append((episode.player.onset, response, episode.shown(), episode.notes()))
     return steps
 
 
@@ -151,8 +151,8 @@ def cells(bench: Bench) -> Any:
     """Mark, take away, mark too many, press Done too early; then Done. And once more with Return."""
     kind = Cells(grid=10, take=3, within=(3.0, 3.0, 93.0, 93.0))
     middle = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
-    mind = bench.mind([timed(BLANK, None, Ask(kind))])
-    mind.finish()
+    episode = bench.episode([timed(BLANK, None, Ask(kind))])
+    episode.finish()
     done = bench.room.surface.done_middle()
     places = [middle[12], middle[99], done, middle[99], middle[0], middle[57], middle[40], done]
     bench.script = [[(0.3 + 0.12 * number, Touch(x=x, y=y, hold=0.03)) for number, (x, y) in enumerate(places)]]
@@ -278,17 +278,17 @@ def pixels(bench: Bench) -> Any:
     for name, levels in (("vsr", {"list_length": 5}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 5})):
         trial = compile_trial(load_paradigm(name), levels, seed=2)
         stimulus = trial.steps[0].percept.displays[0].stimulus
-        mind = bench.mind([timed(stimulus, 50)])
-        mind.player.play(timed(stimulus, 50))
+        episode = bench.episode([timed(stimulus, 50)])
+        episode.player.play(timed(stimulus, 50))
         screen = screenshot()
         size = bench.room.canvas_px
         top, left = (screen.shape[0] - size) // 2, (screen.shape[1] - size) // 2
         wanted = np.array(picture(stimulus.scene(), size))
         differences.append(int(np.abs(screen[top : top + size, left : left + size].astype(int) - wanted).max()))
-        mind.finish()
+        episode.finish()
         uploads = bench.room.renderer.uploads
-        mind = bench.mind([timed(stimulus, 50)])
-        mind.finish()
+        episode = bench.episode([timed(stimulus, 50)])
+        episode.finish()
         differences.append(bench.room.renderer.uploads - uploads)
     return differences
 
@@ -386,15 +386,15 @@ def simulated(observer: str, paradigms: Sequence[tuple[str, dict[str, int]]]) ->
     for name, levels in paradigms:
         trial = compile_trial(load_paradigm(name), levels, seed=3)
         kinds = tuple(dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None))
-        mind = agent.start(Briefing(name, name, "en", "", kinds, seed=17))
-        mind.prepare([display for step in trial.steps for display in step.percept.displays])
+        episode = agent.start(TrialContext(name, name, "en", "", kinds, seed=17))
+        episode.prepare([display for step in trial.steps for display in step.percept.displays])
         memory = agent.observer.fresh(17)
         for step in trial.steps:
             intended = memory.choose(step.percept, step.truth)
-            response = asyncio.run(mind.step(step.percept, step.truth))  # type: ignore[arg-type]
+            response = asyncio.run(episode.step(step.percept, step.truth))  # type: ignore[arg-type]
             if response is not None:
                 facts.append({"paradigm": name, "intended": intended, "correct": step.truth.answer, "response": asdict(response)})
-        mind.finish()
+        episode.finish()
     settings, apparatus = agent.settings(), agent.apparatus()
     agent.close()
     return {"answers": facts, "settings": settings, "apparatus": apparatus}
@@ -406,10 +406,10 @@ def numb() -> dict[str, Any]:
     agent._touch = lambda surface, value: Touch("nosuchkey")  # type: ignore[method-assign]
     room, ask = agent.open(), Ask(NINE)
     helper = Hands(room.window.now, room.window.size, room.window.corner)
-    mind = agent.start(Briefing("bench", "Bench", "en", "", (NINE,)))
+    episode = agent.start(TrialContext("bench", "Bench", "en", "", (NINE,)))
     helper.at(room.window.now() + 5, Touch("5"))  # were nothing noticed, nobody would be waited for
     try:
-        asyncio.run(mind.step(timed(BLANK, None, ask), Truth(4)))  # type: ignore[arg-type]
+        asyncio.run(episode.step(timed(BLANK, None, ask), Truth(4)))
         return {"said": "nothing"}
     except SpanLabError as error:
         return {"said": str(error), "helped": len(helper.done)}

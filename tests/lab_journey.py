@@ -141,9 +141,9 @@ def watch(traveller: Traveller) -> None:
         traveller.see(percept)
         return play(self, percept)
 
-    def start_(self: Any, briefing: Any) -> Any:
-        traveller.paradigm = briefing.paradigm
-        return start(self, briefing)
+    def start_(self: Any, context: Any) -> Any:
+        traveller.paradigm = context.paradigm
+        return start(self, context)
 
     participant.Participant.open, pages.show = open_, show_  # type: ignore[method-assign]
     player.Player.play, participant.Participant.start = play_, start_  # type: ignore[method-assign]

@@ -15,8 +15,8 @@ from typing import Any
 
 from spanlab.agents.participant import SimulatedParticipant, virtual_screen
 from spanlab.agents.participant.hands import Touch
-from spanlab.agents.participant.simulated import SimulatedMind
-from spanlab.agents.protocol import Briefing, Response
+from spanlab.agents.participant.simulated import SimulatedEpisode
+from spanlab.agents.protocol import Response, TrialContext
 from spanlab.paradigms import Percept, Truth, load_paradigm, plan_session, session_design
 from spanlab.sessions import Request, Runner, begin
 
@@ -53,10 +53,10 @@ class Rehearsal(SimulatedParticipant):
         self.script: dict[tuple[int, int], Callable[[], object]] = {}
         self.asked: dict[tuple[int, int], Callable[[], object]] = {}
 
-    def start(self, briefing: Briefing) -> Rehearsed:
+    def start(self, context: TrialContext) -> Rehearsed:
         self.begun, self.steps = self.begun + 1, 0
-        mind = super().start(briefing)
-        return Rehearsed(self, mind.player, briefing.seed, briefing.keys, self._line, briefing.words)
+        episode = super().start(context)
+        return Rehearsed(self, episode.player, context.seed, context.keys, self._line, context.words)
 
     def waits(self, for_what: str, onset: float) -> None:
         super().waits(for_what, onset)
@@ -100,10 +100,10 @@ class Rehearsal(SimulatedParticipant):
         window.flip = late
 
 
-class Rehearsed(SimulatedMind):
+class Rehearsed(SimulatedEpisode):
     """One trial of it."""
 
-    async def step(self, percept: Percept, truth: Truth) -> Response | None:  # type: ignore[override]
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         agent: Any = self._agent
         agent.steps += 1
         agent.script.get((agent.begun, agent.steps), lambda: None)()

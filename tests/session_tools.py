@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from spanlab.agents.protocol import Agent, Briefing, Response, Shown
-from spanlab.paradigms import Paradigm, Percept, PlannedTrial, plan_session
+from spanlab.agents.protocol import Agent, Episode, Response, Shown, TrialContext, WindowAgent, WindowEpisode
+from spanlab.core.agent_kinds import NETWORK, PARTICIPANT, AgentKind
+from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Truth, plan_session
 from spanlab.sessions import COLUMNS, Request, Runner, Session, begin, read_responses
 
 MEASURED = [column.name for column in COLUMNS if column.measured]
@@ -53,34 +54,33 @@ designs:
 """
 
 
-class Saying:
+class Saying(Agent):
     """An agent made of a function: percept and the number of the question give the response.
 
-    ``seen`` keeps everything that its minds were handed.
+    ``seen`` keeps everything that its episodes were handed.
     """
 
-    kind: ClassVar[str] = "network"
-    oracle: ClassVar[bool] = False
+    kind: ClassVar[AgentKind] = NETWORK
 
     def __init__(self, answer: Callable[[Percept, int], Response], name: str = "saying", settings: Mapping[str, Any] | None = None) -> None:
         self.name = name
         self.say = answer
         self._settings = dict(settings or {})
-        self.seen: list[tuple[Briefing, list[Percept]]] = []
+        self.seen: list[tuple[TrialContext, list[Percept]]] = []
 
-    def start(self, briefing: Briefing) -> SayingMind:
-        self.seen.append((briefing, []))
-        return SayingMind(self, self.seen[-1][1])
+    def start(self, context: TrialContext) -> SayingEpisode:
+        self.seen.append((context, []))
+        return SayingEpisode(self, self.seen[-1][1])
 
     def settings(self) -> dict[str, Any]:
         return self._settings
 
 
-class SayingMind:
+class SayingEpisode(Episode):
     def __init__(self, agent: Saying, seen: list[Percept]) -> None:
         self._agent, self._seen, self._asked = agent, seen, 0
 
-    async def step(self, percept: Percept) -> Response | None:
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         self._seen.append(percept)
         if percept.ask is None:
             return None
@@ -88,28 +88,28 @@ class SayingMind:
         return self._agent.say(percept, self._asked)
 
 
-class AtTheWindow(Saying):
+class AtTheWindow(Saying, WindowAgent):
     """A person without a window: gets every step, practice and pages, and tells how displays were shown."""
 
-    kind: ClassVar[str] = "participant"
+    kind: ClassVar[AgentKind] = PARTICIPANT
 
     def __init__(self, answer: Callable[[Percept, int], Response]) -> None:
         super().__init__(answer, "participant")
         self.pages: list[str] = []
 
-    def start(self, briefing: Briefing) -> WindowMind:
-        self.seen.append((briefing, []))
-        return WindowMind(self, self.seen[-1][1])
+    def start(self, context: TrialContext) -> SayingAtWindow:
+        self.seen.append((context, []))
+        return SayingAtWindow(self, self.seen[-1][1])
 
-    def page(self, title: str, body: str, *, after: str = "", **more: Any) -> None:
-        self.pages.append(f"{title}: " + "\n\n".join(filter(None, (body, after))))
+    def page(self, title: str, text: str, footer: str = "", *, after: str = "", **more: Any) -> None:
+        self.pages.append(f"{title}: " + "\n\n".join(filter(None, (text, after))))
 
     def apparatus(self) -> dict[str, Any]:
         return {"refresh_hz": 60.0, "trials_so_far": len(self.seen)}
 
 
-class WindowMind(SayingMind):
-    async def step(self, percept: Percept) -> Response | None:
+class SayingAtWindow(SayingEpisode, WindowEpisode):
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         self._shown = [Shown(display.ms, 1000.0, 16.7 * 6, 6, 6, 1) for display in percept.displays]
         return await super().step(percept)
 

@@ -68,17 +68,17 @@ class Guest(AtTheWindow):
         assert percept.ask is not None
         return Response(percept.ask.kind.guess(np.random.RandomState(asked)), 500.0)
 
-    def start(self, briefing):  # type: ignore[no-untyped-def]
-        self._happens(f"trial: {briefing.paradigm}")
-        return super().start(briefing)
+    def start(self, context):  # type: ignore[no-untyped-def]
+        self._happens(f"trial: {context.paradigm}")
+        return super().start(context)
 
-    def page(self, title: str, body: str, footer: str = "", **more: Any) -> None:
-        self._happens(f"page: {title}" + (f" {more['least']:g} s" if "least" in more else ""))
-        self.pages.append(f"{title}: {body}")
+    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
+        self._happens(f"page: {title}" + (f" {more['least']:g} s" if more.get("least") else ""))
+        self.pages.append(f"{title}: {text}")
 
-    def choose(self, title: str, body: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
+    def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
         self._happens(f"page: {title}")
-        self.pages.append(f"{title}: {body}")
+        self.pages.append(f"{title}: {text}")
         self.offered.append(tuple(option.name for option in options))
         return self.decides.pop(0) if self.decides else usual
 

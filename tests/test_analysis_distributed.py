@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from analysis_tables import responses
 from command_line import Run, command_line, complaint
 from observed import change_detection, recall, switching, table, together
 
-from spanlab.agents.protocol import Briefing, Response
+from spanlab.agents.protocol import BatchAgent, Response, TrialContext
 from spanlab.agents.simulated import Chance
 from spanlab.analysis.distributed import load_scattered
 from spanlab.analysis.effects import EFFECTS, effect
@@ -24,6 +24,7 @@ from spanlab.analysis.loading import Data, load
 from spanlab.analysis.pieces import jobs_of, pieces_of_file
 from spanlab.analysis.trends import trends
 from spanlab.cluster import crew
+from spanlab.core.agent_kinds import NETWORK, AgentKind
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import Percept, load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
@@ -177,7 +178,7 @@ def test_a_csv_file_and_nothing_at_all(rows: pd.DataFrame, at_once: dict[str, An
 class Backwards:
     """Does the last job first."""
 
-    def each(self, work: Any, shared: Any, jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    def each(self, work: Any, shared: Any, jobs: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
         ready = shared()
         for number in reversed(range(len(jobs))):
             yield number, work(ready, jobs[number])
@@ -197,13 +198,13 @@ def taken(data: Path, agent: Any, trials: int, extra: dict[str, Any] | None = No
     return session.folder
 
 
-class Batched(Chance):
+class Batched(Chance, BatchAgent):
     """Guesses, and takes large runs."""
 
-    kind: ClassVar[str] = "network"
+    kind: ClassVar[AgentKind] = NETWORK
     name = "batched"
 
-    def answer(self, briefings: Sequence[Briefing], trials: Sequence[Sequence[Percept]]) -> list[list[Response | None]]:
+    def answer(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: Any = None) -> list[list[Response | None]]:
         random = np.random.RandomState(1)
         return [[None if percept.ask is None else Response(percept.ask.kind.guess(random)) for percept in trial] for trial in trials]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from chat_servers import Answer, Request, Tap, listening, real_cache, recording
-from chat_trials import brief, briefing, converse, hold
+from chat_trials import brief, context, converse, hold
 from words_solver import solve
 
 from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, EndpointError
@@ -89,18 +89,18 @@ def _agent(tap: Tap, model: str, **settings: Any) -> ChatAgent:
 
 async def _take(agent: ChatAgent, trial: Trial, journal: TrialJournal | None = None, questions: int | None = None) -> list[Response]:
     """The answers to a trial, or to its first ``questions`` questions."""
-    mind = agent.start(briefing(trial, load_paradigm(trial.paradigm)))
+    episode = agent.start(context(trial, load_paradigm(trial.paradigm)))
     if journal is not None:
-        mind.attach(journal)
+        episode.attach(journal)
     answers: list[Response] = []
     for step in trial.steps:
-        response = await mind.step(step.percept)
+        response = await episode.step(step.percept)
         assert (response is not None) == (step.percept.ask is not None)
         if response is not None:
             answers.append(response)
             if len(answers) == questions:
                 break
-    await agent.aclose()
+    await agent.teardown()
     return answers
 
 
@@ -158,9 +158,9 @@ def test_a_published_protocol_is_sent_word_for_word(tap: Tap) -> None:
 
     async def take() -> list[Response]:
         agent = ChatAgent("chatty", settings, Endpoint(tap.base_url))
-        mind = agent.start(brief(trial, paradigm, settings))
-        answers = [answer for step in trial.steps if (answer := await mind.step(step.percept)) is not None]
-        await agent.aclose()
+        episode = agent.start(brief(trial, paradigm, settings))
+        answers = [answer for step in trial.steps if (answer := await episode.step(step.percept)) is not None]
+        await agent.teardown()
         return answers
 
     answers = asyncio.run(take())
@@ -229,12 +229,12 @@ def test_twenty_trials_at_once(server: ScriptedServer) -> None:
 
     async def everyone() -> list[list[Response]]:
         taken = await asyncio.gather(*(_mind(trial) for trial in trials))
-        await agent.aclose()
+        await agent.teardown()
         return taken
 
     async def _mind(trial: Trial) -> list[Response]:
-        mind = agent.start(briefing(trial, SFR))
-        return [response for step in trial.steps if (response := await mind.step(step.percept)) is not None]
+        episode = agent.start(context(trial, SFR))
+        return [response for step in trial.steps if (response := await episode.step(step.percept)) is not None]
 
     for trial, (answer,) in zip(trials, asyncio.run(everyone()), strict=True):
         correct = trial.steps[-1].truth.answer

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from chat_servers import Answer, Request, Tap, listening
-from chat_trials import briefing
+from chat_trials import context
 from PIL import Image
 
 from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, EndpointError
@@ -95,12 +95,12 @@ def agent_at(tap: Tap, **settings: Any) -> ChatAgent:
 def take(agent: ChatAgent, look: bool = False) -> None:
     async def run() -> None:
         if look:
-            await agent.prepared()
+            await agent.setup()
         else:
-            mind = agent.start(briefing(TRIAL, VSR))
+            episode = agent.start(context(TRIAL, VSR))
             for step in TRIAL.steps:
-                await mind.step(step.percept)
-        await agent.aclose()
+                await episode.step(step.percept)
+        await agent.teardown()
 
     asyncio.run(run())
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_trials import HERE, brief, briefing, hold, turns
+from chat_trials import HERE, brief, context, hold, turns
 
 from spanlab.agents.chat import ChatAgent, ChatSettings
 from spanlab.agents.chat.extraction import check_extraction
@@ -158,4 +158,4 @@ def test_instructions_of_ones_own_with_a_wrong_gap_are_told(tmp_path: Path) -> N
     with pytest.raises(SpanLabError, match="the chat settings have instructions for nback_verbal only, not for nback_spatial"):
         ChatSettings.read({"instructions": {"nback_verbal": "x"}}).wording_for("nback_spatial")
     assert ChatSettings().wording_for("nback_spatial") is None
-    assert briefing(block(), VERBAL).instructions.startswith("This is a 2-back task.")
+    assert context(block(), VERBAL).instructions.startswith("This is a 2-back task.")

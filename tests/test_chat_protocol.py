@@ -13,13 +13,13 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, get_args
 
 import pytest
-from chat_trials import HERE, briefing, hold, sent, turns
+from chat_trials import HERE, context, hold, sent, turns
 from hypothesis import given
 from hypothesis import settings as settings_of_tests
 from hypothesis import strategies as st
 
 from spanlab.agents.chat import ChatAgent, ChatSettings
-from spanlab.agents.chat.agent import ChatMind
+from spanlab.agents.chat.agent import ChatEpisode
 from spanlab.agents.chat.conversation import Conversation
 from spanlab.agents.chat.faults import Departures
 from spanlab.agents.chat.messages import Reply, Request, Text
@@ -77,7 +77,7 @@ def test_acknowledged_delivery_lets_roles_alternate() -> None:
 def test_instructions_have_the_role_that_was_chosen(role: str, delivery: str) -> None:
     requests, _ = hold(BLOCK, VERBAL, settings(instructions_as=role, delivery=delivery, preamble=""), lambda *_: "m")
     first = turns(requests[0])
-    told = briefing(BLOCK, VERBAL).instructions.strip()
+    told = context(BLOCK, VERBAL).instructions.strip()
     assert first[0][0] == role
     assert first[0][1].startswith(told)
     expected = {"merged": ["user"], "separate": ["user", "user"], "acknowledged": ["user", "assistant", "user"]}[delivery] if role == "user" else [role, "user"]
@@ -87,7 +87,7 @@ def test_instructions_have_the_role_that_was_chosen(role: str, delivery: str) ->
 def test_bare_wording_sends_nothing_but_instructions_and_stimuli() -> None:
     requests, answers = hold(BLOCK, VERBAL, settings(wording="bare", preamble=""), lambda *_: "m")
     assert len(answers) == 24
-    assert turns(requests[-1])[0] == ("system", briefing(BLOCK, VERBAL).instructions.strip())
+    assert turns(requests[-1])[0] == ("system", context(BLOCK, VERBAL).instructions.strip())
     assert [content for role, content in turns(requests[-1]) if role == "user"] == LETTERS
     again, _ = hold(BLOCK, VERBAL, settings(wording="bare", reask=1), lambda _, number: "hm" if number == 1 else "m")
     assert turns(again[1])[-2:] == [("assistant", "hm"), ("user", "That could not be read as an answer. Answer with one of: m, -.")], (
@@ -250,11 +250,11 @@ def test_settings_that_cannot_go_together_are_told() -> None:
     with pytest.raises(SpanLabError, match="set extraction to tolerant, or reasoning to after"):
         settings(reasoning="before", extraction="first_character")
     agent = ChatAgent("m", settings(extraction="first_character"), HERE)
-    agent.suits([step.percept.ask.kind for step in BLOCK.steps if step.percept.ask is not None])
+    agent.check_questions([step.percept.ask.kind for step in BLOCK.steps if step.percept.ask is not None])
     cells = compile_trial(load_paradigm("sfr"), {"list_length": 2}, seed=1, generator="corrected").steps[-1].percept.ask
     assert cells is not None
     with pytest.raises(SpanLabError, match="first_character needs answers of one character"):
-        agent.suits([cells.kind])
+        agent.check_questions([cells.kind])
 
 
 # The wall
@@ -342,10 +342,10 @@ def test_nothing_of_the_truth_can_be_reached_from_a_mind(name: str) -> None:
         return Reply(content="1", latency_ms=1.0)
 
     async def run() -> Any:
-        mind = ChatMind(Conversation(briefing(trial, paradigm), protocol), Paid(send), protocol)
+        episode = ChatEpisode(Conversation(context(trial, paradigm), protocol), Paid(send), protocol)
         for step in trial.steps[:12]:
-            await mind.step(step.shown_after("wrong"))
-        return mind
+            await episode.step(step.shown_after("wrong"))
+        return episode
 
     found = reachable(asyncio.run(run()))
     assert any(isinstance(one, Request) or hasattr(one, "stored") for one in found), "the walk goes deep enough to see messages"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from chat_servers import real_cache
-from chat_trials import briefing
+from chat_trials import context
 from effort import HANGS_S
 
 from spanlab.agents.chat.scripted_server import LABEL, ScriptedServer, install
@@ -33,14 +33,14 @@ def _answers(server: ScriptedServer, paradigm: Paradigm, trials: list[Trial]) ->
     agent = server.agent()
 
     async def one(trial: Trial) -> list[Response]:
-        mind = agent.start(briefing(trial, paradigm))
-        return [response for step in trial.steps if (response := await mind.step(step.percept)) is not None]
+        episode = agent.start(context(trial, paradigm))
+        return [response for step in trial.steps if (response := await episode.step(step.percept)) is not None]
 
     async def everyone() -> list[list[Response]]:
         try:
             return await asyncio.gather(*map(one, trials))
         finally:
-            await agent.aclose()
+            await agent.teardown()
 
     return asyncio.run(everyone())
 

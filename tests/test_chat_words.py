@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from chat_trials import briefing, converse
+from chat_trials import context, converse
 from conditions import some_conditions
 from words_solver import solve
 
@@ -61,7 +61,7 @@ def test_nothing_but_instructions_legend_words_and_questions_is_sent(name: str) 
     paradigm = load_paradigm(name)
     levels = paradigm.combinations()[-1]
     trial = compile_trial(paradigm, levels, seed=7, generator="corrected")
-    brief = briefing(trial, paradigm)
+    brief = context(trial, paradigm)
     last = list(converse(trial, paradigm, solve))[-1][1]
     kinds = list(brief.asks)
     words = [step.percept.for_machine.stimulus.words() for step in trial.steps if step.percept.model_step]
@@ -97,7 +97,7 @@ def test_instructions_as_user_open_the_first_user_message() -> None:
     settings = ChatSettings(instructions_as="user", preamble="")
     messages = next(messages for _, messages, _ in converse(trial, paradigm, solve, settings))
     assert [message["role"] for message in messages] == ["user"]
-    assert messages[0]["content"].startswith(briefing(trial, paradigm).instructions.strip())
+    assert messages[0]["content"].startswith(context(trial, paradigm).instructions.strip())
 
 
 def test_the_tone_that_only_people_get_is_not_sent() -> None:
@@ -111,8 +111,8 @@ def test_the_tone_that_only_people_get_is_not_sent() -> None:
 def test_something_stands_for_an_empty_reply_which_servers_refuse() -> None:
     paradigm = load_paradigm("sfr")
     trial = compile_trial(paradigm, {"list_length": 1}, seed=1, generator="corrected")
-    conversation = Conversation(briefing(trial, paradigm), ChatSettings())
-    kind = briefing(trial, paradigm).asks[0]
+    conversation = Conversation(context(trial, paradigm), ChatSettings())
+    kind = context(trial, paradigm).asks[0]
     conversation.ask(kind)
     sent = conversation.request({}).messages
     conversation.hear(" ")

@@ -146,12 +146,12 @@ def test_a_key_that_this_keyboard_lacks_stops_before_the_session(monkeypatch: py
     monkeypatch.setattr("spanlab.agents.participant.participant.Keymap", lambda: german)
     kind = Choice.model_validate({"options": ["yes", "no"], "keys": ["slash", "z"]})
     with pytest.raises(SpanLabError, match=r"the answer 'yes' could not be given: this keyboard \(layout test\) has no key 'slash' that works without shift"):
-        Participant().suits([kind])
-    Participant().suits([Choice.model_validate({"options": ["yes", "no"], "keys": ["minus", "z"]})])
-    Participant().suits([Choice.model_validate({"options": 2, "layout": "2x1", "keys": ["slash", "z"]})])  # it can be clicked
+        Participant().check_questions([kind])
+    Participant().check_questions([Choice.model_validate({"options": ["yes", "no"], "keys": ["minus", "z"]})])
+    Participant().check_questions([Choice.model_validate({"options": 2, "layout": "2x1", "keys": ["slash", "z"]})])  # it can be clicked
     french = keyboard([*LETTERS, "comma"])
     monkeypatch.setattr("spanlab.agents.participant.participant.Keymap", lambda: french)
-    Participant().suits([Choice.model_validate({"options": ["m", "-"]})])  # there - is on the number pad
+    Participant().check_questions([Choice.model_validate({"options": ["m", "-"]})])  # there - is on the number pad
 
 
 # -- displays ------------------------------------------------------------------------------------------------------------------------------------------

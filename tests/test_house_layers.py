@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "paradigms": {"core", "lazy", "whole", "errors", "components", "stimuli"},
     "agents": {"core", "cluster", "extras", "locks", "whole", "errors", "components", "stimuli", "paradigms"},
     "sessions": {"core", "cluster", "lazy", "locks", "whole", "", "errors", "components", "stimuli", "paradigms", "agents"},
-    "analysis": {"", "cluster", "whole", "errors", "components", "human_data", "sessions.record", "sessions.displays"},
+    "analysis": {"", "core", "cluster", "whole", "errors", "components", "human_data", "sessions.record", "sessions.displays"},
 }
 #: Folders of the repository that are no part of the package.
 NOT_PACKAGES = {"tests", "benchmarks", "docs", "scripts", "build", "dist", "data", "demo", "report", "runs"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from session_tools import AtTheWindow, Saying
 from test_lab_pages import ENGLISH, right
 from test_lab_timing import FOUND, measured
 
-from spanlab.agents.participant import Participant, ParticipantMind, pages
+from spanlab.agents.participant import Participant, ParticipantEpisode, pages
 from spanlab.agents.participant import participant as participant_module
 from spanlab.agents.participant.frames import FrameGrid
 from spanlab.agents.participant.surface import SurfaceView
@@ -58,7 +59,7 @@ class Seeing:
     def prepare(self, displays: Any) -> None:
         self.prepared += displays
 
-    def coming(self, percept: Percept | None, last: bool = False) -> None:
+    def announce_next(self, percept: Percept | None, last: bool = False) -> None:
         if percept is not None:
             self.seen.append(percept)
 
@@ -69,13 +70,13 @@ def texts(displays: Any) -> set[str]:
 
 async def _shown(paradigm: Paradigm, words: dict[str, str]) -> Seeing:
     player: Any = Seeing()
-    mind = ParticipantMind(player, words=words)
+    episode = ParticipantEpisode(player, words=words)
     trial = compile_trial(paradigm, paradigm.combinations()[0], seed=1)
     given = [percept for step in trial.steps for percept in (list(step.feedback.values()) if step.feedback else [step.percept])]
-    mind.prepare([display for percept in given for display in percept.displays])
+    episode.prepare([display for percept in given for display in percept.displays])
     for percept in given:
-        mind.coming(percept)
-        await mind.step(percept)
+        episode.announce_next(percept)
+        await episode.step(percept)
     return player
 
 
@@ -110,14 +111,14 @@ def guess(percept: Percept, number: int) -> Response:
 
 @pytest.mark.parametrize("agent", [AtTheWindow(right), Saying(guess)], ids=["person", "machine"])
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_only_people_are_briefed_with_words_and_nobody_is_handed_other_percepts(tmp_path: Path, agent: Saying, language: str) -> None:
+def test_only_people_are_introduced_with_words_and_nobody_is_handed_other_percepts(tmp_path: Path, agent: Saying, language: str) -> None:
     paradigm = load_paradigm(FEEDBACK[0])
     plan = plan_session(paradigm, 1, session_design(paradigm, None), {"n": 1, "lures": "none"}, 1)
     agent.seen.clear()
     session = begin(tmp_path, paradigm, agent, plan, Request(language=language, practice=False))
     Runner(session, agent).run()
-    for briefing, percepts in agent.seen:
-        assert briefing.words == (GERMAN if (agent.kind, language) == ("participant", "de") else {})
+    for context, percepts in agent.seen:
+        assert context.words == (GERMAN if (agent.kind.name, language) == ("participant", "de") else {})
         assert texts(display for percept in percepts for display in percept.displays) <= {*GERMAN, "1-back"}
 
 
@@ -136,8 +137,8 @@ def test_answers_are_called_by_their_words_in_the_language_of_the_person_and_rec
     assert not any("same" in page or "different" in page for page in agent.pages)
     assert set(read_responses(session.folder)["correct_answer"]) <= {'"same"', '"different"'}
     assert {step.ask.kind.answer_names() for _, percepts in agent.seen for step in percepts if step.ask is not None} == {("same", "different")}
-    (briefing, _) = agent.seen[0]
-    asked = briefing.keys.kind_for(_asked(paradigm))
+    (context, _) = agent.seen[0]
+    asked = context.keys.kind_for(_asked(paradigm))
     assert asked.label("same") == "gleich"
     assert asked.surface().keys == (("f", "different"), ("j", "same"))
     assert asked.write("same") == "same"
@@ -148,9 +149,9 @@ def test_machines_are_not_told_how_people_call_answers(tmp_path: Path) -> None:
     plan = plan_session(paradigm, 1, session_design(paradigm, None), {"feature": "size"}, 1)
     session = begin(tmp_path, paradigm, agent, plan, Request(language="de"))
     Runner(session, agent).run()
-    (briefing, _) = agent.seen[0]
-    assert not briefing.keys.words
-    assert "gleich (same), oder ist etwas anders (different)?" in briefing.instructions
+    (context, _) = agent.seen[0]
+    assert not context.keys.words
+    assert "gleich (same), oder ist etwas anders (different)?" in context.instructions
 
 
 def test_a_press_is_acknowledged_in_the_words_of_the_person() -> None:
@@ -282,10 +283,10 @@ class Concerned(AtTheWindow):
     def speak(self, language: str) -> None:
         self.happened.append(language)
 
-    def concerns(self, percepts: list[Percept]) -> None:
+    def concerns(self, percepts: Sequence[Percept]) -> None:
         self.happened.append(f"concerns about {len({percept.phase for percept in percepts})} phases")
 
-    def page(self, title: str, body: str, **more: Any) -> None:
+    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
         self.happened.append("page")
 
 

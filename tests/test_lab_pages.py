@@ -337,8 +337,8 @@ class Spoken(AtTheWindow):
     def speak(self, language: str) -> None:
         self.heard.append(f"{language} before page {len(self.pages) + 1}")
 
-    def page(self, title: str, body: str, **more: Any) -> None:
-        super().page(title, body, **more)
+    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
+        super().page(title, text, footer, **more)
         self.brought.append(more)
 
 

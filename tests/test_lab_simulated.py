@@ -61,8 +61,8 @@ def test_settings_are_the_same_in_every_run_and_known_before_the_window_opens() 
     assert one == other
     assert json.loads(json.dumps(one)) == one
     assert one["reaction_times"]["answer_ms"] == [650.0, 90.0, 180.0]
-    assert SimulatedParticipant("ideal").oracle
-    assert SimulatedParticipant("ideal").kind == "simulated"
+    assert SimulatedParticipant("ideal").kind.oracle
+    assert SimulatedParticipant("ideal").kind.name == "simulated"
 
 
 def test_a_speed_of_nothing_is_refused() -> None:

@@ -123,11 +123,11 @@ class Fails(IdealAgent):
         super().__init__()
         self._left = number
 
-    def start(self, briefing):  # type: ignore[no-untyped-def]
+    def start(self, context):  # type: ignore[no-untyped-def]
         self._left -= 1
         if self._left < 0:
             raise SpanLabError("the window cannot be opened")
-        return super().start(briefing)
+        return super().start(context)
 
 
 def test_a_session_that_could_not_start_is_removed_and_one_with_trials_is_kept(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from spanlab.agents.network.evaluation import evaluate, mean_accuracy  # noqa: E
 from spanlab.agents.network.frames import FrameStore  # noqa: E402
 from spanlab.agents.network.models import ARCHITECTURES, build  # noqa: E402
 from spanlab.agents.network.settings import Task, task_seen_in  # noqa: E402
-from spanlab.agents.protocol import Briefing, Response  # noqa: E402
+from spanlab.agents.protocol import Response, TrialContext  # noqa: E402
 from spanlab.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, list_paradigms, load_paradigm, random_vectors  # noqa: E402
 from spanlab.stimuli.pixels import network_frames  # noqa: E402
@@ -43,8 +43,8 @@ STARTS: dict[str, dict[str, Any]] = {
 }
 
 
-def briefing_of(paradigm: Paradigm, trial: Trial) -> Briefing:
-    return Briefing(paradigm.name, paradigm.title, "en", "", (), paradigm.network_view(trial.levels))
+def context_of(paradigm: Paradigm, trial: Trial) -> TrialContext:
+    return TrialContext(paradigm.name, paradigm.title, "en", "", (), paradigm.network_view(trial.levels))
 
 
 def tasks_of(paradigms: list[Paradigm]) -> dict[str, Task]:
@@ -71,10 +71,10 @@ def percepts_of(trials: list[Trial]) -> list[list[Percept]]:
     return [[step.percept for step in trial.steps] for trial in trials]
 
 
-def stepped(agent: NetworkAgent, briefing: Briefing, percepts: list[Percept]) -> list[Response | None]:
+def stepped(agent: NetworkAgent, context: TrialContext, percepts: list[Percept]) -> list[Response | None]:
     async def go() -> list[Response | None]:
-        mind = agent.start(briefing)
-        return [await mind.step(percept) for percept in percepts]
+        episode = agent.start(context)
+        return [await episode.step(percept) for percept in percepts]
 
     return asyncio.run(go())
 
@@ -124,10 +124,10 @@ def check_batches(agent: NetworkAgent, paradigm: Paradigm, most: int = 4) -> Non
     trials = trials_of(paradigm, range(100, 101), most)
     order = np.random.RandomState(0).permutation(len(trials))
     percepts = [percepts_of(trials)[n] for n in order]
-    briefings = [briefing_of(paradigm, trials[n]) for n in order]
-    together = agent.answer(briefings, percepts)
-    for briefing, own, answered in zip(briefings, percepts, together, strict=True):
-        alone = stepped(agent, briefing, own)
+    contexts = [context_of(paradigm, trials[n]) for n in order]
+    together = agent.answer(contexts, percepts)
+    for context, own, answered in zip(contexts, percepts, together, strict=True):
+        alone = stepped(agent, context, own)
         assert [response is None for response in answered] == [percept.ask is None for percept in own]
         for percept, one, many in zip(own, alone, answered, strict=True):
             assert (one is None) == (many is None)
@@ -149,7 +149,7 @@ def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str, most:
 def check_logits(agent: NetworkAgent, paradigm: Paradigm, most: int = 4) -> None:
     network = agent.network
     trials = trials_of(paradigm, range(7, 8), most)
-    task = briefing_of(paradigm, trials[0]).network.task  # type: ignore[union-attr]
+    task = context_of(paradigm, trials[0]).network.task  # type: ignore[union-attr]
     frames = [taken_in(paradigm, trial) for trial in trials]
     longest = max(map(len, frames))
     with one_thread(), torch.inference_mode():
@@ -169,45 +169,45 @@ def check_logits(agent: NetworkAgent, paradigm: Paradigm, most: int = 4) -> None
 def test_minds_do_not_share_their_state(untrained: NetworkAgent) -> None:
     paradigm = load_paradigm("vsr")
     trials = [compile_trial(paradigm, {"list_length": 4}, seed) for seed in (1, 2)]
-    briefing = briefing_of(paradigm, trials[0])
+    context = context_of(paradigm, trials[0])
     one, two = percepts_of(trials)
 
     async def interleaved() -> list[Response | None]:
-        first, second = untrained.start(briefing), untrained.start(briefing)
+        first, second = untrained.start(context), untrained.start(context)
         answers = []
         for a, b in zip(one, two, strict=True):
             answers.append(await first.step(a))
             await second.step(b)
         return answers
 
-    assert asyncio.run(interleaved()) == stepped(untrained, briefing, one)
+    assert asyncio.run(interleaved()) == stepped(untrained, context, one)
 
 
 def test_people_only_steps_are_not_seen(untrained: NetworkAgent) -> None:
     paradigm = load_paradigm("vsr")
     trial = compile_trial(paradigm, {"list_length": 3}, 1)
-    percepts, briefing = percepts_of([trial])[0], briefing_of(paradigm, trial)
+    percepts, context = percepts_of([trial])[0], context_of(paradigm, trial)
     fixation = dataclasses.replace(percepts[0], model_step=False)
     with_fixation = [fixation, *percepts[:2], fixation, *percepts[2:]]
-    plain = stepped(untrained, briefing, percepts)
-    answered = stepped(untrained, briefing, with_fixation)
+    plain = stepped(untrained, context, percepts)
+    answered = stepped(untrained, context, with_fixation)
     assert answered == [None, *plain[:2], None, *plain[2:]]
-    assert untrained.answer([briefing], [with_fixation])[0][-1].value == answered[-1].value  # type: ignore[union-attr]
+    assert untrained.answer([context], [with_fixation])[0][-1].value == answered[-1].value  # type: ignore[union-attr]
 
 
 def test_a_network_that_does_not_know_the_task_says_so(untrained: NetworkAgent) -> None:
     paradigm = load_paradigm("vsr")
     assert paradigm.network is not None
-    briefing = briefing_of(paradigm, compile_trial(paradigm, {"list_length": 3}, 1))
+    context = context_of(paradigm, compile_trial(paradigm, {"list_length": 3}, 1))
     for view, said in (
         (paradigm.network.model_copy(update={"task": "nback"}), "was not trained on the task 'nback'"),
         (paradigm.network.model_copy(update={"head": 12}), "asks for 12"),
         (None, "no 'network' section"),
     ):
         with pytest.raises(SpanLabError, match=said):
-            untrained.start(dataclasses.replace(briefing, network=view))
+            untrained.start(dataclasses.replace(context, network=view))
         with pytest.raises(SpanLabError, match=said):
-            untrained.answer([dataclasses.replace(briefing, network=view)], [[]])
+            untrained.answer([dataclasses.replace(context, network=view)], [[]])
 
 
 def test_a_transformer_says_before_a_session_that_trials_are_too_long(tmp_path: Path, run: Run) -> None:

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 from spanlab.agents.network import NetworkAgent, TrainingConfig, curves  # noqa: E402
 from spanlab.agents.network.checkpoint import load  # noqa: E402
 from spanlab.agents.network.training import train  # noqa: E402
-from spanlab.agents.protocol import Briefing  # noqa: E402
+from spanlab.agents.protocol import TrialContext  # noqa: E402
 from spanlab.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import compile_trial, load_paradigm, random_vectors, read_vectors  # noqa: E402
 from spanlab.paradigms.samplers.nouns import nouns  # noqa: E402
@@ -82,13 +82,13 @@ def test_replay_by_steps_and_in_batches_reads_the_same_vectors(trained: Path, tm
     """lsr_long is the same task, so a network of short lists can be asked for long ones."""
     agent, paradigm = NetworkAgent(trained), load_paradigm(name)
     trials = [compile_trial(paradigm, levels, 3) for levels in paradigm.combinations()]
-    briefings = [Briefing(name, "", "en", "", (), paradigm.network_view(trial.levels)) for trial in trials]
-    together = agent.answer(briefings, [[step.percept for step in trial.steps] for trial in trials])
-    for trial, briefing, answered in zip(trials, briefings, together, strict=True):
+    contexts = [TrialContext(name, "", "en", "", (), paradigm.network_view(trial.levels)) for trial in trials]
+    together = agent.answer(contexts, [[step.percept for step in trial.steps] for trial in trials])
+    for trial, context, answered in zip(trials, contexts, together, strict=True):
 
-        async def go(briefing: Briefing = briefing, trial: Any = trial) -> list[Any]:
-            mind = agent.start(briefing)
-            return [await mind.step(step.percept) for step in trial.steps]
+        async def go(context: TrialContext = context, trial: Any = trial) -> list[Any]:
+            episode = agent.start(context)
+            return [await episode.step(step.percept) for step in trial.steps]
 
         alone = asyncio.run(go())
         words = {step.truth.answer for step in trial.steps} - {None}

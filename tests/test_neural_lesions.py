@@ -14,7 +14,7 @@ from spanlab.agents.network.lesions import accuracy_without
 from spanlab.agents.network.models import Network, build
 from spanlab.agents.network.observed import Observed, before_the_probe, observe
 from spanlab.agents.network.settings import model_settings, task_seen_in
-from spanlab.agents.protocol import Briefing
+from spanlab.agents.protocol import TrialContext
 from spanlab.analysis.neural.clusters import cluster_units
 from spanlab.analysis.neural.losses import lesion_table
 from spanlab.analysis.neural.variance import active_units, normalised, task_variance
@@ -87,8 +87,8 @@ def test_accuracy_with_all_units_is_that_of_the_agent(name: str) -> None:
     agent = NetworkAgent("laptop")
     view, trials = trials_of(name, 4)
     found = accuracy_without(agent.network, observe(agent.network, None, view, trials))
-    briefings = [Briefing(name, name, "en", "", (), view) for _ in trials]
-    answers = agent.answer(briefings, [[step.percept for step in trial.steps] for trial in trials])
+    contexts = [TrialContext(name, name, "en", "", (), view) for _ in trials]
+    answers = agent.answer(contexts, [[step.percept for step in trial.steps] for trial in trials])
     for trial, answered, accuracy in zip(trials, answers, found, strict=True):
         scores = []
         for step, response in zip(trial.steps, answered, strict=True):

@@ -14,6 +14,7 @@ from command_line import Run, command_line
 
 from spanlab.agents.simulated import CapacityAgent, Chance
 from spanlab.analysis import report_folder
+from spanlab.core.agent_kinds import NETWORK, AgentKind
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
 
@@ -29,7 +30,7 @@ def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
 class Dull(Chance):
     """Somebody who guesses and is no yardstick."""
 
-    kind: ClassVar[str] = "network"
+    kind: ClassVar[AgentKind] = NETWORK
     name = "dull"
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,9 @@ from conditions import some_conditions, trials_for
 from scipy import stats
 from session_tools import GO_NOGO, WHO, Saying, lasting, take
 
-from spanlab.agents.protocol import Briefing, Response
+from spanlab.agents.protocol import Agent, BatchAgent, Episode, Response, TrialContext
 from spanlab.agents.specs import make_agent
+from spanlab.core.agent_kinds import NETWORK, AgentKind
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Trial, compile_trial, list_paradigms, load_paradigm
 from spanlab.sessions import Request, Session, read_responses, read_session, reopen
 from spanlab.sessions.replaying import recorded_agent
@@ -172,25 +173,31 @@ def fewer_right(more: pd.Series, fewer: pd.Series) -> float:
 # -- batches -----------------------------------------------------------------------------------------------------------------------------------------
 
 
-class Stepping:
+class Stepping(Agent):
     """The same agent without its ability to answer in batches."""
 
-    def __init__(self, agent: Any) -> None:
-        self.kind, self.oracle, self.name = agent.kind, agent.oracle, agent.name
-        self.start, self.settings = agent.start, agent.settings
+    kind: ClassVar[AgentKind] = NETWORK
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent, self.name = agent, agent.name
+
+    def start(self, context: TrialContext) -> Episode:
+        return self.agent.start(context)
+
+    def settings(self) -> Mapping[str, Any]:
+        return self.agent.settings()
 
 
 @pytest.mark.parametrize("name", ["vsr", "sfr", "smu"])
 def test_a_network_in_batches_gives_the_table_that_stepping_gives(tmp_path: Path, name: str) -> None:
     agent = make_agent("network:laptop")
-    assert hasattr(agent, "answer")
+    assert isinstance(agent, BatchAgent)
     batched = take(tmp_path / "batched", load_paradigm(name), agent, 12)
-    stepping: Any = Stepping(agent)
-    stepped = take(tmp_path / "stepped", load_paradigm(name), stepping, 12)
+    stepped = take(tmp_path / "stepped", load_paradigm(name), Stepping(agent), 12)
     pd.testing.assert_frame_equal(lasting(batched.folder), lasting(stepped.folder))
 
 
-class InBatches(Saying):
+class InBatches(Saying, BatchAgent):
     """Answers so many trials at once."""
 
     def __init__(self, name: str, batch_size: int) -> None:
@@ -198,10 +205,10 @@ class InBatches(Saying):
         self.batch_size = batch_size
         self.batches: list[int] = []
 
-    def answer(self, briefings: Sequence[Briefing], trials: Sequence[Sequence[Percept]]) -> list[list[Response | None]]:
-        assert len(briefings) == len(trials)
+    def answer(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: Any = None) -> list[list[Response | None]]:
+        assert len(contexts) == len(trials)
         self.batches.append(len(trials))
-        self.seen += [(briefing, list(percepts)) for briefing, percepts in zip(briefings, trials, strict=True)]
+        self.seen += [(context, list(percepts)) for context, percepts in zip(contexts, trials, strict=True)]
         return [[None if percept.ask is None else self.say(percept, 1) for percept in percepts] for percepts in trials]
 
 

@@ -85,7 +85,7 @@ def test_a_changed_library_does_not_touch_a_session(tmp_path: Path, changed_libr
     again = Saying(ninth)
     Runner(reopen(folder), again).run()
     pd.testing.assert_frame_equal(lasting(folder), lasting(wanted.folder))
-    assert {briefing.instructions for briefing, _ in agent.seen} == {briefing.instructions for briefing, _ in again.seen}
+    assert {context.instructions for context, _ in agent.seen} == {context.instructions for context, _ in again.seen}
 
 
 OWN = "extends: vsr\nparadigm: mine\ntitle: Mine\ndesigns:\n  human: {repetitions: 1}\n"

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from session_tools import command, lasting, one_thread, spanlab
 
-from spanlab.agents.protocol import PEOPLE
+from spanlab.core.agent_kinds import kind_named
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record import read_events, trials_taken
 
@@ -83,7 +83,7 @@ def after_the_beginning(random: np.random.RandomState, seconds: float, startup: 
 
 def _replaced(folder: Path) -> set[tuple[bool, int]]:
     """The trials of a person that were finished in a later attempt than the first."""
-    if read_session(folder)["agent_kind"] not in PEOPLE:
+    if not kind_named(read_session(folder)["agent_kind"]).at_window:
         return set()
     taken = trials_taken(read_events(folder))
     return {(key.startswith("p"), int(key.removeprefix("p"))) for key, begun in taken.items() if begun["attempt"] > 1}

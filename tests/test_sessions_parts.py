@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 from paradigm_texts import text
 from session_tools import GO_NOGO, lasting
 
-from spanlab.agents.protocol import Briefing, Response
+from spanlab.agents.protocol import BatchAgent, Response, TrialContext
 from spanlab.agents.simulated import Chance
 from spanlab.analysis.gather import gather
 from spanlab.cluster import crew
+from spanlab.core.agent_kinds import NETWORK, AgentKind
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.paradigm import Generator
@@ -38,26 +39,26 @@ from spanlab.sessions.record import read_chunks, read_table
 pytestmark = pytest.mark.slow
 
 
-class Batched(Chance):
+class Batched(Chance, BatchAgent):
     """Guesses many trials at once; stops after so many batches."""
 
-    kind: ClassVar[str] = "network"
+    kind: ClassVar[AgentKind] = NETWORK
     name = "batched"
 
     def __init__(self, stop_after: int = 10**9) -> None:
         self.batches, self.stop_after = 0, stop_after
 
-    def answer(self, briefings: Sequence[Briefing], trials: Sequence[Sequence[Percept]]) -> list[list[Response | None]]:
+    def answer(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: Any = None) -> list[list[Response | None]]:
         if self.batches == self.stop_after:
             raise SpanLabError("the network has gone out")
         self.batches += 1
-        return [self._one(briefing, trial) for briefing, trial in zip(briefings, trials, strict=True)]
+        return [self._one(context, trial) for context, trial in zip(contexts, trials, strict=True)]
 
-    def _one(self, briefing: Briefing, trial: Sequence[Percept]) -> list[Response | None]:
-        mind, answers = self.start(briefing), []
+    def _one(self, context: TrialContext, trial: Sequence[Percept]) -> list[Response | None]:
+        episode, answers = self.start(context), []
         for percept in trial:
             try:
-                mind.step(percept).send(None)
+                episode.step(percept).send(None)
             except StopIteration as end:
                 answers.append(end.value)
         return answers

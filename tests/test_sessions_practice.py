@@ -29,8 +29,8 @@ class Seeing(AtTheWindow):
         super().__init__(Guessing(answers))
         self.pictured: list[Any] = []
 
-    def page(self, title: str, body: str, *, after: str = "", **more: Any) -> None:
-        super().page(title, body, after=after, **more)
+    def page(self, title: str, text: str, footer: str = "", *, after: str = "", **more: Any) -> None:
+        super().page(title, text, footer, after=after, **more)
         self.pictured.append(more.get("example"))
 
 

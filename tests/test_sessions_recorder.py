@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from effort import at_most
-from session_tools import Saying, start, take
+from session_tools import Saying, SayingEpisode, start, take
 
-from spanlab.agents.protocol import Response
+from spanlab.agents.protocol import Response, TrialContext
 from spanlab.agents.simulated import Chance
 from spanlab.errors import SpanLabError
-from spanlab.paradigms import load_paradigm
+from spanlab.paradigms import Percept, Truth, load_paradigm
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.record import read_events, response_table
 from spanlab.sessions.recorder import Recorder, TrialJournal
@@ -193,12 +193,12 @@ def test_a_disk_that_fails_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_an_agent_that_breaks_the_protocol_is_named(tmp_path: Path) -> None:
     class Silent(Saying):
-        def start(self, briefing: Any) -> Any:
-            class Mind:
-                async def step(self, percept: Any) -> None:
-                    return None
+        def start(self, context: TrialContext) -> SayingEpisode:
+            return Mute(self, [])
 
-            return Mind()
+    class Mute(SayingEpisode):
+        async def step(self, percept: Percept, truth: Truth | None = None) -> None:
+            return None
 
     with pytest.raises(SpanLabError, match="the agent did not answer in step 4; this is a fault of the agent"):
         take(tmp_path, VSR, Silent(lambda *_: Response(0)), 1, levels={"list_length": [3]})

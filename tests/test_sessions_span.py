@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from session_tools import lasting
 
-from spanlab.agents.protocol import Briefing, Response
+from spanlab.agents.protocol import Agent, BatchAgent, Episode, Response, TrialContext, WindowAgent, WindowEpisode
+from spanlab.core.agent_kinds import IDEAL, SIMULATED, AgentKind
 from spanlab.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Paradigm, Percept, Truth, load_paradigm, plan_session, session_design
 from spanlab.paradigms.checking import check_paradigm
@@ -102,41 +103,45 @@ def test_a_trial_is_correct_when_enough_of_its_items_are() -> None:
 # -- sessions --------------------------------------------------------------------------------------------------------------------------------------
 
 
-class Limited:
+class Limited(Agent, Episode):
     """Recalls lists up to some length and gives a wrong answer to everything in longer ones; breaks off in its ``stops``-th trial."""
 
-    kind: ClassVar[str] = "ideal"
-    oracle: ClassVar[bool] = True
+    kind: ClassVar[AgentKind] = IDEAL
 
     def __init__(self, span: int, stops: int | None = None) -> None:
         self.name = f"limited-{span}"
         self._span, self._stops, self._trials = span, stops, 0
         self.told: list[str] = []
 
-    def page(self, title: str, body: str, **more: Any) -> None:
-        self.told.append(body)
+    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
+        self.told.append(text)
 
-    def start(self, briefing: Briefing) -> Limited:
+    def start(self, context: TrialContext) -> Limited:
         self._trials += 1
         return self
 
-    async def step(self, percept: Percept, truth: Truth) -> Response | None:
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         if self._trials == self._stops:
             raise SpanLabError("the cable is out")
         if percept.ask is None:
             return None
+        assert truth is not None
         assert isinstance(truth.answer, int)
         return Response(truth.answer if truth.levels["list_length"] <= self._span else (truth.answer + 1) % 9)
 
 
-class Person(Limited):
-    kind: ClassVar[str] = "simulated"
+class Person(Limited, WindowAgent, WindowEpisode):  # type: ignore[misc]
+    kind: ClassVar[AgentKind] = SIMULATED
+
+    def start(self, context: TrialContext) -> Person:
+        super().start(context)
+        return self
 
 
-class Batching(Limited):
+class Batching(Limited, BatchAgent):
     """Would answer whole batches at once, which an adaptive session must not ask for."""
 
-    def answer(self, briefings: Any, trials: Any) -> Any:
+    def answer(self, contexts: Any, trials: Any, keep: Any = None) -> Any:
         raise AssertionError("an adaptive session cannot be answered ahead")
 
 

@@ -311,7 +311,7 @@ def test_guesses_do_not_repeat_from_trial_to_trial(tmp_path: Path) -> None:
     agent = Saying(lambda percept, number: Response(0))
     take(tmp_path / "a", VSR, agent, 40, seed=1)
     take(tmp_path / "b", VSR, agent, 40, seed=2)
-    assert len({briefing.seed for briefing, _ in agent.seen}) == 80
+    assert len({context.seed for context, _ in agent.seen}) == 80
 
 
 def test_sessions_of_several_paradigms_read_as_one_table(tmp_path: Path, gonogo: Paradigm) -> None:

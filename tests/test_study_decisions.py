@@ -188,7 +188,7 @@ def test_who_leaves_is_asked_again_at_the_next_start(tmp_path: Path, before: lis
     trials = len(guest.seen)
     Runner(session, again := Learner(["go_on"])).run()
     assert again.offered == [("again", "go_on", "leave")]
-    assert not [percepts for briefing, percepts in again.seen[:-1]], "no round of practice is taken twice"
+    assert not [percepts for context, percepts in again.seen[:-1]], "no round of practice is taken twice"
     assert trials == 1 + len(before)
     assert decisions(session)[-2:] == ["leave", "go_on"]
     # what was decided holds at every later start

@@ -10,7 +10,8 @@ import pytest
 from command_line import Run, complaint
 from study_files import STUDY, Guest, sit, study_in, take
 
-from spanlab.agents.protocol import Briefing, Response
+from spanlab.agents.protocol import Response, TrialContext, WindowAgent, WindowEpisode
+from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import Percept, Truth
 from spanlab.sessions import find_sessions
@@ -183,25 +184,25 @@ def test_a_withdrawal_that_was_cut_short_is_completed(study: Study, data: Path, 
     assert people(folder)[0].sessions == 3
 
 
-class Limited:
+class Limited(WindowAgent, WindowEpisode):
     """Recalls lists up to four; breaks off in its ``stops``-th trial."""
 
-    kind: ClassVar[str] = "simulated"
-    oracle: ClassVar[bool] = True
+    kind: ClassVar[AgentKind] = SIMULATED
     name = "limited"
 
     def __init__(self, stops: int = 0) -> None:
         self._stops = stops
 
-    def start(self, briefing: Briefing) -> Limited:
+    def start(self, context: TrialContext) -> Limited:
         self._stops -= 1
         if self._stops == 0:
             raise SpanLabError("left")
         return self
 
-    async def step(self, percept: Percept, truth: Truth) -> Response | None:
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         if percept.ask is None:
             return None
+        assert truth is not None
         assert isinstance(truth.answer, int)
         return Response((truth.answer + (truth.levels["list_length"] > 4)) % 9)
 

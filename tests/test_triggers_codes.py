@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from session_tools import GO_NOGO, AtTheWindow, Saying, SayingMind, WindowMind, start
+from session_tools import GO_NOGO, AtTheWindow, Saying, SayingAtWindow, SayingEpisode, start
 
 from spanlab.agents.participant.triggers.address import Address, read_address
-from spanlab.agents.protocol import Briefing, Response
+from spanlab.agents.protocol import Response, TrialContext
 from spanlab.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Paradigm, Percept, load_paradigm, paradigm_from_data
 from spanlab.paradigms.checking import check_paradigm
@@ -194,7 +194,7 @@ def test_a_port_that_is_misnamed_is_told(text: str, problem: str) -> None:
 
 
 class Wired(AtTheWindow):
-    """A person without a window whose minds keep what they are told about codes."""
+    """A person without a window whose episodes keep what they are told about codes."""
 
     def __init__(self, answer: Callable[[Percept, int], Response]) -> None:
         super().__init__(answer)
@@ -208,18 +208,20 @@ class Wired(AtTheWindow):
         if self.asked_ready >= self.broken_from:
             raise SpanLabError("the port is dead")
 
-    def start(self, briefing: Briefing) -> WiredMind:
-        self.seen.append((briefing, []))
-        return WiredMind(self, self.seen[-1][1])
+    def start(self, context: TrialContext) -> WiredEpisode:
+        self.seen.append((context, []))
+        return WiredEpisode(self, self.seen[-1][1])
 
 
-class WiredMind(WindowMind):
+class WiredEpisode(SayingAtWindow):
+    _agent: Wired
+
     def mark(self, codes: Triggers, write: Callable[[Mapping[str, Any]], None]) -> None:
-        self._agent.marked.append(codes)  # type: ignore[attr-defined]
+        self._agent.marked.append(codes)
         write({"step": 1, "code": 20, "for": "phase", "what": "probe", "flip_ms": 1.0, "sent_ms": 1.1, "delay_ms": 0.1})
 
     def judged(self, verdict: str) -> None:
-        self._agent.verdicts.append(verdict)  # type: ignore[attr-defined]
+        self._agent.verdicts.append(verdict)
 
 
 def says_x(percept: Percept, number: int) -> Response:
@@ -270,12 +272,12 @@ def test_a_port_that_dies_stops_between_trials(tmp_path: Path) -> None:
 def test_machines_are_told_neither_codes_nor_verdicts(tmp_path: Path) -> None:
     told: list[str] = []
 
-    class Curious(SayingMind):
+    class Curious(SayingAtWindow):
         def judged(self, verdict: str) -> None:
             told.append(verdict)
 
     class Machine(Saying):
-        def start(self, briefing: Briefing) -> SayingMind:
+        def start(self, context: TrialContext) -> SayingEpisode:
             return Curious(self, [])
 
     one = paradigm()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import inspect
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from conditions import trials_for
 from hypothesis import given, settings
@@ -16,11 +19,12 @@ from hypothesis import strategies as st
 from session_tools import GO_NOGO, Saying, start, take
 from wall_guesser import Example, advantage, examples
 
-from spanlab.agents.chat.agent import ChatMind
-from spanlab.agents.protocol import Briefing, Response
-from spanlab.agents.recorded import RecordedMind
-from spanlab.agents.simulated import ChanceMind, OracleMind
+from spanlab.agents.chat.agent import ChatEpisode
+from spanlab.agents.protocol import Agent, BatchAgent, Episode, Response, TrialContext, WindowEpisode
+from spanlab.agents.recorded import RecordedEpisode
+from spanlab.agents.simulated import ChanceEpisode, OracleEpisode
 from spanlab.agents.specs import make_agent
+from spanlab.core.agent_kinds import AgentKind
 from spanlab.paradigms import Paradigm, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm, percept_bytes, plan_session
 from spanlab.sessions import Runner
 from spanlab.stimuli import Stimulus
@@ -34,51 +38,102 @@ SURE = 0.001
 # -- what is handed over -----------------------------------------------------------------------------------------------------------------------------
 
 
-def minds() -> list[type]:
-    """The minds of every agent that is no oracle, as far as they are installed."""
-    found: list[type] = [ChanceMind, RecordedMind, ChatMind]
-    from spanlab.agents.participant.participant import ParticipantMind
+def seeing_alone() -> list[type[Episode]]:
+    """The episodes of every agent that is no oracle, as far as they are installed."""
+    found: list[type[Episode]] = [ChanceEpisode, RecordedEpisode, ChatEpisode]
+    from spanlab.agents.participant.participant import ParticipantEpisode
 
-    found.append(ParticipantMind)
+    found.append(ParticipantEpisode)
     if pytest.importorskip("torch"):
-        from spanlab.agents.network.agent import NetworkMind
+        from spanlab.agents.network.agent import NetworkEpisode
 
-        found.append(NetworkMind)
+        found.append(NetworkEpisode)
     return found
 
 
-def test_minds_take_percepts_and_only_oracles_take_the_truth() -> None:
-    from spanlab.agents.participant.simulated import SimulatedMind
+def test_episodes_that_are_no_oracles_do_not_look_at_the_truth() -> None:
+    """They have a place for it, as all have, which stays empty."""
+    from spanlab.agents.participant.simulated import SimulatedEpisode
 
-    for mind in minds():
-        assert list(inspect.signature(mind.step).parameters) == ["self", "percept"], mind
-    for mind in (OracleMind, SimulatedMind):
-        assert list(inspect.signature(mind.step).parameters) == ["self", "percept", "truth"], mind
+    for episode in (*seeing_alone(), OracleEpisode, SimulatedEpisode):
+        assert list(inspect.signature(episode.step).parameters) == ["self", "percept", "truth"], episode
+        assert inspect.signature(episode.step).parameters["truth"].default is None
+        looks = "truth" in episode.step.__code__.co_names or any(
+            isinstance(node, ast.Name) and node.id == "truth" for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(episode.step))))
+        )
+        assert looks == (episode in (OracleEpisode, SimulatedEpisode)), episode
+
+
+def test_the_runner_hands_the_truth_over_in_one_line_and_to_oracles_alone() -> None:
+    from spanlab.agents import protocol
+    from spanlab.sessions import agent_checks, runner
+
+    lines = [line.strip() for line in inspect.getsource(runner).splitlines() if ".truth" in line]
+    assert lines == ["response = await (episode.step(percept, step.truth) if self.agent.kind.oracle else episode.step(percept))"]
+    assert ".truth" not in inspect.getsource(protocol) + inspect.getsource(agent_checks)
+
+
+@pytest.mark.parametrize("oracle", [False, True])
+def test_only_the_kind_decides_who_is_handed_the_truth(tmp_path: Path, oracle: bool) -> None:
+    """Not what an episode would take: one that asks for the truth gets none where its agent is no declared oracle."""
+    handed: list[Truth | None] = []
+
+    class Asking(Episode):
+        async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
+            handed.append(truth)
+            return None if percept.ask is None else Response(percept.ask.kind.guess(np.random.RandomState(1)))
+
+    class Curious(Agent):
+        kind = AgentKind("curious", oracle=oracle)
+
+        def start(self, context: TrialContext) -> Asking:
+            return Asking()
+
+    session = take(tmp_path, load_paradigm("vsr"), Curious(), 2)
+    assert handed
+    assert all(isinstance(truth, Truth) == oracle for truth in handed)
+    assert session.info["oracle"] is oracle
 
 
 class Spy(Saying):
     """Keeps everything that the runner hands over, in every way that there is."""
 
-    def __init__(self, **abilities: bool) -> None:
+    def __init__(self) -> None:
         super().__init__(lambda percept, number: Response(percept.ask.kind.guess(self.random)))  # type: ignore[union-attr]
-        import numpy as np
-
         self.random = np.random.RandomState(1)
         self.handed: list[Any] = []
-        if abilities.get("batches"):
-            self.answer = self._answer
 
     def start(self, *arguments: Any, **named: Any) -> Any:
         self.handed.append((arguments, named))
-        return SpyMind(self)
+        return SpyEpisode(self)
 
-    def _answer(self, *arguments: Any, **named: Any) -> Any:
+    def instructions_for(self, *arguments: Any, **named: Any) -> None:
+        self.handed.append((arguments, named))
+
+    def check_trial(self, *arguments: Any, **named: Any) -> None:
+        self.handed.append((arguments, named))
+
+    def check_questions(self, *arguments: Any, **named: Any) -> None:
+        self.handed.append((arguments, named))
+
+    async def setup(self, *arguments: Any, **named: Any) -> None:
+        assert not named
+        (journal,) = arguments
+        assert not journal.replies()
+
+
+class BatchSpy(Spy, BatchAgent):
+    """Answers many trials at once."""
+
+    def answer(self, *arguments: Any, **named: Any) -> Any:
         self.handed.append((arguments, named))
         _, trials = arguments
         return [[None if percept.ask is None else self.say(percept, 1) for percept in percepts] for percepts in trials]
 
 
-class SpyMind:
+class SpyEpisode(WindowEpisode):
+    """Of a machine, although it would take what only people are told."""
+
     def __init__(self, spy: Spy) -> None:
         self._spy = spy
 
@@ -87,11 +142,14 @@ class SpyMind:
         (percept,) = arguments
         return None if percept.ask is None else self._spy.say(percept, 1)
 
-    def prepare(self, *arguments: Any) -> None:
-        self._spy.handed.append((arguments, {}))
+    def prepare(self, *arguments: Any, **named: Any) -> None:
+        raise AssertionError("machines get no display ahead of time")
 
-    def coming(self, *arguments: Any) -> None:
-        self._spy.handed.append((arguments, {}))
+    def announce_next(self, *arguments: Any, **named: Any) -> None:
+        raise AssertionError("machines are not told what comes next")
+
+    def judged(self, *arguments: Any, **named: Any) -> None:
+        raise AssertionError("machines are not told what became of an answer")
 
 
 def reachable(value: Any) -> Iterator[Any]:
@@ -121,7 +179,7 @@ def reachable(value: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("name", [*PARADIGMS, "gonogo"])
 def test_nothing_that_an_agent_is_handed_leads_to_the_truth(tmp_path: Path, name: str, batches: bool) -> None:
     paradigm = paradigm_of(name, tmp_path)
-    spy = Spy(batches=batches)
+    spy = BatchSpy() if batches else Spy()
     take(tmp_path / "data", paradigm, spy, min(12, len(paradigm.combinations())))
     assert spy.handed
     assert not any(named for _, named in spy.handed)
@@ -138,21 +196,21 @@ def test_the_walk_finds_what_is_hidden() -> None:
     hidden[-1].inner = truth  # type: ignore[attr-defined]
     for place in hidden:
         assert any(isinstance(one, Truth) for one in reachable((percept, place)))
-    assert not any(isinstance(one, Truth) for one in reachable((percept, Briefing("a", "b", "en", "c", ()))))
+    assert not any(isinstance(one, Truth) for one in reachable((percept, TrialContext("a", "b", "en", "c", ()))))
 
 
 def test_an_oracle_is_handed_the_truth_beside_the_percept_and_the_record_says_so(tmp_path: Path) -> None:
     class Oracle(Spy):
-        oracle: ClassVar[bool] = True
+        kind: ClassVar[AgentKind] = AgentKind("spy", oracle=True)
 
         def start(self, *arguments: Any, **named: Any) -> Any:
-            class Mind(SpyMind):
-                async def step(self, percept: Percept, truth: Truth) -> Any:
+            class Handed(SpyEpisode):
+                async def step(self, percept: Percept, truth: Truth | None = None) -> Any:
                     assert isinstance(truth, Truth)
                     assert not any(isinstance(one, Truth) for one in reachable(percept))
                     return Response(truth.answer) if percept.ask is not None else None
 
-            return Mind(self)
+            return Handed(self)
 
     session = take(tmp_path, load_paradigm("smu"), Oracle(), 8)
     assert session.info["oracle"] is True
@@ -257,7 +315,7 @@ def test_lists_in_another_order_are_probed_with_the_same_percepts(tmp_path: Path
 # -- nothing but the displays tells ------------------------------------------------------------------------------------------------------------------
 
 
-def gathered(data: Path, paradigm: Paradigm, trials: int, tamper: Callable[[Trial, Briefing], tuple[Trial, Briefing]] | None = None) -> list[Example]:
+def gathered(data: Path, paradigm: Paradigm, trials: int, tamper: Callable[[Trial, TrialContext], tuple[Trial, TrialContext]] | None = None) -> list[Example]:
     """Every question of a session, with what the runner would have handed over; ``tamper`` may plant a leak."""
     agent = make_agent("chance")
     session = start(data, paradigm, agent, plan_session(paradigm, 2, trials=trials))
@@ -265,8 +323,8 @@ def gathered(data: Path, paradigm: Paradigm, trials: int, tamper: Callable[[Tria
     found: list[Example] = []
     for planned in session.plan:
         trial = runner.compile(planned)
-        briefing = runner.briefing(planned, trial)
-        found += examples(*(tamper(trial, briefing) if tamper is not None else (trial, briefing)))
+        context = runner.context(planned, trial)
+        found += examples(*(tamper(trial, context) if tamper is not None else (trial, context)))
     return found
 
 
@@ -289,7 +347,7 @@ def first_answer(trial: Trial) -> int:
     return int(answer[0] if isinstance(answer, tuple) else answer)
 
 
-def with_phase(trial: Trial, briefing: Briefing) -> tuple[Trial, Briefing]:
+def with_phase(trial: Trial, context: TrialContext) -> tuple[Trial, TrialContext]:
     """The phase is named after whether the answer is in the left half."""
 
     def named(step: Step) -> Step:
@@ -297,25 +355,25 @@ def with_phase(trial: Trial, briefing: Briefing) -> tuple[Trial, Briefing]:
         value = answer[0] if isinstance(answer, tuple) else answer
         return step if value is None else dataclasses.replace(step, percept=dataclasses.replace(step.percept, phase=f"probe{int(value) % 2}"))
 
-    return dataclasses.replace(trial, steps=tuple(map(named, trial.steps))), briefing
+    return dataclasses.replace(trial, steps=tuple(map(named, trial.steps))), context
 
 
-def with_first_ms(trial: Trial, briefing: Briefing) -> tuple[Trial, Briefing]:
+def with_first_ms(trial: Trial, context: TrialContext) -> tuple[Trial, TrialContext]:
     """The first display is a little longer the larger the first answer is."""
     first = trial.steps[0]
     ms = 500.0 + first_answer(trial)
     longer = dataclasses.replace(first.percept, displays=(dataclasses.replace(first.percept.displays[0], ms=ms), *first.percept.displays[1:]))
-    return dataclasses.replace(trial, steps=(dataclasses.replace(first, percept=longer), *trial.steps[1:])), briefing
+    return dataclasses.replace(trial, steps=(dataclasses.replace(first, percept=longer), *trial.steps[1:])), context
 
 
-def with_seed(trial: Trial, briefing: Briefing) -> tuple[Trial, Briefing]:
+def with_seed(trial: Trial, context: TrialContext) -> tuple[Trial, TrialContext]:
     """The agent's seed goes with the first answer, four times of five."""
     answer = first_answer(trial) if trial.seed % 5 else 0
-    return trial, dataclasses.replace(briefing, seed=briefing.seed // 9 * 9 + answer)
+    return trial, dataclasses.replace(context, seed=context.seed // 9 * 9 + answer)
 
 
 @pytest.mark.parametrize("leak", [with_phase, with_first_ms, with_seed])
-def test_the_guesser_would_find_a_leak(tmp_path: Path, leak: Callable[[Trial, Briefing], tuple[Trial, Briefing]]) -> None:
+def test_the_guesser_would_find_a_leak(tmp_path: Path, leak: Callable[[Trial, TrialContext], tuple[Trial, TrialContext]]) -> None:
     found = gathered(tmp_path, load_paradigm("smu"), 500, leak)
     assert min(advantage(found).values()) < SURE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from chat_trials import briefing, converse
+from chat_trials import context, converse
 from conditions import some_conditions
 from sampling import fits, loaded, many, sampler, unrelated
 from words_solver import solve
@@ -192,7 +192,7 @@ def test_a_reader_of_the_words_scores_100_percent(name: str, places: int, longes
         for step, messages, value in converse(trial, loaded(name), solve):
             assert value == step.truth.answer
             assert not any(word in messages[0]["content"].split() for word in words_and_array(trial)[0]), "told before it is shown"
-        assert briefing(trial, loaded(name)).instructions
+        assert context(trial, loaded(name)).instructions
 
 
 def test_replies_are_read_as_they_come() -> None:

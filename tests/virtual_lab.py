@@ -13,7 +13,7 @@ from spanlab.agents.participant import room as room_module
 from spanlab.agents.participant.answering import CONFIRM_KEYS, Press
 from spanlab.agents.participant.display import Screen
 from spanlab.agents.participant.frames import FrameGrid
-from spanlab.agents.participant.participant import ParticipantMind
+from spanlab.agents.participant.participant import ParticipantEpisode
 from spanlab.agents.participant.player import GO_ON_AFTER, Player
 from spanlab.agents.participant.room import Room
 from spanlab.agents.protocol import Response, Shown
@@ -197,15 +197,15 @@ def play(room: VirtualRoom, trial: Trial, person: Person) -> list[tuple[Percept,
     """A trial at the virtual window, as the runner plays it (but for the garbage, which takes real time to collect)."""
     percepts = [step.percept for step in trial.steps]
     kinds = tuple(dict.fromkeys(percept.ask.kind for percept in percepts if percept.ask is not None))
-    mind = ParticipantMind(Player(room, "en", kinds, 3.0))
+    episode = ParticipantEpisode(Player(room, "en", kinds, 3.0))
     told = []
     for step, following in zip(trial.steps, [*trial.steps[1:], None], strict=True):
-        mind.coming(following.percept if following is not None and following.feedback is None else None, following is None)
+        episode.announce_next(following.percept if following is not None and following.feedback is None else None, following is None)
         room.ask = step.percept.ask
         room.answer = person(step.percept.ask) if step.percept.ask is not None else None
-        response = _now(mind.step(step.percept))
-        told.append((step.percept, response, mind.shown(), mind.notes()))
-    mind.finish()
+        response = _now(episode.step(step.percept))
+        told.append((step.percept, response, episode.shown(), episode.notes()))
+    episode.finish()
     return told
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from spanlab.agents.protocol import Briefing
+from spanlab.agents.protocol import TrialContext
 from spanlab.paradigms import Percept, Trial
 from spanlab.stimuli import Stimulus
 
-#: bits of the briefing's seed that are looked at
+#: bits of the context's seed that are looked at
 _BITS = 48
 #: a value must be seen so often to be learned from
 _OFTEN = 8
@@ -35,10 +35,10 @@ class Example:
     answer: str
 
 
-def examples(trial: Trial, briefing: Briefing) -> list[Example]:
+def examples(trial: Trial, context: TrialContext) -> list[Example]:
     """Every question of a trial; of an answer with several values each value is one example."""
     found: list[Example] = []
-    common = _of_briefing(briefing) | {"steps": str(len(trial.steps))}
+    common = _of_context(context) | {"steps": str(len(trial.steps))}
     timings, past, asked = [_timing(step.percept) for step in trial.steps], _Past(), 0
     for number, step in enumerate(trial.steps):
         percept = step.percept
@@ -55,10 +55,10 @@ def examples(trial: Trial, briefing: Briefing) -> list[Example]:
     return found
 
 
-def _of_briefing(briefing: Briefing) -> Features:
-    features = {f"seed bit {n}": str(briefing.seed >> n & 1) for n in range(_BITS)}
-    texts = [briefing.title, briefing.language, briefing.instructions, *(kind.legend("words") for kind in briefing.asks)]
-    return features | {"briefing": json.dumps(texts), "seed mod 9": str(briefing.seed % 9), "seed mod 10": str(briefing.seed % 10)}
+def _of_context(context: TrialContext) -> Features:
+    features = {f"seed bit {n}": str(context.seed >> n & 1) for n in range(_BITS)}
+    texts = [context.title, context.language, context.instructions, *(kind.legend("words") for kind in context.asks)]
+    return features | {"context": json.dumps(texts), "seed mod 9": str(context.seed % 9), "seed mod 10": str(context.seed % 10)}
 
 
 def _of_question(percept: Percept) -> Features:

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
+from ...core.agent_kinds import CHAT, AgentKind
 from ...errors import SpanLabError
-from ...paradigms import Ask, Percept, ResponseKind
-from ..protocol import Briefing, Journal, Response, Sentences, SettingRules, Unobtainable
+from ...paradigms import Ask, Percept, ResponseKind, Truth
+from ..protocol import AgentOptions, ConcurrentAgent, Episode, Journal, Response, Sentences, SettingRules, TrialContext, Unobtainable
 from .account import Account
 from .care import Care
 from .client import Client
@@ -25,14 +28,15 @@ from .judge import Judge
 from .logprobs import answer_logprobs, answer_probabilities
 from .messages import Reply, Request
 from .paid import Paid, Send
+from .providers import serving
 from .settings import ChatSettings
 from .vision import VisionCheck
 
 
-class ChatAgent:
+class ChatAgent(ConcurrentAgent):
     """``chat:MODEL``: a model behind an OpenAI-compatible endpoint, one conversation per trial.
 
-    Minds are independent, so that many trials may run at once in one event loop.
+    Episodes are independent, so that many trials may run at once in one event loop.
 
     Parameters
     ----------
@@ -49,8 +53,7 @@ class ChatAgent:
         when the model has no name, the key is missing, the address is none, or the openai package is not installed.
     """
 
-    kind: ClassVar[str] = "chat"
-    oracle: ClassVar[bool] = False
+    kind: ClassVar[AgentKind] = CHAT
 
     def __init__(
         self,
@@ -73,6 +76,19 @@ class ChatAgent:
         self._judge = Judge(self._settings, self._endpoint, self._care, self.account) if self._settings.judge else None
         self._vision = VisionCheck(model, self._endpoint.public, self._settings)
 
+    @classmethod
+    @override
+    def from_name(cls, detail: str, options: AgentOptions) -> ChatAgent:
+        served = serving(detail)
+        beside = {} if served.provider is None else {"max_tokens_field": served.provider.max_tokens_field}
+        care, prices = Care(**{**served.care, **options.care}), options.prices or served.prices
+        if care.max_cost is not None and prices is None:
+            raise SpanLabError(
+                f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read, written), or in a file of providers"
+            )
+        settings = options.chat if isinstance(options.chat, ChatSettings) else ChatSettings.read({**beside, **options.chat})
+        return cls(served.model, settings, served.endpoint, care, account=Account(care, prices))
+
     @property
     def model(self) -> str:
         """The name by which the server knows the model."""
@@ -83,7 +99,8 @@ class ChatAgent:
         """How the server is treated."""
         return self._care
 
-    def wording(self, paradigm: str) -> str | None:
+    @override
+    def instructions_for(self, paradigm: str) -> str | None:
         """The instructions that this agent gets in place of the paradigm's own, with gaps for the levels of factors; None: the paradigm's own.
 
         Raises
@@ -93,11 +110,13 @@ class ChatAgent:
         """
         return self._settings.wording_for(paradigm)
 
+    @override
     def sentences(self, kinds: Iterable[ResponseKind]) -> dict[str, Sentences]:
         """What it is told of questions of these kinds."""
         return {kind.record_key(): told_of(kind, self._settings) for kind in kinds}
 
-    def suits(self, kinds: Iterable[ResponseKind]) -> None:
+    @override
+    def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
         """Make sure, before a session, that replies to its questions can be read in the way of the settings.
 
         Raises
@@ -108,7 +127,8 @@ class ChatAgent:
         for kind in kinds:
             check_extraction(kind, self._settings)
 
-    async def prepared(self, journal: Journal | None = None) -> None:
+    @override
+    async def setup(self, journal: Journal | None = None) -> None:
         """Find out whether the server sees what it is sent, where the settings have pictures.
 
         Parameters
@@ -122,32 +142,36 @@ class ChatAgent:
         """
         await self._vision.run(partial(self._client.ask, fresh=True), journal)  # the cache knows how the server was, not how it is
 
-    def start(self, briefing: Briefing, ask: Send | None = None) -> ChatMind:
-        """A fresh mind, and with it a fresh conversation.
+    @override
+    def start(self, context: TrialContext, ask: Send | None = None) -> ChatEpisode:
+        """A fresh episode, and with it a fresh conversation.
 
         Parameters
         ----------
-        briefing : what it is told before the trial
+        context : what it is told before the trial
         ask : what gives the replies in place of the server, one for each question, whatever can be read in it (for an estimate)
         """
         settings = self._settings if ask is None else self._settings.model_copy(update={"reask": 0})
-        return ChatMind(
-            Conversation(briefing, settings, self._model, uuid.uuid4().hex),
+        return ChatEpisode(
+            Conversation(context, settings, self._model, uuid.uuid4().hex),
             Paid(ask or self._client.ask),
             settings,
             self._care.fail_on_error,
             self._judge if ask is None else None,
         )
 
+    @override
     def settings(self) -> dict[str, Any]:
         """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is what figures must say of this agent."""
         where = {"model": self._model, "endpoint": self._endpoint.identity, "provider": self._endpoint.provider}
         return {**where, **self._settings.model_dump()}
 
+    @override
     def setting_rules(self) -> SettingRules:
         """Which settings came later than the first records."""
         return SettingRules(later=ChatSettings.later())
 
+    @override
     def apparatus(self) -> dict[str, Any]:
         """Where the model was served, how the server was treated, and what it was found to see."""
         judge = {} if self._judge is None else {"judge": {"model": self._judge.name, "endpoint": self._judge.where}}
@@ -158,28 +182,33 @@ class ChatAgent:
         """Who reads replies in which nothing else finds an answer."""
         return self._judge
 
-    def tally(self) -> str:
+    @override
+    def status_line(self) -> str:
         """How it stands, in a few words: for the line that shows progress."""
         return self.account.tally()
 
-    def places(self) -> AbstractAsyncContextManager[None]:
+    @override
+    def slot(self) -> AbstractAsyncContextManager[None]:
         """A place for one trial under way; there are as many as requests may be."""
         return self._client.place()
 
-    def wind_down(self, why: str) -> None:
-        """Ask nothing new from now on: what is under way is still heard and kept, and a mind that wants more gets a ``Stopped``."""
+    @override
+    def stop(self, why: str) -> None:
+        """Ask nothing new from now on: what is under way is still heard and kept, and an episode that wants more gets a ``Stopped``."""
         self._client.wind_down(why)
         if self._judge is not None:
             self._judge.client.wind_down(why)
 
-    async def aclose(self) -> None:
+    @override
+    async def teardown(self) -> None:
         """Close the connections of the running event loop."""
         await self._client.aclose()
         if self._judge is not None:
             await self._judge.client.aclose()
 
+    @override
     def close(self) -> None:
-        """Close all connections; inside a running event loop prefer ``aclose``."""
+        """Close all connections; inside a running event loop prefer :meth:`teardown`."""
         self._client.close()
         if self._judge is not None:
             self._judge.client.close()
@@ -195,7 +224,7 @@ class _Attempt:
     verdict: Reply | None = None
 
 
-class ChatMind:
+class ChatEpisode(Episode):
     """One trial's conversation with a chat model."""
 
     def __init__(self, conversation: Conversation, paid: Paid, settings: ChatSettings, bearable: float = 0.0, judge: Judge | None = None) -> None:
@@ -207,13 +236,15 @@ class ChatMind:
         self._bearable = bearable
         self._asked = 0
 
+    @override
     def attach(self, journal: Journal) -> None:
         """Keep every reply in ``journal`` before it is used, and take those that it already holds instead of asking again. Before the first step only."""
         self._paid.attach(journal)
         if self._judged is not None:
             self._judged.attach(journal)
 
-    async def step(self, percept: Percept) -> Response | None:
+    @override
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         """Take in a step; the answer when it has a question.
 
         Raises

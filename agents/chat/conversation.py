@@ -1,4 +1,4 @@
-"""What a chat model is told: a pure function of the briefing, of the percepts and of its own replies."""
+"""What a chat model is told: a pure function of the context, of the percepts and of its own replies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ...paradigms import Percept, ResponseKind
 from ...paradigms.identity import canonical
-from ..protocol import Briefing, Sentences
+from ..protocol import Sentences, TrialContext
 from .constrained import json_sentence
 from .extraction import Reading
 from .messages import Message, Part, Picture, Request, Role, Text, chained
@@ -22,30 +22,30 @@ class Conversation:
 
     Parameters
     ----------
-    briefing : what the agent is told before the trial
+    context : what the agent is told before the trial
     settings : the protocol
     model : the model's name, a part of the identity of every request
     name : of the conversation, for servers with a memory
     """
 
-    def __init__(self, briefing: Briefing, settings: ChatSettings, model: str = "", name: str = "") -> None:
+    def __init__(self, context: TrialContext, settings: ChatSettings, model: str = "", name: str = "") -> None:
         self._settings = settings
         self._name = name
-        self._sentences = briefing.sentences
-        self._seed = briefing.seed
+        self._sentences = context.sentences
+        self._seed = context.seed
         self._messages: list[Message] = []
         self._waiting: list[tuple[Part, ...]] = []  # messages of the user in the making, one for each step
         self._shown = 0
         self._start = self._chain = chained("", model)
-        self._instruct(briefing)
+        self._instruct(context)
 
-    def _instruct(self, briefing: Briefing) -> None:
+    def _instruct(self, context: TrialContext) -> None:
         settings = self._settings
         if settings.wording == "full":
-            parts = [settings.preamble, briefing.instructions, *dict.fromkeys(self._told(kind)["legend"] for kind in briefing.asks)]  # each legend once
+            parts = [settings.preamble, context.instructions, *dict.fromkeys(self._told(kind)["legend"] for kind in context.asks)]  # each legend once
         else:
-            forms = dict.fromkeys(self._told(kind)["form"] for kind in briefing.asks)
-            parts = [settings.preamble, briefing.instructions, settings.reasoning_text, *forms]
+            forms = dict.fromkeys(self._told(kind)["form"] for kind in context.asks)
+            parts = [settings.preamble, context.instructions, settings.reasoning_text, *forms]
         told = tuple(Text(part.strip("\n")) for part in parts if part.strip())
         if not told:
             return
@@ -79,7 +79,7 @@ class Conversation:
         self._waiting.append((Text(f"{self._settings.reask_text} {self._told(kind)['question']}"),))
 
     def _told(self, kind: ResponseKind) -> Sentences:
-        """What is said of a kind of question: as the briefing says, or else as it is now."""
+        """What is said of a kind of question: as the context says, or else as it is now."""
         return self._sentences.get(kind.record_key()) or told_of(kind, self._settings)
 
     def hear(self, reply: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...paradigms import Percept
-from ..protocol import Briefing
+from ..protocol import TrialContext
 from .agent import ChatAgent
 from .faults import Departures
 from .judge import Judge
@@ -125,7 +125,7 @@ class _Count:
     judge_completion_tokens: int = 0
 
 
-def estimate(agent: ChatAgent, trials: Sequence[tuple[Briefing, Sequence[Percept], float]]) -> Estimate:
+def estimate(agent: ChatAgent, trials: Sequence[tuple[TrialContext, Sequence[Percept], float]]) -> Estimate:
     """What a session is going to take when every reply is short and can be read at once.
 
     Parameters
@@ -136,8 +136,8 @@ def estimate(agent: ChatAgent, trials: Sequence[tuple[Briefing, Sequence[Percept
     counter = counter_for(agent.model)
     names = [field.name for field in fields(_Count)]
     total = dict.fromkeys(names, 0.0)
-    for briefing, percepts, times in trials:
-        count = asyncio.run(_hold(agent, briefing, percepts, counter))
+    for context, percepts, times in trials:
+        count = asyncio.run(_hold(agent, context, percepts, counter))
         for name in names:
             total[name] += times * getattr(count, name)
     requests, pictures, read, written, *judged = (round(total[name]) for name in names)
@@ -155,7 +155,7 @@ def _of_judge(judge: Judge, requests: int, read: int, written: int, times: int) 
     return JudgeEstimate(judge.name, times * requests, times * read, times * written, cost)
 
 
-async def _hold(agent: ChatAgent, briefing: Briefing, percepts: Sequence[Percept], counter: Counter) -> _Count:
+async def _hold(agent: ChatAgent, context: TrialContext, percepts: Sequence[Percept], counter: Counter) -> _Count:
     count = _Count()
     answer, kind, judge = "", None, agent.judge
     settings = agent.settings()
@@ -175,14 +175,14 @@ async def _hold(agent: ChatAgent, briefing: Briefing, percepts: Sequence[Percept
             count.judge_completion_tokens += max(1, math.ceil(counts.count(answer)))
         return Reply(content="\n".join(written), latency_ms=0)
 
-    mind = agent.start(briefing, reply)
+    episode = agent.start(context, reply)
     random = np.random.RandomState(1)
     for percept in percepts:
         if percept.ask is not None:
             # any answer that is allowed: what was right is not known here, and all are about as long
             kind = percept.ask.kind
             answer = kind.write(kind.guess(random))
-        await mind.step(percept)
+        await episode.step(percept)
     return count
 
 

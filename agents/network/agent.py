@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
+from ...core.agent_kinds import NETWORK, AgentKind
 from ...errors import SpanLabError
-from ...paradigms import Ask, NetworkView, Percept
+from ...paradigms import Ask, NetworkView, Percept, Truth
 from ...paradigms.network_view import is_model_step
 from ...stimuli import Stimulus
 from ...stimuli.pixels import network_frame
-from ..protocol import Briefing, Response
+from ..protocol import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
 from .checkpoint import Checkpoint, load
 from .frames import FrameStore
-from .states import Watched
 from .words import Store, WordStore
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _TOP = 30
 _BATCH = 128
 
 
-class NetworkAgent:
+class NetworkAgent(BatchAgent):
     """A trained network.
 
     Parameters
@@ -43,14 +44,20 @@ class NetworkAgent:
         when torch or the checkpoint is missing, or the file is not a checkpoint.
     """
 
-    kind: ClassVar[str] = "network"
-    oracle: ClassVar[bool] = False
+    kind: ClassVar[AgentKind] = NETWORK
+    batch_size = _BATCH
 
     def __init__(self, spec: str | Path) -> None:
         self.name = str(spec) if str(spec).startswith("network:") else f"network:{spec}"
         self.checkpoint: Checkpoint = load(spec)
         self.network = self.checkpoint.network
 
+    @classmethod
+    @override
+    def from_name(cls, detail: str, options: AgentOptions) -> NetworkAgent:
+        return cls(detail or "laptop")
+
+    @override
     def settings(self) -> dict[str, Any]:
         """What shaped the answers: the checkpoint and what is known of its training."""
         checkpoint, network = self.checkpoint, self.network
@@ -71,11 +78,13 @@ class NetworkAgent:
             told["vectors"] = checkpoint.vectors.described()
         return told
 
+    @override
     def introduction(self) -> list[str]:
         """What was found in somebody else's checkpoint, in a line or two; nothing for SpanLab's own, which have a card."""
         return [] if self.checkpoint.published is None else self.checkpoint.published.lines(self.checkpoint.name, self.network.parameter_count)
 
-    def takes(self, briefing: Briefing, steps: int) -> None:
+    @override
+    def check_trial(self, context: TrialContext, steps: int) -> None:
         """Make sure, before a session, that this network can take such a trial.
 
         Parameters
@@ -87,38 +96,39 @@ class NetworkAgent:
         SpanLabError
             when it cannot.
         """
-        self._view(briefing)
+        self._view(context)
         longest = self.network.memory.longest
         if longest is not None and steps > longest:
             raise SpanLabError(
-                f"{self.name} takes trials of up to {longest} steps, and {briefing.paradigm} has trials of {steps}; choose shorter ones (--set), "
+                f"{self.name} takes trials of up to {longest} steps, and {context.paradigm} has trials of {steps}; choose shorter ones (--set), "
                 "or a network that takes longer ones"
             )
 
-    def start(self, briefing: Briefing) -> NetworkMind:
-        """A fresh mind for one trial: its state is empty.
+    @override
+    def start(self, context: TrialContext) -> NetworkEpisode:
+        """A fresh episode: its state is empty.
 
         Raises
         ------
         SpanLabError
             when this network cannot take this paradigm.
         """
-        return NetworkMind(self, self._view(briefing))
+        return NetworkEpisode(self, self._view(context))
 
-    def watched(self) -> Watched:
-        """This network, with its hidden states kept."""
-        return Watched(self)
+    @property
+    @override
+    def hidden_units(self) -> int:
+        return self.network.settings.hidden
 
-    def answer(
-        self, briefings: Sequence[Briefing], trials: Sequence[Sequence[Percept]], keep: Callable[[int, np.ndarray], None] | None = None
-    ) -> list[list[Response | None]]:
+    @override
+    def answer(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: KeepStates | None = None) -> list[list[Response | None]]:
         """Many trials at once: for every trial one entry per percept, a Response exactly where it asks. Equal to stepping.
 
         Parameters
         ----------
         keep : given the number of each trial and its hidden states, float32 (steps that machines see, units)
         """
-        views = [self._view(briefing) for briefing in briefings]
+        views = [self._view(context) for context in contexts]
         answers: list[list[Response | None]] = [[] for _ in trials]
         for task in dict.fromkeys(view.task for view in views):
             own = sorted((number for number, view in enumerate(views) if view.task == task), key=lambda number: len(trials[number]))
@@ -165,33 +175,33 @@ class NetworkAgent:
         """An empty store of what the network takes in: frames, or the words whose vectors it reads."""
         return WordStore(self.checkpoint.vectors) if view.input == "vectors" else FrameStore()
 
-    def _view(self, briefing: Briefing) -> NetworkView:
-        view = briefing.network
+    def _view(self, context: TrialContext) -> NetworkView:
+        view = context.network
         if view is None:
             raise SpanLabError(
-                f"networks cannot take {briefing.paradigm}: the paradigm has no 'network' section that says its task and head; add one to the file"
+                f"networks cannot take {context.paradigm}: the paradigm has no 'network' section that says its task and head; add one to the file"
             )
         known = self.network.tasks
         if view.task not in known:
             raise SpanLabError(
-                f"{self.name} was not trained on the task '{view.task}' of {briefing.paradigm} (it knows {', '.join(known)}); "
+                f"{self.name} was not trained on the task '{view.task}' of {context.paradigm} (it knows {', '.join(known)}); "
                 "choose another network, or train one with spanlab train"
             )
         if known[view.task].outputs != view.head:
             raise SpanLabError(
-                f"{self.name} has {known[view.task].outputs} outputs for the task '{view.task}', and {briefing.paradigm} asks for {view.head}; "
+                f"{self.name} has {known[view.task].outputs} outputs for the task '{view.task}', and {context.paradigm} asks for {view.head}; "
                 "choose another network, or train one with spanlab train"
             )
         reads = known[view.task].reads
         if reads != (view.input == "vectors"):
             raise SpanLabError(
-                f"{self.name} was trained to {'read the vectors of words' if reads else 'see frames'} in the task '{view.task}', and {briefing.paradigm} gives "
+                f"{self.name} was trained to {'read the vectors of words' if reads else 'see frames'} in the task '{view.task}', and {context.paradigm} gives "
                 f"{view.input}; choose another network, or train one with spanlab train"
             )
         return view
 
 
-class NetworkMind:
+class NetworkEpisode(Episode):
     """One trial in a network: the recurrent state goes from step to step."""
 
     def __init__(self, agent: NetworkAgent, view: NetworkView) -> None:
@@ -200,7 +210,8 @@ class NetworkMind:
         self._words = agent.checkpoint.vectors if view.input == "vectors" else None
         self._state: State | None = None
 
-    async def step(self, percept: Percept) -> Response | None:
+    @override
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         """See the frame of one step; answer when asked. Steps that only people get are not seen."""
         if not is_model_step(percept):
             return None

@@ -5,46 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import SpanLabError
 from ...paradigms import Percept
 from ...paradigms.network_view import is_model_step
-from ..protocol import Briefing, Response
-
-if TYPE_CHECKING:
-    from .agent import NetworkAgent
 
 #: the folder of a session's hidden states
 STATES = "states"
 
 
-class Watched:
-    """A network whose hidden states are kept while it answers; in all else it is that network.
+class StatesLog:
+    """Collects the hidden states of trials that are answered in batches.
 
     Parameters
     ----------
-    agent : the network
+    units : how many each state has
     """
 
-    def __init__(self, agent: NetworkAgent) -> None:
-        self._agent = agent
+    def __init__(self, units: int) -> None:
+        self._units = units
         self._trials: list[tuple[Sequence[Percept], np.ndarray]] = []
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._agent, name)
+    def add(self, percepts: Sequence[Percept], hidden: np.ndarray) -> None:
+        """Take the hidden states of a trial, float32 (steps that machines see, units)."""
+        self._trials.append((percepts, hidden))
 
-    def answer(self, briefings: Sequence[Briefing], trials: Sequence[Sequence[Percept]]) -> list[list[Response | None]]:
-        """See :meth:`.agent.NetworkAgent.answer`."""
-        hidden: dict[int, np.ndarray] = {}
-        answers = self._agent.answer(briefings, trials, keep=hidden.__setitem__)
-        self._trials += [(trial, hidden[number]) for number, trial in enumerate(trials)]
-        return answers
-
-    def taken(self, steps: Mapping[int, Sequence[int]], session: str) -> bytes:
-        """The hidden states of the trials answered since this was last asked, as a Parquet file.
+    def take(self, steps: Mapping[int, Sequence[int]], session: str) -> bytes:
+        """The hidden states of the trials added since this was last asked, as a Parquet file.
 
         Parameters
         ----------
@@ -55,7 +45,6 @@ class Watched:
         import pyarrow.parquet
 
         trials, self._trials = self._trials, []
-        units = self._agent.network.settings.hidden
         rows: list[tuple[int, int, str, bool]] = []
         for (number, own), (percepts, states) in zip(steps.items(), trials, strict=True):
             seen = [(step, percept) for step, percept in zip(own, percepts, strict=True) if is_model_step(percept)]
@@ -68,7 +57,7 @@ class Watched:
             pyarrow.array(columns[1], pyarrow.int32()),
             pyarrow.array(columns[2], pyarrow.string()).dictionary_encode(),
             pyarrow.array(columns[3], pyarrow.bool_()),
-            pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(hidden.ravel(), pyarrow.float32()), units),
+            pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(hidden.ravel(), pyarrow.float32()), self._units),
         ]
         table = pyarrow.table(arrays, names=["trial", "step", "phase", "asked", "hidden"], metadata={"session": session})
         sink = pyarrow.BufferOutputStream()

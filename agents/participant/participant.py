@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, get_args
 
+from typing_extensions import override
+
+from ...core.agent_kinds import PARTICIPANT, AgentKind
 from ...core.locale import sentence
 from ...errors import SpanLabError
-from ...paradigms import AnswerKeys, Display, Percept, ResponseKind, Verdict
+from ...paradigms import AnswerKeys, Display, Percept, ResponseKind, Truth, Verdict
 from ...paradigms.example import ExampleDisplay
 from ...paradigms.responses.keys import key_label
 from ...paradigms.translation import Words, translated_display, translated_percept
 from ...paradigms.triggers import Triggers
 from ...stimuli.fonts import use_font
 from ...stimuli.palette import PALETTES, PaletteName
-from ..protocol import Briefing, Journal, Option, Response, SettingRules, Shown
+from ..protocol import Journal, Option, Response, SettingRules, Shown, TrialContext, WindowAgent, WindowEpisode
 from . import pages
 from .buttons import Box, open_box, read_box
 from .display import Screen
@@ -57,7 +60,7 @@ def _to_stderr(sentence: str) -> None:
     print(f"spanlab: {sentence}", file=sys.stderr)
 
 
-class Participant:
+class Participant(WindowAgent):
     """A person at a PsychoPy window. Nothing is opened, and PsychoPy is not imported, before :meth:`open` (or the first trial or page).
 
     PsychoPy has to run in the main thread of the process.
@@ -85,8 +88,7 @@ class Participant:
     say : told, in a sentence, what is not as a lab would want it; printed to stderr when not given
     """
 
-    kind: ClassVar[str] = "participant"
-    oracle: ClassVar[bool] = False
+    kind: ClassVar[AgentKind] = PARTICIPANT
 
     def __init__(
         self,
@@ -150,6 +152,7 @@ class Participant:
 
     # -- the room --------------------------------------------------------------------------------------------------------------------------------
 
+    @override
     def open(self) -> Room:
         """Open the window, when it is not open yet.
 
@@ -169,6 +172,7 @@ class Participant:
         """The refractory times that are in force."""
         return self._refractory
 
+    @override
     def ready(self) -> None:
         """Open the port for trigger codes and the button box, when they are not open yet, and see that they are still there.
 
@@ -187,7 +191,8 @@ class Participant:
             self._line = self._line or Line(self._port, self._tell)
             self._line.check()
 
-    def suits(self, kinds: Iterable[ResponseKind]) -> None:
+    @override
+    def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
         """Before a session: see to it that this keyboard has the keys of all questions.
 
         Parameters
@@ -211,6 +216,7 @@ class Participant:
                     "name another key in the paradigm, or for this session, such as --key ANSWER=KEY"
                 )
 
+    @override
     def still_ready(self) -> None:
         """Between two questions of a trial: whether the port for trigger codes has taken all of them, by what is known already.
 
@@ -222,6 +228,7 @@ class Participant:
         if self._line is not None:
             self._line.need()
 
+    @override
     def over(self) -> None:
         """The last trial is over: wait a moment for presses that come too late for it, and tell the assistant what became of the trigger codes.
 
@@ -240,6 +247,7 @@ class Participant:
         if self._line is not None:
             self._line.over()
 
+    @override
     def concerns(self, percepts: Sequence[Percept]) -> None:
         """Before a session: tell the assistant, on a page, when the display is not the one that was measured, or cannot show a duration well.
 
@@ -263,7 +271,8 @@ class Participant:
         if told:
             self.page(sentence("window.assistant", self._language), "\n\n".join([*told, sentence("window.mend", self._language)]))
 
-    def trouble(self) -> str:
+    @override
+    def failure(self) -> str:
         """What has happened to the display or to a keyboard, in a sentence; empty while all is well."""
         return "" if self._room is None else self._room.lookout.trouble
 
@@ -271,6 +280,7 @@ class Participant:
         self.said.append(sentence)
         self._say(sentence)
 
+    @override
     def close(self) -> None:
         """Close the window, and the port for trigger codes."""
         if self._room is not None:
@@ -286,17 +296,19 @@ class Participant:
 
     # -- trials ----------------------------------------------------------------------------------------------------------------------------------
 
-    def start(self, briefing: Briefing) -> ParticipantMind:
-        return ParticipantMind(self._player(briefing), briefing.keys, self._line, briefing.words)
+    @override
+    def start(self, context: TrialContext) -> ParticipantEpisode:
+        return ParticipantEpisode(self._player(context), context.keys, self._line, context.words)
 
-    def _player(self, briefing: Briefing) -> Player:
+    def _player(self, context: TrialContext) -> Player:
         """Everything that a trial needs is there."""
         self.ready()
-        self._language = briefing.language
-        return Player(self.open(), briefing.language, tuple(map(briefing.keys.kind_for, briefing.asks)), self._guard_ms)
+        self._language = context.language
+        return Player(self.open(), context.language, tuple(map(context.keys.kind_for, context.asks)), self._guard_ms)
 
     # -- what is recorded ------------------------------------------------------------------------------------------------------------------------
 
+    @override
     def settings(self) -> dict[str, Any]:
         """What was declared: the same in every run. What was found when the window opened is in :meth:`apparatus`."""
         return {
@@ -321,12 +333,14 @@ class Participant:
             **({} if self._patch is None else {"patch": self._patch.settings()}),
         }
 
+    @override
     def setting_rules(self) -> SettingRules:
         """Which settings came later than the first records, and which are constants of the program."""
         later = {name for name in self.settings() if name not in _FIRST_SETTINGS and not name.startswith("observer_")}
         usual = type(self)().settings() if later else {}
         return SettingRules({name: usual[name] for name in later if name in usual}, _CONSTANTS)
 
+    @override
     def apparatus(self) -> dict[str, Any]:
         """What was found and measured: screen, refresh rate and how frames are timed, keyboard back end, versions, and every warning. Empty before the window
         is open."""
@@ -339,10 +353,12 @@ class Participant:
 
     # -- pages -----------------------------------------------------------------------------------------------------------------------------------
 
+    @override
     def speak(self, language: str) -> None:
         """The language of the window's own words, from the first page on."""
         self._language = language
 
+    @override
     def page(
         self,
         title: str,
@@ -372,6 +388,7 @@ class Participant:
         """
         pages.show(self.open(), Page(text, title, footer, tuple(example), after, progress, least), self._language)
 
+    @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
         """Show a text until one of its options is chosen, by its key or with a click on its button; nothing else ends it.
 
@@ -392,6 +409,7 @@ class Participant:
         labelled = tuple(replace(option, label=f"{option.label}  ({key_label(option.key, self._language).upper()})") for option in options)
         return pages.show(self.open(), Page(text, title, options=labelled), self._language, clicks=clicks)
 
+    @override
     def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
         """An empty screen for some time, such as between two trials.
 
@@ -407,7 +425,7 @@ class Participant:
         pages.show(self.open(), Page(""), self._language, seconds=ms / 1000.0, meanwhile=meanwhile)
 
 
-class ParticipantMind:
+class ParticipantEpisode(WindowEpisode):
     """One trial of the person at the window, who answers with ``keys``, and reads ``words`` in place of the texts of the trial."""
 
     def __init__(self, player: Player, keys: AnswerKeys | None = None, line: Line | None = None, words: Words | None = None) -> None:
@@ -416,7 +434,8 @@ class ParticipantMind:
         self._keys = keys or AnswerKeys()
         self._line = line
 
-    async def step(self, percept: Percept) -> Response | None:
+    @override
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         """Show a step and take the answer.
 
         Raises
@@ -435,24 +454,29 @@ class ParticipantMind:
         kind = self._keys.kind_for(ask.kind) if ask is not None else None
         return percept if ask is None or kind is None or kind is ask.kind else replace(percept, ask=replace(ask, kind=kind))
 
+    @override
     def prepare(self, displays: Sequence[Display]) -> None:
         """Upload every display that may come."""
         self.player.prepare([translated_display(display, self._words) for display in displays])
 
-    def coming(self, percept: Percept | None, last: bool = False) -> None:
-        """Announce the step after the next one, where it does not depend on the answer, or that there is none (see :meth:`Player.coming`)."""
-        self.player.coming(None if percept is None else self.as_asked(percept), last)
+    @override
+    def announce_next(self, percept: Percept | None, last: bool = False) -> None:
+        """Announce the step after the next one, where it does not depend on the answer, or that there is none (see :meth:`Player.announce_next`)."""
+        self.player.announce_next(None if percept is None else self.as_asked(percept), last)
 
+    @override
     def shown(self) -> list[Shown]:
         """How each display of the last step was shown; displays that an answer cut off are not in it. The end of the last display is the planned one until it
         has been replaced; the list is then completed in place (at the latest by :meth:`finish`)."""
         return self.player.shown
 
+    @override
     def notes(self) -> dict[str, Any]:
         """What else happened in the last step, fit for JSON: presses without effect, late presses, pauses, jumps of the clock. Completed in place like
         :meth:`shown`."""
         return self.player.notes
 
+    @override
     def mark(self, codes: Triggers, write: Callable[[Mapping[str, Any]], None]) -> None:
         """Send these trigger codes in this trial, where there is a port for them; ``write`` takes the record of each."""
         if self._line is not None:
@@ -460,18 +484,22 @@ class ParticipantMind:
             self._line.listen()
             self.player.marker = Marker(self._line, codes, write, room.window.now, lambda: room.window.grid.due, room.ms)
 
+    @override
     def attach(self, journal: Journal) -> None:
         """Where to note what is pressed after the trial."""
         self.player.note_late = lambda presses: journal.note({"after_trial": presses})
 
+    @override
     def judged(self, verdict: Verdict) -> None:
         """The last answer was judged: for trigger codes alone."""
         self.player.judged(verdict)
 
+    @override
     def cut(self) -> None:
         """The trial is over, and does not count: clears the screen."""
         self.player.cut()
 
+    @override
     def finish(self) -> None:
         """The trial is over: clears the screen."""
         self.player.finish()

@@ -65,7 +65,7 @@ class Player:
         self.room.renderer.prepare(display.stimulus for display in displays)
         gc.collect()
 
-    def coming(self, percept: Percept | None, last: bool = False) -> None:
+    def announce_next(self, percept: Percept | None, last: bool = False) -> None:
         """Announce the step after the one that is played next, where it does not depend on the answer, or that this one is the ``last``. The change (to the
         next step's first display, or to an empty screen) is then made on the very frame on which it is due, before the step returns.
 

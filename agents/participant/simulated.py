@@ -6,19 +6,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
+from typing_extensions import override
 
+from ...core.agent_kinds import SIMULATED, AgentKind
 from ...errors import SpanLabError
 from ...paradigms import AnswerKeys, Ask, Percept, Surface, Truth
 from ...paradigms.translation import Words
 from ...stimuli.palette import PaletteName
 from ..observers import Observer, make_observer
-from ..protocol import Briefing, Option, Response
+from ..protocol import AgentOptions, Option, Response, TrialContext
 from .answering import CONFIRM_KEYS
 from .display_file import DisplayFile
 from .hands import Hands, Touch
 from .keyboard import Backend
 from .pages import LEAST
-from .participant import Participant, ParticipantMind
+from .participant import Participant, ParticipantEpisode
 from .player import GO_ON_AFTER, Player
 from .refractory import USUAL, Refractory
 from .room import Room
@@ -55,8 +57,7 @@ class SimulatedParticipant(Participant):
     others : as for :class:`Participant`
     """
 
-    kind: ClassVar[str] = "simulated"
-    oracle: ClassVar[bool] = True
+    kind: ClassVar[AgentKind] = SIMULATED
 
     def __init__(
         self,
@@ -119,6 +120,13 @@ class SimulatedParticipant(Participant):
         self._random = np.random.RandomState(seed % 2**32)
         self.plan: Callable[[float], None] | None = None
 
+    @classmethod
+    @override
+    def from_name(cls, detail: str, options: AgentOptions) -> SimulatedParticipant:
+        observer = detail or "capacity"
+        return cls(observer=observer, seed=options.seed, name=f"simulated:{observer}", **options.window)
+
+    @override
     def open(self) -> Room:
         """Open the window and sit down in front of it."""
         room = super().open()
@@ -128,6 +136,7 @@ class SimulatedParticipant(Participant):
             room.checks.append(self._hands.check)
         return room
 
+    @override
     def _refractory_times(self) -> Refractory:
         return self._refractory.divided(self._speed)
 
@@ -137,16 +146,19 @@ class SimulatedParticipant(Participant):
         assert self._hands is not None
         return self._hands
 
-    def start(self, briefing: Briefing) -> SimulatedMind:
-        self._random = np.random.RandomState([briefing.seed % 2**32, self._seed % 2**32])
-        return SimulatedMind(self, self._player(briefing), briefing.seed, briefing.keys, self._line, briefing.words)
+    @override
+    def start(self, context: TrialContext) -> SimulatedEpisode:
+        self._random = np.random.RandomState([context.seed % 2**32, self._seed % 2**32])
+        return SimulatedEpisode(self, self._player(context), context.seed, context.keys, self._line, context.words)
 
+    @override
     def close(self) -> None:
         if self._hands is not None:
             self._hands.close()
             self._hands = None
         super().close()
 
+    @override
     def settings(self) -> dict[str, Any]:
         return {
             **super().settings(),
@@ -180,6 +192,7 @@ class SimulatedParticipant(Participant):
             return
         self.hands.at(onset + after, Touch("space", hold=0.05) if self._random.randint(2) or for_what == "page" else Touch(x=0, y=0, hold=0.05))
 
+    @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
         self._chosen = next(option.key for option in options if option.name == usual)
         return super().choose(title, text, options, usual=usual, clicks=clicks)
@@ -237,7 +250,7 @@ class SimulatedParticipant(Participant):
         return Touch(x=x, y=y, hold=hold)
 
 
-class SimulatedMind(ParticipantMind):
+class SimulatedEpisode(ParticipantEpisode):
     """One trial of the simulated participant. Among its notes, ``injected_ms`` is when the hands acted, from the onset of the step."""
 
     def __init__(
@@ -248,7 +261,8 @@ class SimulatedMind(ParticipantMind):
         self._memory = agent.observer.fresh(seed)
         self._guess = np.random.RandomState([seed % 2**32, 1])
 
-    async def step(self, percept: Percept, truth: Truth) -> Response | None:  # type: ignore[override]
+    @override
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         """Take one step at the window; the truth decides what is answered.
 
         Raises
@@ -256,6 +270,7 @@ class SimulatedMind(ParticipantMind):
         SpanLabError
             when keys can no longer be pressed.
         """
+        assert truth is not None, "the runner hands the truth to declared oracles"
         value = self._memory.choose(percept, truth)
         agent, ask = self._agent, percept.ask
         if ask is not None and value is None and ask.window_ms is None:

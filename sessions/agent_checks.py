@@ -1,0 +1,144 @@
+"""What an agent gives back, checked before it is used: a fault of an agent is told in a sentence."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from ..agents.protocol import Agent, BatchAgent, Episode, Outcome, Response, TrialContext, WindowAgent, WindowEpisode
+from ..errors import SpanLabError
+from ..paradigms import Percept
+
+_FAULT = "this is a fault of the agent"
+
+
+def check_episode(agent: Agent, episode: object) -> Episode:
+    """See to it that an agent has begun a trial as it should.
+
+    Raises
+    ------
+    SpanLabError
+        with what it gave, and what was expected.
+    """
+    wanted = WindowEpisode if isinstance(agent, WindowAgent) else Episode
+    if not isinstance(episode, wanted):
+        raise SpanLabError(f"{agent.name} began a trial with {_shown(episode)}; expected from start() is {_article(wanted.__name__)}: {_FAULT}")
+    if agent.kind.oracle and len(inspect.signature(episode.step).parameters) < 2:
+        raise SpanLabError(
+            f"{agent.name} is of the kind '{agent.kind.name}', which is an oracle, and {type(episode).__name__}.step takes no truth; "
+            f"expected is async def step(self, percept, truth=None): {_FAULT}"
+        )
+    return episode
+
+
+def check_response(percept: Percept, response: object, number: int) -> Response | None:
+    """See to it that what an agent gave in a step is an answer where there is a question, and else nothing.
+
+    Parameters
+    ----------
+    number : of the step in its trial, from 1
+
+    Raises
+    ------
+    SpanLabError
+        with what it gave, and what was expected.
+    """
+    if response is not None and not isinstance(response, Response):
+        such = f", such as Response({response!r})," if isinstance(response, str | int | tuple) else ","
+        raise SpanLabError(f"the agent gave {_shown(response)} in step {number}; expected is a Response{such} or None where nothing is asked: {_FAULT}")
+    if (response is None) != (percept.ask is None):
+        raise SpanLabError(f"the agent {'did not answer' if response is None else 'answered unasked'} in step {number}; {_FAULT}")
+    if response is None:
+        return None
+    value = response.value
+    if type(value) not in (int, str, type(None)) and not (type(value) is tuple and all(type(one) is int for one in value)):
+        allowed = "a whole number, a text, a tuple of whole numbers, or None"
+        raise SpanLabError(f"the agent answered {_shown(value)} in step {number}; the value of a Response is {allowed}: {_FAULT}")
+    if response.outcome not in get_args(Outcome):
+        raise SpanLabError(f"the agent gave the outcome {_shown(response.outcome)} in step {number}; there are {', '.join(get_args(Outcome))}: {_FAULT}")
+    if not isinstance(response.notes, Mapping) or not (response.rt_ms is None or isinstance(response.rt_ms, int | float)):
+        raise SpanLabError(
+            f"the agent gave notes {_shown(response.notes)} and the reaction time {_shown(response.rt_ms)} in step {number}; "
+            f"expected are a mapping, and a number of ms or None: {_FAULT}"
+        )
+    return response
+
+
+def answers_of(
+    agent: BatchAgent,
+    contexts: Sequence[TrialContext],
+    trials: Sequence[Sequence[Percept]],
+    add_states: Callable[[Sequence[Percept], Any], None] | None = None,
+) -> Sequence[Sequence[Response | None]]:
+    """The answers of an agent to trials in one batch: for each trial as many as it has steps.
+
+    Parameters
+    ----------
+    add_states : takes the percepts of each trial, and the hidden states with which it was answered
+
+    Raises
+    ------
+    SpanLabError
+        with what the agent gave, and what was expected.
+    """
+    if not trials:
+        return []
+    hidden: dict[int, Any] = {}
+    answers: Any = agent.answer(contexts, trials) if add_states is None else agent.answer(contexts, trials, hidden.__setitem__)
+    lengths, wanted = _lengths(answers), [len(trial) for trial in trials]
+    if lengths != wanted:
+        found = _shown(answers) if lengths is None else f"answers to {_counts(lengths)}"
+        raise SpanLabError(f"{agent.name} gave {found} for {_counts(wanted)}; expected from answer() is a list with a list for each trial: {_FAULT}")
+    if add_states is not None:
+        if lacking := [number for number in range(len(trials)) if number not in hidden]:
+            raise SpanLabError(f"{agent.name} kept the hidden states of {len(trials) - len(lacking)} of {len(trials)} trials: {_FAULT}")
+        for number, trial in enumerate(trials):
+            add_states(trial, hidden[number])
+    return answers
+
+
+def for_record(what: str, agent: Agent, content: object) -> dict[str, Any]:
+    """Something of an agent that goes into ``session.json``.
+
+    Parameters
+    ----------
+    what : how a message calls it, such as ``settings``
+
+    Raises
+    ------
+    SpanLabError
+        when it is no mapping that is fit for JSON.
+    """
+    if not isinstance(content, Mapping):
+        raise SpanLabError(f"{what} of {agent.name}: {_shown(content)}; expected is a mapping: {_FAULT}")
+    try:
+        json.dumps(content, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise SpanLabError(f"{what} of {agent.name} cannot be recorded ({error}): {_FAULT}") from None
+    return dict(content)
+
+
+def _lengths(answers: object) -> list[int] | None:
+    """How many answers each trial has; None where they are no lists."""
+    if not isinstance(answers, Sequence) or isinstance(answers, str) or not all(isinstance(one, Sequence) and not isinstance(one, str) for one in answers):
+        return None
+    return [len(one) for one in answers]
+
+
+def _counts(lengths: Sequence[int]) -> str:
+    steps = f"{min(lengths)} to {max(lengths)}" if lengths and min(lengths) != max(lengths) else f"{lengths[0] if lengths else 0}"
+    return f"{len(lengths)} trials of {steps} steps"
+
+
+def _shown(value: object) -> str:
+    """A value and its type, in a message."""
+    if value is None:
+        return "None"
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__module__.replace('builtins', '')}.{type(value).__name__})".replace("(.", "(")
+
+
+def _article(word: str) -> str:
+    return f"{'an' if word[:1] in 'AEIOU' else 'a'} {word}"
