@@ -405,14 +405,25 @@ class WindowAgent(Agent):
         progress: float | None = None,
         least: float = 0.0,
     ) -> None:
-        """Show a page of text, until the participant goes on (instructions, practice feedback, breaks, thanks)."""
-
-    def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
-        """Show a page that ends with one of some options, and with nothing else; without ``clicks`` the keys alone choose (for the assistant).
+        """Show a page of text, until the participant goes on (instructions, practice feedback, breaks, thanks).
 
         Parameters
         ----------
-        usual : the name of the option that a rehearsal takes
+        text : paragraphs, separated by empty lines; a line that begins with ``# `` is a heading
+        footer : how to go on; the usual sentence when empty
+        example : displays of a trial, pictured below the text
+        after : further paragraphs, below the example
+        progress : how much of the session is done (0 to 1), as a bar
+        least : seconds for which the page stays at least
+        """
+
+    def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
+        """Show a page that ends with one of some options, by its key or with a click on its button, and with nothing else.
+
+        Parameters
+        ----------
+        usual : the name of the option that a simulated participant chooses
+        clicks : whether buttons can be clicked; keys alone choose where the assistant decides
 
         Returns
         -------

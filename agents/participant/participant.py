@@ -372,15 +372,6 @@ class Participant(WindowAgent):
     ) -> None:
         """Show a text until the participant goes on (space bar or click); it is spread over several pages when it is long.
 
-        Parameters
-        ----------
-        text : paragraphs, separated by empty lines; a line that begins with ``# `` is a heading
-        footer : how to go on; the usual sentence when empty
-        example : displays of a trial, pictured below the text
-        after : further paragraphs, below the example
-        progress : how much of the session is done (0 to 1), as a bar
-        least : seconds for which the page stays at least
-
         Raises
         ------
         Abandoned
@@ -391,15 +382,6 @@ class Participant(WindowAgent):
     @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
         """Show a text until one of its options is chosen, by its key or with a click on its button; nothing else ends it.
-
-        Parameters
-        ----------
-        usual : the name of the option that a simulated participant chooses
-        clicks : whether buttons can be clicked; keys alone choose where the assistant decides
-
-        Returns
-        -------
-        the name of the option
 
         Raises
         ------
