@@ -12,6 +12,8 @@ from ..errors import SpanLabError
 from ..paradigms import Percept
 
 _FAULT = "this is a fault of the agent"
+#: types of values that are judged by the rules of their question
+_PLAIN = (int, str, tuple, type(None), bool, float, list)
 
 
 def check_episode(agent: Agent, episode: object) -> Episode:
@@ -52,10 +54,9 @@ def check_response(percept: Percept, response: object, number: int) -> Response 
         raise SpanLabError(f"the agent {'did not answer' if response is None else 'answered unasked'} in step {number}; {_FAULT}")
     if response is None:
         return None
-    value = response.value
-    if type(value) not in (int, str, type(None)) and not (type(value) is tuple and all(type(one) is int for one in value)):
+    if type(response.value) not in _PLAIN:  # a plain value that is not allowed is an invalid answer, and recorded as one
         allowed = "a whole number, a text, a tuple of whole numbers, or None"
-        raise SpanLabError(f"the agent answered {_shown(value)} in step {number}; the value of a Response is {allowed}: {_FAULT}")
+        raise SpanLabError(f"the agent answered {_shown(response.value)} in step {number}; the value of a Response is {allowed}: {_FAULT}")
     if response.outcome not in get_args(Outcome):
         raise SpanLabError(f"the agent gave the outcome {_shown(response.outcome)} in step {number}; there are {', '.join(get_args(Outcome))}: {_FAULT}")
     if not isinstance(response.notes, Mapping) or not (response.rt_ms is None or isinstance(response.rt_ms, int | float)):
