@@ -333,7 +333,7 @@ def reachable(start: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ["vsr", "nback_verbal_feedback", "cs"])
-def test_nothing_of_the_truth_can_be_reached_from_a_mind(name: str) -> None:
+def test_nothing_of_the_truth_can_be_reached_from_an_episode(name: str) -> None:
     paradigm = load_paradigm(name)
     trial = compile_trial(paradigm, paradigm.combinations()[-1], seed=3, generator="corrected")
     protocol = settings(view="both", image_px=96)
