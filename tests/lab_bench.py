@@ -262,7 +262,7 @@ def escape_between(bench: Bench) -> Any:
     mind = None
     rest(0.05)
     rest(0.0)
-    mind, bench.script = bench.mind([percept]), [[(0.3, Touch("5"))]]
+    mind, bench.script = bench.episode([percept]), [[(0.3, Touch("5"))]]
     asyncio.run(mind.step(percept))
     rest(0.0)
     mind = None
