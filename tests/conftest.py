@@ -19,11 +19,15 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from command_line import Run, command_line, make_things
 from hypothesis import settings
 from longest import LONGEST
+
+if TYPE_CHECKING:
+    from spanlab.sessions.study import Study
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -149,3 +153,17 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def things(tmp_path: Path) -> None:
     """Things that are not what a command wants, and a paradigm that is."""
     make_things(tmp_path)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    """A small study of two tasks, in a file."""
+    from study_files import study_in
+
+    return study_in(tmp_path)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Where data are kept; not there yet."""
+    return tmp_path / "data"

@@ -28,10 +28,11 @@ from pathlib import Path
 from typing import Any
 
 from nback_files import block_text, identity_block, letter_results, write_block, write_results
-from session_tools import command
+from session_tools import SIGNS, command
 
 #: A paradigm of a user's own, with what the language has: nesting, random factors and durations, go/no-go, feedback, codes, several languages.
-OWN = """
+OWN = (
+    """
 paradigm: signs
 version: 4
 title: {en: Go or not, de: Los oder nicht}
@@ -44,18 +45,9 @@ timeline:
   - phase: fixation
     model_steps: 0
     show: {fixation: {}, ms: {uniform: [50, 150]}}
-  - for: item in items
-    do:
-      - phase: probe
-        show: [{text: =item, ms: 100}, {blank: {}, ms: 500}]
-        ask: {choice: {options: [x, "-"]}, answer: "='x' if item == 'go' else '-'", ends: on_time, no_answer_means: "-", late: record}
-        record: {serial_position: =number, sign: =item}
-      - phase: feedback
-        feedback:
-          right: {text: right, ms: 50}
-          wrong: {text: wrong, ms: 50}
-          missed: {text: missed, ms: 50}
-set_size: 1
+"""
+    + SIGNS
+    + """set_size: 1
 list_length: =signs
 triggers: {trial_start: 1, phases: {fixation: 10, probe: 20, feedback: 30}, responses: 100, trial_end: 2}
 instructions: {en: "Press x for go. There are {=signs} signs.", de: "Drücken Sie x bei go. Es kommen {=signs} Zeichen."}
@@ -63,6 +55,7 @@ practice: {trials: 1, factors: {signs: 2}, feedback: true}
 designs:
   human: {repetitions: 2, interval: 100}
 """
+)
 STUDY = """
 study: golden
 title: Two short tasks

@@ -20,8 +20,24 @@ MEASURED = [column.name for column in COLUMNS if column.measured]
 #: columns that say who answered, and in which session
 WHO = ["session", "participant", "agent_kind", "agent", "agent_settings_hash", "oracle"]
 
+#: Signs one after another, as a part of a timeline: silence means no, a press after 600 ms is late, and each is answered by feedback.
+SIGNS = """\
+  - for: item in items
+    do:
+      - phase: probe
+        show: [{text: =item, ms: 100}, {blank: {}, ms: 500}]
+        ask: {choice: {options: [x, "-"]}, answer: "='x' if item == 'go' else '-'", ends: on_time, no_answer_means: "-", late: record}
+        record: {serial_position: =number, sign: =item}
+      - phase: feedback
+        feedback:
+          right: {text: right, ms: 50}
+          wrong: {text: wrong, ms: 50}
+          missed: {text: missed, ms: 50}
+"""
+
 #: Go/no-go with feedback: three signs a trial, silence means no, a press after 600 ms is late.
-GO_NOGO = """
+GO_NOGO = (
+    """
 paradigm: gonogo
 version: 3
 title: Go or not
@@ -34,24 +50,16 @@ timeline:
   - phase: fixation
     model_steps: 0
     show: {fixation: {}, ms: 100}
-  - for: item in items
-    do:
-      - phase: probe
-        show: [{text: =item, ms: 100}, {blank: {}, ms: 500}]
-        ask: {choice: {options: [x, "-"]}, answer: "='x' if item == 'go' else '-'", ends: on_time, no_answer_means: "-", late: record}
-        record: {serial_position: =number, sign: =item}
-      - phase: feedback
-        feedback:
-          right: {text: right, ms: 50}
-          wrong: {text: wrong, ms: 50}
-          missed: {text: missed, ms: 50}
-set_size: 1
+"""
+    + SIGNS
+    + """set_size: 1
 list_length: =signs
 instructions: {en: Press x for go.}
 practice: {trials: 2, factors: {hand: left}, feedback: true, pass: 0.6, at_most: 3}
 designs:
   human: {repetitions: 3}
 """
+)
 
 
 class Saying(Agent):

@@ -44,6 +44,11 @@ def study_in(folder: Path, text: str = STUDY) -> Study:
     return load_study(file)
 
 
+def files(folder: Path) -> dict[str, bytes]:
+    """Everything that is in a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 class Guest(AtTheWindow):
     """A person without a window who always gives the first allowed answer, reads pages, and leaves when told to.
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from command_line import Run, complaint
 from session_tools import start
-from study_files import STUDY, Guest, sit, study_in, take
+from study_files import STUDY, Guest, files, sit, study_in, take
 from test_lab_pages import easy, wrong
-from test_study_sessions import files
 
 from spanlab.agents.protocol import Response
 from spanlab.errors import SpanLabError
@@ -23,16 +22,6 @@ from spanlab.sessions.people import NotPassedError
 from spanlab.sessions.record import read_events
 from spanlab.sessions.sitting import states
 from spanlab.sessions.study import Study
-
-
-@pytest.fixture
-def study(tmp_path: Path) -> Study:
-    return study_in(tmp_path)
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    return tmp_path / "data"
 
 
 def journal(folder: Path) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from command_line import Run, complaint
 from effort import HANGS_S
-from study_files import FIELDS, STUDY, Guest, sit, study_in, take
+from study_files import FIELDS, STUDY, Guest, files, sit, study_in, take
 
 from spanlab.errors import SpanLabError
 from spanlab.sessions import find_sessions, read_responses, read_session
@@ -24,21 +24,6 @@ from spanlab.sessions.sitting import Wanted, check_wanted, read_head, runs, stat
 from spanlab.sessions.study import Study
 
 linux = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-
-
-@pytest.fixture
-def study(tmp_path: Path) -> Study:
-    return study_in(tmp_path)
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    return tmp_path / "data"
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """Everything that is in a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 # -- what happens --------------------------------------------------------------------------------------------------------------------------------------

@@ -25,16 +25,6 @@ from spanlab.sessions.status import overview
 from spanlab.sessions.study import Study
 
 
-@pytest.fixture
-def study(tmp_path: Path) -> Study:
-    return study_in(tmp_path)
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    return tmp_path / "data"
-
-
 def cells(study: Study, data: Path) -> list[dict[str, str]]:
     table = overview(study, data)
     return [dict(zip(table.header, row, strict=True)) for row in table.rows]
