@@ -23,6 +23,8 @@ from .table import WHO, Scored, plural, score_table
 if TYPE_CHECKING:
     import pandas as pd
 
+#: A mean needs no bootstrap.
+_ROUGH = 2
 #: Names of conditions in the order in which figures show them.
 Order = tuple[str, ...]
 
@@ -111,7 +113,8 @@ class Effect:
             return f"{paradigm} has no {' and no '.join(lacking)}."
         if len(found.conditions) < 2:
             absent = f"no {self.x_title}" if self.x not in found.there else "no answers that this figure is about"
-            many = f"only one value of {self.x_title} ({_plain(next(iter(found.conditions)))})" if found.conditions else absent
+            about = " that this figure is about" if self.prepare else ""
+            many = f"only one value of {self.x_title}{about} ({_plain(next(iter(found.conditions)))})" if found.conditions else absent
             return f"{paradigm} has {many}, so there is nothing to compare."
         return "" if found.valued else f"{paradigm} has no {self.measure}."
 
@@ -175,7 +178,8 @@ class Effect:
         """
         import pandas as pd
 
-        found = self.whole(responses, paradigm, who=options.pop("who", WHO))
+        scored, plain = _scored(responses), not options
+        found = self.whole(scored, paradigm, who=options.pop("who", WHO))
         if self._lacking(found.found, paradigm):
             return published_curve("", self.by)
         table = self.make(found.cells, **options) if self.make else averages_of(found.cells[""], self.value, **options)
@@ -184,11 +188,22 @@ class Effect:
         if self.without and self.without in found.cells:
             table = table.merge(_means(found.cells[self.without], self.without), on=[*found.cells[""].keys.columns], how="left")
         if not self.human:
-            return table
+            return self._kept(table, scored, paradigm, human) if plain else table
         printed = published_curve(paradigm if human is None else human, self.by).assign(paradigm=paradigm)
         for name in self.panels:
             printed = printed[printed[name].isin(table[name].unique())]
-        return pd.concat([table, printed], ignore_index=True) if len(printed) else table
+        table = pd.concat([table, printed], ignore_index=True) if len(printed) else table
+        return self._kept(table, scored, paradigm, human) if plain else table
+
+    def _kept(self, table: pd.DataFrame, scored: Scored, paradigm: str, human: str | None) -> pd.DataFrame:
+        """The table; a copy is kept for :meth:`means`."""
+        scored.known["table", self, paradigm, human] = table.copy()
+        return table
+
+    def means(self, scored: Scored, paradigm: str, *, human: str | None = None) -> pd.DataFrame:
+        """:meth:`table` for whoever asks for its means alone: intervals may be rough. One that was made before is not made again."""
+        made = scored.known.get(("table", self, paradigm, human))
+        return self.table(scored, paradigm, human=human, resamples=_ROUGH) if made is None else made.copy()
 
     def notes(self, responses: pd.DataFrame | Scored, paradigm: str, table: pd.DataFrame) -> list[str]:
         """What must be known of a table: items in no cell, few units, missing people."""

@@ -55,7 +55,15 @@ def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None) -
 
 def print_theme(agents: Sequence[Look]) -> dict[str, Any]:
     """The Vega-Lite configuration of files: dark on white."""
-    return _theme("#1b1b1b", "#4a4a4a", "#b9b9b9", "#ececec", "#ffffff") | {"range": {"category": [look.light for look in agents]}}
+    theme = _theme("#1b1b1b", "#4a4a4a", "#b9b9b9", "#ececec", "#ffffff")
+    if all(_widest(look.label) <= theme["legend"]["labelLimit"] / theme["legend"]["labelFontSize"] for look in agents):
+        theme["legend"] |= {"labelLimit": 0}
+    return theme | {"range": {"category": [look.light for look in agents]}}
+
+
+def _widest(label: str) -> float:
+    """How wide a label is at most, in font sizes. Where none can be too long there is no limit to hold, for which each would be measured again."""
+    return sum(0.65 if one.isascii() and (one.islower() or not one.isalpha()) and one not in "mw@%&" else 1.1 for one in label)
 
 
 def page_theme(agents: Sequence[Look]) -> dict[str, Any]:

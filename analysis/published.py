@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,11 @@ def published_curve(paradigm: str, by: Sequence[str]) -> pd.DataFrame:
     pandas.DataFrame
         empty when there are no digitised numbers for the paradigm, or none over ``by``.
     """
+    return _curve(paradigm, tuple(by)).copy()
+
+
+@functools.lru_cache(maxsize=256)
+def _curve(paradigm: str, by: tuple[str, ...]) -> pd.DataFrame:
     import pandas as pd
 
     columns = [*WHO, *by, *(name for name in CURVE_COLUMNS if name not in WHO)]

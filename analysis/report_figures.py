@@ -58,11 +58,16 @@ def _times(drawing: Drawing, file: str) -> PageTable:
         def said(row: Mapping[Any, Any]) -> str:
             if missing(row[name]):
                 return ""
-            limits = "" if missing(row.get(f"{name}_low")) else f" [{row[f'{name}_low']:,.0f}, {row[f'{name}_high']:,.0f}]"
-            return f"{row[name]:,.0f}{limits}"
+            limits = "" if missing(row.get(f"{name}_low")) else f" [{_whole(row[f'{name}_low'])}, {_whole(row[f'{name}_high'])}]"
+            return f"{_whole(row[name])}{limits}"
 
         return name, said
 
     columns = [("who", who), ("times", lambda row: whole(row["n_items"])), *map(milliseconds, ("mean", "median", "sd", "mu", "sigma", "tau")), words_of("note")]
     caption = "In ms; 95% intervals in brackets. mu and sigma: the normal part of the fitted ex-Gaussian, tau: its exponential part."
     return page_table(drawing.table, columns, "The numbers", caption, file=file)
+
+
+def _whole(value: float) -> str:
+    """Milliseconds in full up to a thousand seconds: limits of few times may have dozens of digits."""
+    return f"{value:,.0f}" if abs(value) < 1e6 else f"{value:.1e}"
