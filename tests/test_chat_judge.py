@@ -74,7 +74,7 @@ def test_it_reads_what_nothing_else_can_and_is_paid_for_in_the_account(run: Run,
     assert account["cost"] == pytest.approx(len(own) * 107 / 1e6)
     assert "the judge judge-1@lab:" in err
     notes = [event["notes"] for event in read_events(folder) if event["event"] == "step" and "ask" in event]
-    assert [note.get("judge") for note in notes if note["extraction"] == "model"] == [["5"]] * len(judged)
+    assert [note.get("judge") for note in notes if note.get("extraction") == "model"] == [["5"]] * len(judged)
     read = Transcript(folder)
     assert sum(len(read.talk(key).turns) for key in read.trials) == len(own), "the judge is no part of the conversation"
 
