@@ -235,23 +235,34 @@ class Laplace:
     def _factors(self, weight: np.ndarray, precision: np.ndarray, first: int = 0) -> _Factors:
         if first not in self.curvatures:
             self.curvatures[first] = _Curvature(self.design[:, first:].tocsr(), self.transposed[first:])
-        return _Factors(self.curvatures[first].at(weight, precision[first:]))
+        return self.curvatures[first].at(weight, precision[first:])
 
 
 class _Curvature:
-    """The curvature of a model for some weights of its rows. It always has the same places, so that what does not depend on the weights is made once."""
+    """The curvature of a model for some weights of its rows. It always has the same places, so that what does not depend on the weights is worked out once:
+    the order of elimination, too."""
 
     def __init__(self, design: Any, transposed: Any) -> None:
-        self.design, self.weighted, self.plain = design, transposed.copy(), transposed.data.copy()
+        self.design, self.transposed = design, transposed
+        self.order = np.zeros(0, np.int64)
         self.diagonal = np.zeros(0, np.int64)
         self.many = -1
 
-    def at(self, weight: np.ndarray, precision: np.ndarray) -> Any:
-        """The matrix for these weights of rows and precisions of effects."""
+    def at(self, weight: np.ndarray, precision: np.ndarray) -> _Factors:
+        """The factors for these weights of rows and precisions of effects."""
+        if len(self.order):
+            return _Factors(self._matrix(weight, precision[self.order]), self.order)
+        found = _Factors(self._matrix(weight, precision))
+        self.order = np.argsort(found.factors.perm_c)
+        self.design, self.transposed, self.many = self.design[:, self.order].tocsr(), self.transposed[self.order], -1
+        return found
+
+    def _matrix(self, weight: np.ndarray, precision: np.ndarray) -> Any:
         from scipy import sparse
 
-        self.weighted.data = self.plain * weight[self.weighted.indices]
-        matrix = (self.weighted @ self.design).tocsc()
+        weighted = self.transposed.copy()
+        weighted.data *= weight[weighted.indices]
+        matrix = (weighted @ self.design).tocsc()
         if matrix.nnz != self.many:
             columns = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
             self.diagonal, self.many = np.flatnonzero(matrix.indices == columns), matrix.nnz
@@ -266,18 +277,29 @@ _SEPARATED = "the model cannot be fitted without a prior: some cell is at 0 % or
 
 
 class _Factors:
-    """A symmetric sparse matrix, factorised."""
+    """A symmetric sparse matrix, factorised.
 
-    def __init__(self, matrix: Any) -> None:
+    Parameters
+    ----------
+    order : of the effects in the rows and columns of the matrix, where that is a good order of elimination; as they are, and one is looked for, when not given
+    """
+
+    def __init__(self, matrix: Any, order: np.ndarray | None = None) -> None:
         from scipy.sparse.linalg import splu
 
+        self.order = order
+        ordering = "MMD_AT_PLUS_A" if order is None else "NATURAL"
         try:
-            self.factors = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            self.factors = splu(matrix, permc_spec=ordering, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         except RuntimeError:
             raise FitError(_SINGULAR) from None
 
     def solve(self, right: np.ndarray) -> np.ndarray:
-        return self.factors.solve(right)
+        if self.order is None:
+            return self.factors.solve(right)
+        found = np.empty(right.shape)
+        found[self.order] = self.factors.solve(right[self.order])
+        return found
 
     def log_det(self) -> float:
         return float(np.log(np.abs(self.factors.U.diagonal())).sum())

@@ -1,10 +1,13 @@
 """How a report grows: processor time for many answerers as a multiple of that for few, and what declaring its figures takes beside drawing them.
 
 python benchmarks/report.py [FEW MANY]
+python benchmarks/report.py --against PYTHON DATA     a page of these data, here and with another installation's Python, one after the other
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,6 +23,9 @@ from spanlab.analysis.report import Options, compare
 from spanlab.analysis.table import score_table
 
 FEW, MANY = 20, 200
+ROUNDS = 3
+#: A page in a fresh process, with all that is imported for it.
+PAGE = "import sys, time; from spanlab.analysis.report import compare; compare([sys.argv[1]], sys.argv[2]); print(time.process_time())"
 
 
 def answers(many: int) -> pd.DataFrame:
@@ -36,7 +42,24 @@ def answers(many: int) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def against(other: str, data: str) -> None:
+    """What a page takes here, as a share of what it takes with another installation: the quicker of a few rounds each, in turn."""
+    spent: dict[str, list[float]] = {other: [], sys.executable: []}
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    for number in range(ROUNDS):
+        for python, seconds in spent.items():
+            folder = tempfile.mkdtemp(prefix=f"spanlab-report-{number}-")
+            run = subprocess.run(
+                [python, "-c", PAGE, str(Path(data).resolve()), folder], env=environment, cwd=folder, capture_output=True, text=True, check=True
+            )
+            seconds.append(float(run.stdout.split()[-1]))
+    print(f"a page here, times the same page with {other}\t{min(spent[sys.executable]) / min(spent[other]):.2f}\ttimes")
+
+
 def main() -> None:
+    if sys.argv[1:2] == ["--against"]:
+        against(*sys.argv[2:4])
+        return
     few, many = (int(one) for one in sys.argv[1:3]) if len(sys.argv) > 2 else (FEW, MANY)
     folder, spent = Path(tempfile.mkdtemp(prefix="spanlab-report-")), {}
     for number in (few, few, many):  # the first one loads what is needed
