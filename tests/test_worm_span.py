@@ -106,9 +106,10 @@ def test_where_a_dot_moves_and_where_its_arrow_is_favour_nothing(generator: Gene
 # items: patterns -------------------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("times", [3_000, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("generator", GENERATORS)
-def test_patterns_slots_and_variations_favour_nothing(generator: Generator) -> None:
-    items = [item for pair in many("cs", "items", generator, storage="visual") for item in pair]
+def test_patterns_slots_and_variations_favour_nothing(generator: Generator, times: int) -> None:
+    items = [item for pair in many("cs", "items", generator, times, storage="visual") for item in pair]
     for n in (0, 7):
         shares = [comb(cell, n) * comb(15 - cell, 7 - n) / comb(16, 8) for cell in range(16)]
         cells = Counter(item["memory"][n] for item in items)
