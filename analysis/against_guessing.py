@@ -26,7 +26,7 @@ import numpy as np
 from .columns import decoded
 from .corrections import holm
 from .detection import detection
-from .look import YARDSTICKS
+from .look import of_kinds
 from .resampling import LEVEL, RESAMPLES, estimate, estimate_pooled
 from .table import Scored
 
@@ -94,7 +94,7 @@ def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = R
     import pandas as pd
 
     items = scored.items
-    items = items[~(items["agent_kind"].isin(YARDSTICKS) | items["oracle"]) & items["chance"].notna()]
+    items = items[~(of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]) & items["chance"].notna()]
     signal = _signal(items)
     rows = []
     for (agent, kind), own in items.groupby(["agent", "agent_kind"], sort=True, observed=True):

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.agent_kinds import PARTICIPANT
 from .cells import place_of
 from .columns import groups
 from .look import GROUP_MEANS
@@ -161,7 +162,7 @@ class _Answers:
         self.work = work.assign(taker=taker.to_numpy()).drop_duplicates(["taker", "item"], ignore_index=True)
         who = self.work.drop_duplicates("taker").sort_values("taker")
         self.agents, self.persons = who["agent"].tolist(), who["person"].tolist()
-        self.people = set(items.loc[items["agent_kind"] == "participant", "agent"].astype(str))
+        self.people = set(items.loc[items["agent_kind"] == PARTICIPANT.name, "agent"].astype(str))
         shape = (len(who), int(self.work["item"].max()) + 1 if len(who) else 0)
         place = (self.work["taker"].to_numpy(), self.work["item"].to_numpy())
         self.there: Any = sparse.csr_matrix((np.ones(len(self.work), np.float64), place), shape=shape)

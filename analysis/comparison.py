@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..core.agent_kinds import PARTICIPANT
 from .agreement import Crowd, curve_distance
 from .cells import place_of
 from .curves import averages
@@ -77,8 +78,8 @@ def ceilings(scored: Scored) -> pd.DataFrame:
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
-    kinds = scored.items["agent_kind"] == "participant"
-    own = Scored(scored.items[kinds], scored.intrusions[scored.intrusions["agent_kind"] == "participant"], ())
+    kinds = scored.items["agent_kind"] == PARTICIPANT.name
+    own = Scored(scored.items[kinds], scored.intrusions[scored.intrusions["agent_kind"] == PARTICIPANT.name], ())
     for effect in EFFECTS:
         for paradigm in effect.applies(own):
             for agent in sorted(set(own.parts[paradigm].items["agent"].astype(str))):

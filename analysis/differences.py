@@ -8,19 +8,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..core.agent_kinds import PARTICIPANT, kind_named
 from .cells import Cells, place_of, unit_means
 from .contrasts import Contrast, contrast_of
 from .effect import Effect, ready
 from .effects import EFFECTS
 from .loading import Data
-from .look import GROUP_MEANS, YARDSTICKS
+from .look import GROUP_MEANS
 from .names import listed
 from .published import published_curve
 from .resampling import RESAMPLES
 from .table import plural
-
-#: How far these are from people says nothing: they were handed the answers, guess, or follow a script.
-_NOBODY = (*YARDSTICKS, "scripted")
 
 
 @dataclass(frozen=True)
@@ -57,10 +55,10 @@ def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
     shown = [one for one in EFFECTS if one.value == "correct" and one.make is None and not one.missing(data.scored, paradigm)]
     cells = unit_means(ready(shown[0], data.scored, paradigm), shown[0].by) if shown else unit_means(part, ())
     points = cells.points(shown[0].by if shown else ())
-    people = next((who for who in points if who[1] == "participant"), None)
+    people = next((who for who in points if who[1] == PARTICIPANT.name), None)
     found = {}
     for who, own in points.items():
-        if who[1] in _NOBODY or people is None or who == people:
+        if not kind_named(who[1]).competes or people is None or who == people:
             continue
         shared = sorted(set(own) & set(points[people]), key=str)
         if shared:
@@ -81,7 +79,7 @@ def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: 
         found = {}
         for who, own in cells.points(effect.by).items():
             shared = [place for place in own if place in curve]
-            if shared and who[1] not in (*_NOBODY, GROUP_MEANS) and people in (None, who[2]):
+            if shared and kind_named(who[1]).competes and who[1] != GROUP_MEANS and people in (None, who[2]):
                 mine = _mean(cells, [own[place] for place in shared], 0)
                 theirs = float(np.mean([curve[place] for place in shared]))
                 found[who[2]] = _difference(who[2], study, mine, theirs, len(shared), _over(effect), cells.unit[own[shared[0]]])

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..cluster import Alone, Crew
+from ..core.agent_kinds import PARTICIPANT
 from .columns import groups
 from .effects import effect
 from .evidence import Evidence, Scattered, Whole, whole
@@ -168,7 +169,7 @@ def _result(asked: _Asked, job: _Job) -> _Result:
     table = concatenated(tables)
     heads = table.iloc[groups(table, ["paradigm", *RAW, "participant"])[1]]
     answerers = frozenset((str(paradigm), (str(a), str(b), str(c), str(d))) for paradigm, a, b, c, d in heads[["paradigm", *RAW]].itertuples(index=False))
-    people = frozenset(map(str, heads.loc[heads["agent_kind"] == "participant", "participant"]))
+    people = frozenset(map(str, heads.loc[heads["agent_kind"] == PARTICIPANT.name, "participant"]))
     named = {piece.session for piece in job.pieces if piece.session}
     trials = _trials(table, named)
     tables.clear()

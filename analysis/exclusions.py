@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ..core.agent_kinds import PARTICIPANT
 from ..errors import SpanLabError
 from .names import listed
 from .table import TRIAL, plural, score_table
@@ -248,7 +249,7 @@ def _codes(table: pd.DataFrame, key: Sequence[str]) -> np.ndarray:
 
 
 def _people(table: pd.DataFrame) -> np.ndarray:
-    return table["agent_kind"].eq("participant").to_numpy(bool) if "agent_kind" in table.columns else np.zeros(len(table), bool)
+    return table["agent_kind"].eq(PARTICIPANT.name).to_numpy(bool) if "agent_kind" in table.columns else np.zeros(len(table), bool)
 
 
 def _outside(values: pd.Series, rule: Rule) -> np.ndarray:

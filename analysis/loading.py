@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.agent_kinds import NETWORK
 from ..errors import SpanLabError
 from ..sessions.record import COLUMNS as RECORDED
 from ..sessions.record import read_session
@@ -232,7 +233,7 @@ def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:
     """Of networks, for each paradigm: whether answers were read out among the allowed ones or over the whole head."""
     found: dict[tuple[str, str], set[str]] = {}
     for facts in sessions:
-        if facts.kind == "network":
+        if facts.kind == NETWORK.name:
             network: Any = (read_session(facts.folder).get("paradigm_data") or {}).get("network") or {}
             whole = isinstance(network, Mapping) and network.get("readout") == "all_classes"
             head = network.get("head")

@@ -24,7 +24,7 @@ import numpy as np
 from ..components import nearest
 from ..errors import SpanLabError
 from .laplace import Fit, FitError, Laplace, fit
-from .look import YARDSTICKS
+from .look import of_kinds
 from .names import listed, same_trials
 from .resampling import FEW
 from .table import Scored, plural
@@ -188,7 +188,7 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None) -> Cells:
 
 def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Answers of everybody but yardsticks, of which a note tells the shares."""
-    aside = items["agent_kind"].isin(YARDSTICKS) | items["oracle"]
+    aside = of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]
     if not aside.any():
         return items
     shares = items[aside].groupby(items.loc[aside, "agent"].astype(str), sort=True)["correct"].mean()

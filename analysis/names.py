@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..core.agent_kinds import CHANCE, PARTICIPANT, SCRIPTED, SIMULATED, kind_named
 from .columns import groups
 from .gather import SessionFacts
-from .look import ORACLES
 from .table import as_text, plural
 
 if TYPE_CHECKING:
@@ -61,16 +61,16 @@ def called(answerers: Iterable[tuple[str, Raw]], people: Collection[str]) -> dic
     several = {(kind, agent) for (_, kind, agent), found in settings.items() if len(found) > 1}
 
     def name(kind: str, agent: str, settings_hash: str, label: str) -> str:
-        if kind == "participant":
+        if kind == PARTICIPANT.name:
             return crowd
         apart = f" #{settings_hash[:6]}" if (kind, agent) in several else ""
-        if kind == "simulated":
+        if kind == SIMULATED.name:
             how = agent.removeprefix("simulated").removeprefix(":")
             return "Simulated participant" + (f" ({how})" if how else "") + apart
-        said = label or ("simulated" if kind in ORACLES else "guessing" if kind == "chance" else "")
+        said = label or ("simulated" if kind_named(kind).oracle else "guessing" if kind == CHANCE.name else "")
         return f"{agent or kind}{apart}" + (f" ({said})" if said else "")
 
-    return {raw: (name(*raw), "scripted" if "not a model" in raw[3] else raw[0]) for _, raw in everybody}
+    return {raw: (name(*raw), SCRIPTED.name if "not a model" in raw[3] else raw[0]) for _, raw in everybody}
 
 
 def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> pd.DataFrame:
@@ -82,7 +82,7 @@ def named(table: pd.DataFrame) -> pd.DataFrame:
     """A table from :func:`labelled` (or several as one), with everybody called as in figures."""
     import pandas as pd
 
-    people = set(table.loc[table["agent_kind"] == "participant", "participant"])
+    people = set(table.loc[table["agent_kind"] == PARTICIPANT.name, "participant"])
     number, first = groups(table, ["paradigm", *RAW])
     heads = table.iloc[first]
     raws: list[Raw] = [(str(a), str(b), str(c), str(d)) for a, b, c, d in heads[[*RAW]].itertuples(index=False, name=None)]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.agent_kinds import KINDS as AGENT_KINDS
 from ..errors import SpanLabError
 from .columns import groups
 from .derived import TRIAL
@@ -28,7 +29,7 @@ ENOUGH = 40
 #: A part whose spread is a smaller share than this of the times' standard deviation is as good as none.
 _NIL = 0.005
 #: Kinds of answerers whose reaction times mean something: people, and the simulated participant who presses real keys.
-KINDS = ("participant", "simulated")
+KINDS = tuple(kind.name for kind in AGENT_KINDS if kind.at_window)
 _PARAMETERS = ("mu", "sigma", "tau")
 #: Columns of a table of reaction times after who, ``participant`` and ``by``.
 MEASURE_COLUMNS = (

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.agent_kinds import SIMULATED
 from ..errors import SpanLabError
 from .exclusions import Exclusions
 from .gather import SessionFacts
@@ -48,7 +49,7 @@ def timing_part(sessions: Sequence[SessionFacts], commands: Commands) -> TimingP
     timed = [_timed(facts) for facts in at_window]
     held = sum(one.verdict == "pass" for one in timed)
     notes = ["What the record tells is what the program did; when light leaves the screen, a photodiode tells."]
-    if any(facts.kind == "simulated" for facts in at_window):
+    if any(facts.kind == SIMULATED.name for facts in at_window):
         notes.append("Simulated participants usually sit at an invisible screen without a graphics card; its timing says nothing about one in a laboratory.")
     said = f"{plural(len(timed), 'session')} at a window: {held} pass, {len(timed) - held} to look at."
     return TimingPart(said, tuple(timed), tuple(notes), commands.timing([str(facts.folder) for facts in at_window]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..core.agent_kinds import PARTICIPANT
 from .agreement import error_consistency, pairs_left_out
 from .comparison import ceilings, distances
 from .effects import effect as effect_named
@@ -37,7 +38,7 @@ class Compared:
 
 def compared(data: Data, folder: Folder, commands: Commands) -> list[Compared]:
     """Every comparison that the data allow."""
-    people = sorted({agent for agent, kind in _who(data) if kind == "participant"})
+    people = sorted({agent for agent, kind in _who(data) if kind == PARTICIPANT.name})
     parts = [_scores(data, "", folder, commands), *(_scores(data, name, folder, commands) for name in people)]
     parts += [_curves(data, "", folder, commands), *(_curves(data, name, folder, commands) for name in people)]
     return [part for part in (*parts, *_agreement(data, folder, commands)) if part is not None]

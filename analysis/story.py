@@ -7,35 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..core.agent_kinds import PARTICIPANT, kind_named
 from .against_guessing import SAME, verdict_of
 from .agreement import MOST_ANSWERERS
 from .differences import Difference
 from .gather import SessionFacts
 from .guessing import guessing_notes, tally
-from .look import GROUP_MEANS, ORACLES
+from .look import GROUP_MEANS, of_kinds
 from .names import listed, same_trials, title_of
 from .resampling import FEW
 from .table import Scored, plural
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: What each kind of answerer is, in two or three words.
-KINDS = {
-    "participant": "person",
-    "simulated": "simulated, knows the answers",
-    "chat": "chat model",
-    "scripted": "scripted server, not a model",
-    "network": "trained network",
-    "chance": "random guesses",
-    "ideal": "simulated, knows the answers",
-    "capacity": "simulated, knows the answers",
-    "recorded": "replay of a recorded session",
-    "published": "model, published answers",
-    GROUP_MEANS: "published group means",
-}
-_YARDSTICKS = ("ideal", "capacity", "chance")
-_ORDER = ("participant", "network", "chat", "scripted", "published", "recorded", "simulated", "capacity", "ideal", "chance")
 
 _WHERE = {"above": "are above it", "not told apart": "are not told apart from it", "below": "are below it"}
 
@@ -63,7 +47,7 @@ def between(low: float, high: float) -> str:
 
 def ranked(table: pd.DataFrame) -> pd.DataFrame:
     """A curve table with people first, then models, then simulated observers, then guessing."""
-    place = table["agent_kind"].map(lambda kind: _ORDER.index(kind) if kind in _ORDER else len(_ORDER))
+    place = table["agent_kind"].map(lambda kind: kind_named(str(kind)).order)
     return table.assign(_place=place).sort_values(["_place", "agent"], kind="stable").drop(columns="_place")
 
 
@@ -87,13 +71,14 @@ def headline(
     sentences, yardsticks = [], []
     verdicts = {row["agent"]: verdict_of(row) for row in guessed.to_dict("records")}
     rows = ranked(overall).to_dict("records")
-    told = [row for row in rows if row["agent_kind"] not in (*_YARDSTICKS, "participant")]
+    roles = {row["agent_kind"]: kind_named(row["agent_kind"]).role for row in rows}
+    told = [row for row in rows if roles[row["agent_kind"]] not in ("yardstick", "person")]
     several = len(told) > MOST_ANSWERERS
     for row in rows:
-        if several and row["agent_kind"] not in (*_YARDSTICKS, "participant"):
+        if several and roles[row["agent_kind"]] not in ("yardstick", "person"):
             continue
         interval = between(row["low"], row["high"])
-        if row["agent_kind"] in _YARDSTICKS:
+        if roles[row["agent_kind"]] == "yardstick":
             yardsticks.append(f"{row['agent']} {percent(row['mean'])}")
             continue
         text = f" got {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
@@ -185,7 +170,7 @@ def like_for_like(
         if len(found) > 1:
             named = listed(found) if column == "generator" else listed([one[:8] for one in found])
             notes.append(Note(f"The sessions used {len(found)} different {word} ({named}).", warning=True))
-    oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | overall["agent_kind"].isin(ORACLES), "agent"])
+    oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | of_kinds(overall["agent_kind"], lambda kind: kind.oracle), "agent"])
     if oracles:
         notes.append(
             Note(
@@ -194,7 +179,7 @@ def like_for_like(
                 warning=True,
             )
         )
-    scripted = sorted(overall.loc[overall["agent_kind"] == "scripted", "agent"])
+    scripted = sorted(overall.loc[of_kinds(overall["agent_kind"], lambda kind: kind.role == "script"), "agent"])
     if scripted:
         notes.append(Note(f"{listed(scripted)} comes from a scripted server. It shows that the chain works, not what a model can do.", warning=True))
     there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in set(items["session"])]
@@ -240,19 +225,19 @@ def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[st
     """Title, first paragraph and the line of facts of a report on these paradigms."""
     items = scored.items
     agents = ranked(items[["agent", "agent_kind"]].drop_duplicates())
-    people = bool((agents["agent_kind"] == "participant").any())
+    people = bool((agents["agent_kind"] == PARTICIPANT.name).any())
     verdicts = [same_trials(items[items["paradigm"] == name])[0] for name in names]
     if not names:
         return "Nothing to compare yet", "There is no scored answer in these data.", [plural(len(sessions), "session")]
-    who = "People and machines" if people and agents["agent_kind"].ne("participant").any() else "People" if people else "Machines"
+    who = "People and machines" if people and agents["agent_kind"].ne(PARTICIPANT.name).any() else "People" if people else "Machines"
     alone = len(agents) == 1
     title = f"{agents['agent'].iloc[0]}" if alone else f"{who}, the same trials" if all(verdicts) else f"{who}, side by side"
     words = [
-        f"{agent} ({KINDS.get(kind, kind)})" if kind in ("network", "chat", "published", "recorded") else agent
+        f"{agent} ({what})" if kind_named(kind).role in ("model", "replay") and (what := kind_named(kind).label) else agent
         for agent, kind in agents.itertuples(index=False, name=None)
     ]
     if len(words) > MOST_ANSWERERS:
-        counts = Counter(KINDS.get(kind, kind) for kind in agents["agent_kind"])
+        counts = Counter(kind_named(kind).described for kind in agents["agent_kind"])
         words = [f"{len(words)} answerers ({', '.join(f'{kind}: {count}' for kind, count in counts.items())})"]
     lead = f"{listed(words)} took {listed([title_of(name, sessions) for name in names])}."
     if len(names) == 1 and all(verdicts) and not alone:

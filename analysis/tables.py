@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .story import KINDS, between, percent, ranked
+from ..core.agent_kinds import kind_named
+from .story import between, percent, ranked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,7 +130,7 @@ def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str
             {
                 "agent": row["agent"],
                 "look": looks[row["agent"]],
-                "kind": "people" if row["unit"] == "participant" else KINDS.get(row["agent_kind"], row["agent_kind"]),
+                "kind": "people" if row["unit"] == "participant" else kind_named(row["agent_kind"]).described,
                 "trials": f"{row['n_trials']:,}",
                 "scored": f"{row['n_items']:,}",
                 "correct": percent(row["mean"]),

@@ -168,6 +168,8 @@ PARTICIPANT = AgentKind(
 #: All kinds that SpanLab has, in the order in which figures draw them: later ones lie on top.
 KINDS = (CHANCE, IDEAL, CAPACITY, SIMULATED, RECORDED, PUBLISHED, CHAT, SCRIPTED, NETWORK, PRINTED, PARTICIPANT)
 _BY_NAME = {kind.name: kind for kind in KINDS}
+#: Those that records have, in the order of lists.
+RECORDED_KINDS = tuple(sorted((kind for kind in KINDS if kind.role not in ("script", "print")), key=lambda kind: kind.order))
 
 
 def kind_named(name: str) -> AgentKind:

@@ -12,7 +12,10 @@ from annotated_types import MinLen
 from pydantic import with_config
 from typing_extensions import TypedDict  # pydantic wants this one below Python 3.12
 
+from ..core.agent_kinds import RECORDED_KINDS
 from .marking import OPEN, Holds, InTable
+
+_KINDS = f"{', '.join(kind.name for kind in RECORDED_KINDS)}, or that of an agent from another package"
 
 
 def _sides(keys: Keys) -> str:
@@ -87,7 +90,7 @@ class SessionInfo(TypedDict):
     format_version: Annotated[int, Holds("version of this format")]
     session: Annotated[str, Holds("name of the session, unique within a data folder"), InTable(loaded=True)]
     participant: Annotated[str, Holds("identifier of the person; empty for machines"), InTable(loaded=True)]
-    agent_kind: Annotated[str, Holds("participant, simulated, chat, network, chance, ideal, capacity, recorded or published"), InTable(loaded=True)]
+    agent_kind: Annotated[str, Holds(_KINDS), InTable(loaded=True)]
     agent: Annotated[str, Holds("the agent as it was named, such as network:laptop"), InTable(loaded=True)]
     agent_settings_hash: Annotated[str, Holds("hash of everything that shaped the agent's answers"), InTable(loaded=True)]
     oracle: Annotated[bool, Holds("whether the agent was handed the truth (a simulated observer)"), InTable(loaded=True)]

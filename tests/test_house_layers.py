@@ -47,7 +47,7 @@ STRICTER: dict[str, set[str]] = {
     "sessions.displays": {"sessions.marking"},
     "sessions.events": {"sessions.marking"},
     "sessions.marking": set(),
-    "sessions.session_info": {"sessions.marking"},
+    "sessions.session_info": {"core", "sessions.marking"},
     "sessions.part_files": {"errors"},
     "sessions.staircase": {"sessions.events"},
 }
