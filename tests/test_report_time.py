@@ -37,6 +37,7 @@ def people(times: list[float]) -> pd.DataFrame:
             "set_size": 3,
             "serial_position": 1,
             "correct": True,
+            "chance": 1 / 9,
             "outcome": "answered",
             "rt_ms": times,
         }
@@ -108,3 +109,5 @@ def test_a_page_needs_neither_altair_nor_scipys_statistics(tmp_path: Path) -> No
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.strip().splitlines()[-1] == "[]"
     assert (tmp_path / "report" / "figures" / "vsr_reaction_time.svg").exists()
+    page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    assert "p\u00a0&lt;\u00a0.001" in page.partition("</main>")[0], "a p value is not broken into two lines"
