@@ -89,13 +89,12 @@ def response_table(rows: Sequence[Mapping[str, Cell]]) -> pyarrow.Table:
     columns = [*COLUMNS, *(Column(name, "json", "") for name in extra)]
     arrays = []
     for column in columns:
-        cells = [_json_cell(row.get(column.name)) if column.type == "json" else row.get(column.name) for row in rows]
+        name = column.name
+        cells: list[Cell] = [row.get(name) for row in rows]
+        if column.type == "json":
+            cells = [None if cell is None else json.dumps(cell) for cell in cells]
         try:
             arrays.append(pyarrow.array(cells, types[column.type]))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
             raise SpanLabError(f"the column {column.name} of the record takes values of type {column.type} only: {error}") from None
     return pyarrow.table(arrays, names=[column.name for column in columns])
-
-
-def _json_cell(value: Cell) -> str | None:
-    return None if value is None else json.dumps(value)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Annotated, Any, Union, get_args
+from typing import Any, get_args
 
-from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from .events import AskedStep, Event
@@ -18,7 +18,29 @@ _ASKED = "step with a question"
 
 def event_damage(event: object) -> str | None:
     """Why a line of ``events.jsonl`` cannot be read, or None."""
-    return _misfit(Event, event)
+    model = _by_tag().get(_tag(event))
+    if model is not None:
+        return _misfit(model, event)
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        return "it is no event"
+    return f"this version of spanlab knows no event '{event['event']}'"
+
+
+@cache
+def _by_tag() -> Mapping[str | None, type]:
+    return {_tag_of(model): model for model in get_args(Event)}
+
+
+def _tag_of(model: type) -> str:
+    (tag,) = next(get_args(field.type) for field in fields_of(model) if field.name == "event")
+    return _ASKED if model is AskedStep else str(tag)
+
+
+def _tag(event: Any) -> str | None:
+    """Which event it is; of a step, whether something was asked, too."""
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        return None
+    return _ASKED if event["event"] == "step" and "ask" in event else event["event"]
 
 
 def session_damage(session: Mapping[str, Any]) -> str | None:
@@ -40,11 +62,11 @@ def misfit(model: type, value: object) -> str | None:
 
 
 def _misfit(model: Any, value: object) -> str | None:
-    checks = _adapter(model).validator
-    if checks.isinstance_python(value):
+    adapter = _adapter(model)
+    if adapter.validator.isinstance_python(value):
         return None
     try:
-        checks.validate_python(value)
+        adapter.validate_python(value)
     except ValidationError as error:
         return _sentence(error.errors(include_url=False)[0], _keys(model))
     return None
@@ -52,24 +74,7 @@ def _misfit(model: Any, value: object) -> str | None:
 
 @cache
 def _adapter(model: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(_events() if model is Event else model)
-
-
-def _events() -> Any:
-    """All events as one type, told apart by ``event``; a step by whether something was asked, too."""
-    tagged = tuple(Annotated[one, Tag(_tag_of(one))] for one in get_args(Event))
-    return Annotated[Union[tagged], Discriminator(_tag)]  # noqa: UP007 - the types are known only now
-
-
-def _tag_of(model: type) -> str:
-    (tag,) = next(get_args(field.type) for field in fields_of(model) if field.name == "event")
-    return _ASKED if model is AskedStep else str(tag)
-
-
-def _tag(event: Any) -> str | None:
-    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        return None
-    return _ASKED if event["event"] == "step" and "ask" in event else event["event"]
+    return TypeAdapter(model)
 
 
 @cache
@@ -87,10 +92,6 @@ def _names(type_: Any) -> Iterator[str]:
 
 def _sentence(error: ErrorDetails, keys: frozenset[str]) -> str:
     kind, place = error["type"], error["loc"]
-    if kind == "union_tag_not_found":
-        return "it is no event"
-    if kind == "union_tag_invalid":
-        return f"this version of spanlab knows no event '{error['input']['event']}'"
     if kind == "extra_forbidden":
         return f"this version of spanlab knows no key '{place[-1]}' there"
     key = next((one for one in reversed(place) if one in keys), None)

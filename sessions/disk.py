@@ -13,6 +13,8 @@ from ..locks import only_writer as only_writer
 from ..whole import sync_folder as sync_folder
 from ..whole import write_whole
 
+_LINES = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file, whole or not at all.
@@ -27,7 +29,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def json_line(content: Mapping[str, Any]) -> bytes:
     """A line of JSON."""
-    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    return _LINES.encode(content).encode("ascii") + b"\n"
 
 
 def append_line(path: Path, content: Mapping[str, Any]) -> None:

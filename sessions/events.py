@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias, final
 
-from pydantic import StringConstraints, with_config
+from pydantic import Field, StringConstraints, with_config
 from typing_extensions import TypedDict  # pydantic wants this one below Python 3.12
 
 from .marking import CLOSED, OPEN, Cell, Holds, InTable
@@ -23,6 +23,8 @@ def _dropped(shown: list[Shown]) -> Cell:
 
 #: How events name a trial.
 TrialKey = Annotated[str, StringConstraints(pattern="^p?[0-9]{1,9}$")]
+#: An item's answer, as a scalar; the first type that fits is the right one, which is known sooner than the best.
+Answer = Annotated[str | int | float | None, Field(union_mode="left_to_right")]
 At = Annotated[str, Holds("wall-clock time (UTC, ISO 8601)", measured=True)]
 
 
@@ -235,19 +237,17 @@ class Notes(TypedDict, total=False):
 class Score(TypedDict):
     """one answered item"""
 
-    answer: Annotated[str | int | float | None, Holds("the answer given; null when there was none"), InTable(loaded=True, after="correct_answer")]
-    correct_answer: Annotated[str | int | float | None, Holds("the correct answer; null for an intrusion"), InTable(loaded=True, after="blind")]
+    answer: Annotated[Answer, Holds("the answer given; null when there was none"), InTable(loaded=True, after="correct_answer")]
+    correct_answer: Annotated[Answer, Holds("the correct answer; null for an intrusion"), InTable(loaded=True, after="blind")]
     correct: Annotated[bool, Holds("whether the item was answered correctly"), InTable(loaded=True, after="outcome")]
     serial_position: Annotated[int | None, Holds("position of the asked item in presentation, from 1"), InTable(loaded=True, after="list_length")]
     output_position: Annotated[int | None, Holds("position of the item in the answer, from 1"), InTable(loaded=True)]
 
 
-@final
-@with_config(CLOSED)
-class AskedStep(_Step):
-    """a step with a question is over: a row of the response table for each of its scores; all keys of a step, and these"""
+@with_config(OPEN)
+class Given(TypedDict):
+    """what an agent gave: types cannot see to it, since agents may come from elsewhere"""
 
-    ask: Annotated[int, Holds("question of the trial, from 1"), InTable(loaded=True, after="step")]
     outcome: Annotated[
         Literal["answered", "omitted", "invalid"],
         Holds("answered, omitted (the window passed) or invalid (an answer outside the allowed ones)"),
@@ -261,6 +261,14 @@ class AskedStep(_Step):
     ]
     raw: Annotated[Any, Holds("its raw form: key, click, text, logits", measured=True)]
     notes: Annotated[Notes, Holds("what the agent noted of its answer", measured=True)]
+
+
+@final
+@with_config(CLOSED)
+class AskedStep(_Step, Given):
+    """a step with a question is over: a row of the response table for each of its scores; all keys of a step, and these"""
+
+    ask: Annotated[int, Holds("question of the trial, from 1"), InTable(loaded=True, after="step")]
     chance: Annotated[
         float | None,
         Holds("probability that a uniform guess among the allowed answers scores this item as correct"),

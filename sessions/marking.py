@@ -175,6 +175,7 @@ def columns_of(models: Sequence[type]) -> tuple[tuple[Column, ...], tuple[Source
 
 
 def _in_order(before: str, following: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for name in following.get(before, ()):
+    """The columns after one; of several that are to stand there, the one that was declared last comes first."""
+    for name in reversed(following.get(before, ())):
         yield name
         yield from _in_order(name, following)

@@ -5,6 +5,7 @@
 * The current folder is a temporary one, and whoever lists a folder in which others have their things (``/``, the home, the folder of temporary files) fails:
   a command that is pointed there reads every session on the computer.
 * ``DISPLAY`` is unset: without the ``screen`` fixture, a test runs as on a machine without a display, also on a desktop.
+* Every event that is recorded in the tests' own process is held against its model.
 * ``screen`` starts one Xvfb per test process and sets ``DISPLAY`` for the test, so windows of parallel processes never see each other's keys.
 """
 
@@ -25,6 +26,8 @@ import pytest
 from command_line import Run, command_line, make_things
 from hypothesis import settings
 from longest import LONGEST
+
+from spanlab.sessions import recorder
 
 if TYPE_CHECKING:
     from spanlab.sessions.study import Study
@@ -87,6 +90,8 @@ def _inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     yield
     os.chdir(before)
 
+
+recorder.CHECK_ALL = True
 
 # A shell that starts the tests in the background makes them, and every program that they start, deaf to Ctrl-C; some tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
