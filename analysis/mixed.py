@@ -327,7 +327,10 @@ def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str
             for agent, part in at.groupby("agent")
         ]
         if there:
-            notes.append(f"At {word}: {listed(there)}. How far these are from others is set by the prior: read their odds ratios as 'at least'.")
+            notes.append(
+                f"At {word}: {listed(there)}. The data bound how far these are from others on one side only: odds ratios are partly the prior's, "
+                "and their intervals open."
+            )
     people = items[items["person"] != ""].groupby("agent")["person"].nunique()
     for name, many in people.items():
         if many < FEW:

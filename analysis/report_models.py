@@ -27,6 +27,7 @@ _KINDS = {
     "trend": "Slopes",
     "agents in condition": "Who differs in which condition",
 }
+_EDGES = "Near 0% and 100% tests and intervals are on the safe side."
 #: Kinds with more contrasts than this are in the file only.
 _MANY = 30
 
@@ -78,7 +79,8 @@ def _tables(model: Mixed, stem: str, folder: Folder) -> list[PageTable]:
             ("SD (log odds)", lambda row: number(row["sd"])),
             ("about", lambda row: limits(row["low"], row["high"])),
         ]
-        found.append(page_table(random, columns, "Random effects", file=folder.table(f"{stem}_model_random", random)))
+        file = folder.table(f"{stem}_model_random", random)
+        found.append(page_table(random, columns, "Random effects", "About: one standard error (of the logarithm) either way.", file=file))
     return found
 
 
@@ -87,7 +89,9 @@ def _terms(tested: pd.DataFrame, file: str) -> PageTable:
         return f"{row['df']}, {'∞' if row['df_error'] > 1e5 else format(row['df_error'], '.1f')}"
 
     columns: list[Said] = [words_of("term"), ("LR / df", lambda row: number(row["f"])), ("df", degrees), ("p", lambda row: p_value(row["p"])), words_of("note")]
-    return page_table(tested, columns, "Do agents and conditions matter?", "Likelihood-ratio tests (F); terms are not corrected for their number.", file=file)
+    return page_table(
+        tested, columns, "Do agents and conditions matter?", f"Likelihood-ratio tests (F); terms are not corrected for their number. {_EDGES}", file=file
+    )
 
 
 def _contrasts(part: pd.DataFrame, kind: str, file: str) -> PageTable:
@@ -103,7 +107,7 @@ def _contrasts(part: pd.DataFrame, kind: str, file: str) -> PageTable:
         ("Cohen's h", lambda row: "" if row["cohens_h"] != row["cohens_h"] else with_sign(row["cohens_h"])),
         words_of("note"),
     ]
-    caption = f"{KINDS[kind][:1].upper()}{KINDS[kind][1:]}. p values are corrected by Holm's method within this table; intervals are not."
+    caption = f"{KINDS[kind][:1].upper()}{KINDS[kind][1:]}. p values are corrected by Holm's method within this table; intervals are not. {_EDGES}"
     return page_table(part, columns, _KINDS[kind], caption, file=file)
 
 

@@ -1,0 +1,458 @@
+"""How one sample of each row of the table of coverage and size is made: data with known truth, and what the software says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, ndtr, ndtri
+from scipy.stats import wilcoxon
+
+from spanlab.analysis.against_guessing import against_guessing, exact, p_depends, t_test
+from spanlab.analysis.agreement import Crowd, error_consistency
+from spanlab.analysis.capacity import pashler_k
+from spanlab.analysis.contrasts import Contrast, contrast
+from spanlab.analysis.detection import detection
+from spanlab.analysis.differences import _difference as difference
+from spanlab.analysis.mixed import Mixed, mixed_model
+from spanlab.analysis.mixed_contrasts import contrasts, terms
+from spanlab.analysis.nback import COUNTS, OURS, measured
+from spanlab.analysis.nback_cells import nback_cells
+from spanlab.analysis.nback_tests import kruskal_wallis, mann_whitney
+from spanlab.analysis.neural.losses import lesion_table
+from spanlab.analysis.reaction_times import fit as fit_times
+from spanlab.analysis.reaction_times import limits as limits_of_times
+from spanlab.analysis.reaction_times import over_people
+from spanlab.analysis.resampling import estimate, estimate_pooled
+from spanlab.analysis.scores import _scored_row as scored_row
+from spanlab.analysis.table import Scored
+
+RESAMPLES = 1500
+Random = np.random.RandomState
+#: Of one sample: whether an interval held what was planted, or whether a test cried wolf (nan: there was none); of several questions by their names.
+Once = Callable[[Random], float | dict[str, float]]
+
+
+def rejects(p: float) -> float:
+    return float("nan") if p != p else float(p < 0.05)
+
+
+def within(low: float, value: float, high: float) -> float:
+    return float("nan") if low != low else float(low <= value <= high)
+
+
+# shares and their differences -----------------------------------------------------------------------------------------------------------------------------
+
+
+def share_of_trials(trials: int, items: int, p: float) -> Once:
+    def once(random: Random) -> float:
+        found = estimate(random.binomial(items, p, trials) / items, resamples=RESAMPLES)
+        return within(found.low, p, found.high)
+
+    return once
+
+
+def share_of_people(people: int, trials: int, p: float, spread: float = 0.6) -> Once:
+    own = expit(np.log(p / (1 - p)) + spread * np.random.RandomState(0).normal(size=200_000))
+
+    def once(random: Random) -> float:
+        found = estimate(random.binomial(trials, random.choice(own, people)) / trials, resamples=RESAMPLES)
+        return within(found.low, float(own.mean()), found.high)
+
+    return once
+
+
+def slope(people: int, what: str) -> Once:
+    """Four list lengths; people have all of them, the trials of a machine each one."""
+    x = np.arange(4) - 1.5
+    weight = x / (x @ x)
+    falls = what == "held"
+    truth = np.array([0.9, 0.8, 0.7, 0.6]) if falls else np.full(4, 0.5)
+
+    def once(random: Random) -> float:
+        if people:
+            values = [random.binomial(20, np.clip(truth[at] + random.normal(0, 0.05, people), 0, 1)) / 20 for at in range(4)]
+            ids = [np.arange(people)] * 4
+        else:
+            values = [random.binomial(4, truth[at], 12) / 4 for at in range(4)]
+            ids = [np.arange(12) + 12 * at for at in range(4)]
+        found = contrast(values, ids, weight, resamples=RESAMPLES)
+        if falls:
+            return within(*_around(found, float(weight @ truth)))
+        return float(found.against(0.0)["p"] < 0.05) if found.se > 0 else float("nan")
+
+    return once
+
+
+def _around(found: Contrast, value: float) -> tuple[float, float, float]:
+    if found.draws is None:
+        return float("nan"), value, float("nan")
+    low, high = found.limits(found.draws)
+    return low, value, high
+
+
+def omnibus(people: int) -> Once:
+    from scipy.stats import friedmanchisquare, kruskal
+
+    def once(random: Random) -> float:
+        if people:
+            own = expit(random.normal(0.5, 0.6, people))
+            return float(friedmanchisquare(*(random.binomial(20, own) / 20 for _ in range(4))).pvalue < 0.05)
+        values = [random.binomial(4, 0.6, 12) / 4 for _ in range(4)]
+        return float(kruskal(*values).pvalue < 0.05)
+
+    return once
+
+
+def from_people(people: int, trials: int, p: float) -> Once:
+    """A machine and people who differ, or published people, who have no spread."""
+
+    def once(random: Random) -> float:
+        mine = contrast([random.binomial(4, p, trials) / 4], [np.arange(trials)], np.ones(1), resamples=RESAMPLES)
+        if not people:
+            found = difference("net", "people", mine, 0.7, 1, "", "trial")
+            return within(found.low, p - 0.7, found.high)
+        own = np.clip(random.normal(0.7, 0.08, people), 0, 1)
+        theirs = contrast([random.binomial(60, own) / 60], [np.arange(people)], np.ones(1), resamples=RESAMPLES, seed=1)
+        found = difference("net", "people", mine, theirs, 1, "", "trial")
+        return within(found.low, p - 0.7, found.high)
+
+    return once
+
+
+# guessing and sensitivity ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def guessing(people: int, trials: int, items: int, level: float) -> Once:
+    """Through the table of the page."""
+    many = max(1, people) * trials * items
+    who = np.repeat([f"P{n}" if people else "" for n in range(max(1, people))], trials * items)
+    kind = "participant" if people else "network"
+    base = {"agent": "somebody", "agent_kind": kind, "participant": who, "oracle": False, "unit_trial": np.arange(many) // items, "chance": level}
+
+    def once(random: Random) -> float:
+        table = pd.DataFrame(base | {"correct": (random.rand(many) < level).astype(float), "outcome": "answered"})
+        return float(against_guessing(Scored(table, table.iloc[:0], ()), resamples=2)["p_share"].iloc[0] < 0.05)
+
+    return once
+
+
+def guessing_alone(answers: int, level: float) -> Once:
+    known = [exact(right, np.full(answers, level)) < 0.05 for right in range(answers + 1)]
+    return lambda random: float(known[random.binomial(answers, level)])
+
+
+def habit(people: int, trials: int, says: float, matches: float = 1 / 3) -> Once:
+    """Somebody who says 'match' so often, whatever is shown."""
+
+    def once(random: Random) -> float:
+        many = max(1, people)
+        truth, said = random.rand(many, trials) < matches, random.rand(many, trials) < says
+        hits, alarms = (said & truth).sum(axis=1) / truth.sum(axis=1), (said & ~truth).sum(axis=1) / (~truth).sum(axis=1)
+        rates = hits - alarms
+        if people and np.ptp(rates) > 1e-9 and min(said.sum(), (~said).sum()) >= 10:
+            return float(t_test(rates) < 0.05)
+        return float(p_depends(said.ravel(), truth.ravel(), [np.repeat(np.arange(many), trials)]) < 0.05)
+
+    return once
+
+
+def dprime_of_people(people: int, trials: int, planted: float) -> Once:
+    """The mean over people of d' as it is estimated in blocks of this size: the correction pulls towards 0, which is in the value that is to be held."""
+
+    def of(random: Random, many: int) -> np.ndarray:
+        own = random.normal(planted, 0.4, many)
+        half = trials // 2
+        hits, alarms = random.binomial(half, ndtr(own / 2)), random.binomial(half, ndtr(-own / 2))
+        return detection(hits, half - hits, alarms, half - alarms).dprime
+
+    truth = float(of(np.random.RandomState(0), 200_000).mean())
+
+    def once(random: Random) -> float:
+        found = estimate(of(random, people), proportion=False, resamples=RESAMPLES)
+        return within(found.low, truth, found.high)
+
+    return once
+
+
+def dprime_of_a_machine(trials: int, planted: float) -> Once:
+    def once(random: Random) -> float:
+        signal = np.arange(trials) % 2 == 0
+        said = random.rand(trials) < np.where(signal, ndtr(planted / 2), ndtr(-planted / 2))
+        counts = np.stack([signal & said, signal & ~said, ~signal & said, ~signal & ~said], axis=1).astype(float)
+        found = estimate_pooled(counts, lambda sums: np.asarray(detection(*sums.T).dprime), resamples=RESAMPLES)
+        return within(found.low, planted, found.high)
+
+    return once
+
+
+def capacity(people: int, planted: float = 3.0, size: int = 6) -> Once:
+    """Whoever holds K of N items sees every change of these, and guesses else."""
+
+    def once(random: Random) -> float:
+        if not people:
+            changed = np.arange(96) % 2 == 0
+            said = random.rand(96) < np.where(changed, planted / size + (1 - planted / size) * 0.3, 0.3)
+            counts = np.stack([said & changed, changed, said & ~changed, ~changed], axis=1).astype(float)
+            found = estimate_pooled(counts, lambda sums: np.asarray(pashler_k(size, sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3])), resamples=RESAMPLES)
+            return within(found.low, planted, found.high)
+        own = np.clip(random.normal(planted, 0.5, people), 0.5, size - 0.5)
+        hits, alarms = random.binomial(60, own / size + (1 - own / size) * 0.3) / 60, random.binomial(60, 0.3, people) / 60
+        found = estimate(np.asarray(pashler_k(np.full(people, size), hits, alarms)), proportion=False, resamples=RESAMPLES)
+        return within(found.low, planted, found.high)
+
+    return once
+
+
+# people, machines and their errors ------------------------------------------------------------------------------------------------------------------------
+
+
+def kappa_of(people: int, machine: bool, share: float = 0.3, trials: int = 96) -> Once:
+    """Whoever fails where an item is hard, so often by itself that kappa is ``share`` squared among any two; through the table of the page."""
+    names = [("People", "participant", f"P{n}") for n in range(people)] + [("net", "network", "")] * machine + [("other", "network", "")] * (not people)
+    step = {"trial_id": [str(at) for at in range(trials)], "ask": 1, "serial_position": 1.0, "paradigm": "vsr"}
+
+    def once(random: Random) -> float:
+        hard = random.rand(trials) < 0.65
+        parts = []
+        for agent, kind, person in names:
+            follows = random.rand(trials) < share**0.5
+            right = np.where(follows, hard, random.rand(trials) < 0.65)
+            parts.append(pd.DataFrame(step | {"agent": agent, "agent_kind": kind, "participant": person, "correct": right.astype(float)}))
+        table = error_consistency(Scored(pd.concat(parts, ignore_index=True), parts[0].iloc[:0], ()), resamples=RESAMPLES)
+        pair = table[table["agent"] != table["other"]] if machine else table
+        row = pair.iloc[0]
+        return within(row["low"], share, row["high"])
+
+    return once
+
+
+def correlation_with_people(people: int) -> Once:
+    true = np.array([0.85, 0.75, 0.68, 0.66, 0.7, 0.74])
+    model = {(at,): value for at, value in enumerate([0.9, 0.8, 0.75, 0.6, 0.6, 0.7])}
+
+    def crowd(random: Random, many: int) -> Crowd:
+        own = np.clip(true + random.normal(0, 0.05, (many, 6)), 0.02, 0.98)
+        return Crowd(tuple(model), random.binomial(24, own) / 24)
+
+    planted = crowd(np.random.RandomState(0), 50_000).distance(model, resamples=2)["r"]
+
+    def once(random: Random) -> float:
+        found = crowd(random, people).distance(model, resamples=RESAMPLES)
+        return within(found["r_low"], planted, found["r_high"])
+
+    return once
+
+
+def ceiling(people: int) -> Once:
+    """Whether the true curve of people is at or above the lower noise ceiling (it is never above the upper one)."""
+    true = np.array([0.85, 0.75, 0.68, 0.66, 0.7, 0.74])
+
+    def once(random: Random) -> float:
+        own = np.clip(true + random.normal(0, 0.08, (people, 1)) + random.normal(0, 0.05, (people, 6)), 0.02, 0.98)
+        crowd = Crowd(tuple((at,) for at in range(6)), random.binomial(16, own) / 16)
+        found, limits = crowd.distance({(at,): value for at, value in enumerate(true)}, resamples=2), crowd.ceiling()
+        return float(limits["r_low"] <= found["r"] <= limits["r_high"])
+
+    return once
+
+
+# reaction times -------------------------------------------------------------------------------------------------------------------------------------------
+
+TIMES = {"mu": 450.0, "sigma": 60.0, "tau": 180.0}
+
+
+def drawn_times(random: Random, many: int, mu: float = TIMES["mu"]) -> np.ndarray:
+    return random.normal(mu, TIMES["sigma"], many) + random.exponential(TIMES["tau"], many)
+
+
+def times(many: int) -> Once:
+    """mu, sigma and tau of one person."""
+
+    def once(random: Random) -> dict[str, float]:
+        drawn = drawn_times(random, many)
+        ends = limits_of_times(drawn, fit_times(drawn))
+        return {name: within(ends[name][0], planted, ends[name][1]) for name, planted in TIMES.items()}
+
+    return once
+
+
+def times_over_people(people: int, many: int) -> Once:
+    """Means of mu, sigma and tau over people whose mu differs, through the table of the page."""
+
+    def once(random: Random) -> dict[str, float]:
+        fits = [fit_times(drawn_times(random, many, random.normal(TIMES["mu"], 60))) for _ in range(people)]
+        columns = {name: [getattr(one, name) for one in fits] for name in TIMES}
+        who = {"paradigm": "vsr", "agent_kind": "participant", "agent": "People", "participant": [f"P{at}" for at in range(people)]}
+        nothing = dict.fromkeys(("n_items", "n_left_out", "mean", "median", "sd"), 0)
+        row = over_people(pd.DataFrame(who | nothing | columns), resamples=RESAMPLES).iloc[0]
+        return {name: within(row[f"{name}_low"], planted, row[f"{name}_high"]) for name, planted in TIMES.items()}
+
+    return once
+
+
+def mean_time(people: int, many: int) -> Once:
+    """The mean of a condition: over people, or over the answers of one person."""
+    truth = TIMES["mu"] + TIMES["tau"]
+
+    def once(random: Random) -> float:
+        values = [drawn_times(random, many, random.normal(TIMES["mu"], 60)).mean() for _ in range(people)] if people else drawn_times(random, many)
+        found = estimate(values, proportion=False, resamples=RESAMPLES)
+        return within(found.low, truth, found.high)
+
+    return once
+
+
+def switch_cost(people: int, many: int, cost: float) -> Once:
+    """The difference of two conditions in time: people have both, of one person there are answers in each."""
+
+    def once(random: Random) -> dict[str, float]:
+        if people:
+            own, costs = random.normal(TIMES["mu"], 60, people), random.normal(cost, 30, people)
+            values = [np.array([drawn_times(random, many, one).mean() for one in level]) for level in (own + costs, own)]
+            ids = [np.arange(people)] * 2
+        else:
+            values = [drawn_times(random, many, TIMES["mu"] + cost), drawn_times(random, many)]
+            ids = [np.arange(many), many + np.arange(many)]
+        found = contrast(values, ids, np.array([1.0, -1.0]), resamples=RESAMPLES)
+        told = {"held": within(*_around(found, cost)), "test": rejects(found.against(0.0)["p"])}
+        return told | ({"ranks": rejects(float(np.asarray(wilcoxon(values[0], values[1]))[1]))} if people else {})
+
+    return once
+
+
+# blocks of N-back, and units of a network ---------------------------------------------------------------------------------------------------------------
+
+
+def blocks(random: Random, many: int, hit: float = 0.75, alarm: float = 0.2) -> np.ndarray:
+    """Hits, misses, false alarms and correct rejections of blocks of 8 matches and 16 other items."""
+    hits, alarms = random.binomial(8, hit, many), random.binomial(16, alarm, many)
+    return np.column_stack([hits, 8 - hits, alarms, 16 - alarms])
+
+
+def nback_measures(many: int, hit: float = 0.75, alarm: float = 0.2) -> Once:
+    """Through the table of cells."""
+    z_hit, z_alarm = float(ndtri(hit)), float(ndtri(alarm))
+    truth = {"dprime_pooled": z_hit - z_alarm, "criterion_pooled": -(z_hit + z_alarm) / 2, "hit_rate": hit, "false_alarm_rate": alarm}
+    truth["accuracy"] = (hit + 2 * (1 - alarm)) / 3
+    who = {"paradigm": "nback", "agent_kind": "network", "agent": "net", "participant": "", "session": "s", "n": 2}
+
+    def once(random: Random) -> dict[str, float]:
+        counts = pd.DataFrame(blocks(random, many, hit, alarm), columns=list(COUNTS))
+        cells = nback_cells(measured(counts.assign(**who), OURS), measures=tuple(truth), resamples=RESAMPLES).set_index("measure")
+        return {name: within(cells["low"][name], planted, cells["high"][name]) for name, planted in truth.items()}
+
+    return once
+
+
+def dprime_over_n(levels: int, many: int) -> Once:
+    """Kruskal and Wallis's test, and whether any pair of levels differs (Bonferroni), where none does."""
+    who = {"paradigm": "nback", "agent_kind": "network", "agent": "net"}
+
+    def once(random: Random) -> dict[str, float]:
+        parts = [pd.DataFrame({"n": n, "dprime": detection(*blocks(random, many).T).dprime}) for n in range(1, levels + 1)]
+        table = pd.concat(parts, ignore_index=True).assign(**who)
+        whole, pairs = kruskal_wallis(table, "dprime", tuple(who)), mann_whitney(table, "dprime", tuple(who))
+        return {"whole": rejects(float(whole["p"].iloc[0])), "pairs": rejects(float(pairs["p_bonferroni"].min()))}
+
+    return once
+
+
+def lesion(units: int, cluster: int, trials: int) -> Once:
+    """A cluster that is like any other units: each unit carries some of the trials."""
+
+    def once(random: Random) -> float:
+        carries = random.rand(units, trials) < 3 / units
+        labels = np.where(random.permutation(units) < cluster, 1, 2)
+        noise = random.rand(trials)
+
+        def silenced(gone: Sequence[int]) -> dict[str, np.ndarray]:
+            lost = carries[list(gone)].any(axis=0) if len(gone) else np.zeros(trials, bool)
+            return {"vsr": (noise < np.where(lost, 0.3, 0.8)).astype(float)}
+
+        table = lesion_table(np.arange(units), labels, silenced, seed=int(random.randint(2**31)))
+        return rejects(float(table["p"].iloc[0]))
+
+    return once
+
+
+# scores A and B -------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def score(kind: str, people: int, against: int) -> Once:
+    """Of a machine (its trials), or of people, against published people (no spread) or measured ones; and against guessing, by somebody who guesses."""
+    weight = (np.arange(4) - 1.5) / 5 if kind == "A" else np.full(4, 0.25)
+    mine, theirs = np.array([0.9, 0.75, 0.6, 0.45]), np.array([0.9, 0.83, 0.76, 0.69])
+    level = np.full(4, 1 / 9)
+    truth = abs(float(weight @ mine) / float(weight @ theirs) - 1)
+
+    def curve(random: Random, shares: np.ndarray, many: int, seed: int = 0) -> Contrast:
+        if many:
+            values = [random.binomial(40, np.clip(one + random.normal(0, 0.05 * (one > 0.2), many), 0, 1)) / 40 for one in shares]
+            ids = [np.arange(many)] * 4
+        else:
+            values = [random.binomial(4, one, 12) / 4 for one in shares]
+            ids = [np.arange(12) + 12 * at for at in range(4)]
+        return contrast(values, ids, weight, resamples=RESAMPLES, seed=seed)
+
+    def once(random: Random) -> dict[str, float]:
+        reference = curve(random, theirs, against, 1) if against else float(weight @ theirs)
+        row = scored_row(curve(random, mine, people), reference, 0.0, True, 3.0)
+        guessing = scored_row(curve(random, level, people), reference, float(weight @ level), True, 3.0)
+        return {"held": within(row["low"], truth, row["high"]), "size": rejects(guessing["p"])}
+
+    return once
+
+
+# models ---------------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def of_model(people: int, base: float = 0.5, *, fall: float = 0.0, network: float | None = 0.0) -> Once:
+    """People who differ, and a network so far above them, on the same 36 items of three list lengths: every question that the page asks of the model."""
+    conditions = np.repeat([3, 5, 7], 12)
+    sd = {"participant": 0.6, "item": 0.4}
+
+    def once(random: Random) -> dict[str, float]:
+        hard = random.normal(0, sd["item"], 36)
+        rows = []
+        for at in range(people):
+            own, cost = random.normal(0, sd["participant"]), random.normal(0, 0.1)
+            rows.append(("People", "participant", f"P{at}", base + own + (fall + cost) * (conditions - 5) + hard))
+        if network is not None:
+            rows.append(("net", "network", "", base + network + hard))
+        parts = []
+        for number, (agent, kind, person, eta) in enumerate(rows):
+            parts.append(
+                pd.DataFrame(
+                    {
+                        **{"agent": agent, "agent_kind": kind, "participant": person, "paradigm": "vsr", "oracle": False, "step": 1, "ask": 1, "chance": 0.1},
+                        **{"serial_position": 1.0, "list_length": conditions, "trial_id": [str(one) for one in range(36)], "session": person or agent},
+                        **{"unit_trial": np.arange(36) + 36 * number, "correct": (random.rand(36) < expit(eta)).astype(float)},
+                    }
+                )
+            )
+        model = mixed_model(Scored(pd.concat(parts, ignore_index=True), parts[0].iloc[:0], ()), "vsr", "list_length")
+        return {} if model.fit is None else _asked_of(model, fall, network or 0.0, sd)
+
+    return once
+
+
+def _asked_of(model: Mixed, fall: float, network: float, sd: dict[str, float]) -> dict[str, float]:
+    """Each question's answer: of intervals whether they held what was planted, of tests whether they rejected."""
+    told = {f"term {row['term']}": rejects(row["p"]) for row in terms(model).to_dict("records")}
+    table = contrasts(model)
+    slope = {"People": fall, "net": 0.0}
+    planted = {"agents": lambda row: -network, "agents in condition": lambda row: -network + fall * (row["condition"] - 5)}
+    planted |= {"trend": lambda row: slope[row["first"]], "trends": lambda row: fall}
+    for row in table[table["kind"].isin(list(planted))].to_dict("records"):
+        name = f"{row['kind']} {row['first']}" if row["kind"] == "trend" else row["kind"]
+        if row["kind"] != "agents in condition" or row["condition"] == 5:
+            told |= {f"held {name}": within(row["low"], planted[row["kind"]](row), row["high"]), f"test {name}": rejects(row["p"])}
+    family = table[table["kind"] == "agents in condition"]
+    if len(family):
+        told["family"] = rejects(float(family["p_holm"].min()))
+    for row in model.random().to_dict("records"):
+        if row["effect"] in sd:
+            told[f"about {row['effect']}"] = within(row["low"], sd[row["effect"]], row["high"])
+    return told
