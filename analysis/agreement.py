@@ -2,8 +2,8 @@
 
 A model and people are scored in the same way: a curve is correlated with the curve of every person, and the correlations are averaged. No curve can have more
 than the upper ceiling, since people differ and took few trials; the lower ceiling is what people's own mean has with somebody who is not in it (Nili,
-Wingfield, Walther, Su, Marslen-Wilson & Kriegeskorte, 2014, PLoS Computational Biology 10, e1003553). In about nine of ten
-simulated samples the true curve of people is between the two.
+Wingfield, Walther, Su, Marslen-Wilson & Kriegeskorte, 2014, PLoS Computational Biology 10, e1003553). In more than four of
+five simulated samples the true curve of people is between the two.
 
 Error consistency is Cohen's kappa of right and wrong on the same items (Geirhos, Meding & Wichmann, 2020, NeurIPS 33)::
 

@@ -2,6 +2,8 @@
 
 python benchmarks/report.py [FEW MANY]
 python benchmarks/report.py --against PYTHON DATA     a page of these data, here and with another installation's Python, one after the other
+
+Measured once: the page of 200 networks that took the same 48 lists (43,200 rows), without models, took 30 s of processor time.
 """
 
 from __future__ import annotations
