@@ -1,3 +1,72 @@
-"""SpanLab: one working-memory experiment, for people and for machines."""
+"""SpanLab: one working-memory experiment, for people and for machines.
+
+Names load when they are first used, so that ``import spanlab`` is light.
+
+>>> import spanlab
+>>> spanlab.replay("vsr", agent="ideal", trials=4).accuracy
+1.0
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .lazy import re_exports
+
+if TYPE_CHECKING:
+    from .api import compare, figure, render, replay, replay_async, resume, resume_async, run, scores, train
+    from .errors import SpanLabError
+    from .paradigms import compile_trial, list_paradigms, load_paradigm
+    from .sessions.result import SessionResult, read_responses
 
 __version__ = "0.1.0"
+
+__getattr__ = re_exports(
+    __name__,
+    {
+        "api": ("compare", "figure", "render", "replay", "replay_async", "resume", "resume_async", "run", "scores", "train"),
+        "errors": ("SpanLabError",),
+        "paradigms": ("compile_trial", "list_paradigms", "load_paradigm"),
+        "sessions.result": ("SessionResult", "read_responses"),
+    },
+)
+
+__all__ = [
+    "SessionResult",
+    "SpanLabError",
+    "compare",
+    "compile_trial",
+    "figure",
+    "list_paradigms",
+    "load_paradigm",
+    "read_responses",
+    "render",
+    "replay",
+    "replay_async",
+    "resume",
+    "resume_async",
+    "run",
+    "scores",
+    "train",
+]
+
+
+def _draw_in_notebooks() -> None:
+    """Where IPython runs: a trial that stands alone at the end of a cell is drawn as its timeline."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None:
+
+        def timeline(trial: Any) -> bytes:
+            import io
+
+            from .paradigms.picture import trial_picture
+
+            file = io.BytesIO()
+            trial_picture(trial).save(file, format="PNG")
+            return file.getvalue()
+
+        shell.display_formatter.formatters["image/png"].for_type_by_name("spanlab.paradigms.trial", "Trial", timeline)
+
+
+_draw_in_notebooks()

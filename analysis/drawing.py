@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import SpanLabError
@@ -66,6 +67,27 @@ class Drawing:
     agents: Sequence[Look] = ()
     notes: Sequence[str] = ()
     further: Sequence[tuple[str, pd.DataFrame]] = ()
+
+    def save(self, file: str | Path) -> Path:
+        """Write the figure to a file whose name ends in ``.svg``, ``.pdf``, ``.png`` or ``.html``.
+
+        Raises
+        ------
+        SpanLabError
+            when the name ends otherwise, or the file cannot be written.
+        """
+        from .figures import save_as
+
+        return save_as(self.spec, Path(file), self.agents)
+
+    def _repr_svg_(self) -> str:
+        """How a notebook shows it."""
+        from .figures import draw
+
+        return draw(self.spec, self.agents)
+
+    def __repr__(self) -> str:
+        return f"Drawing({self.title!r}, {len(self.table)} rows)"
 
 
 def lines(caption: str) -> str:

@@ -9,8 +9,8 @@ import typer
 
 from ..arguments import DataOption, DesignOption, GeneratorOption, SetOption, TrialsOption, TriggersOption, parse_generator, parse_levels
 from ..errors import SpanLabError
-from .pairing import PairedOption, paired_trials
-from .running import begin_session, check_patch, parse_simulate, person, plan_trials, run_session, tell_unspoken, trigger_codes, window_options
+from .pairing import PairedOption
+from .running import check_patch, print_session, tell_unspoken, terminal, trigger_codes, window_options
 from .study import DialogOption, ExistingOption, FieldOption, NumberOption, SessionOption, StudyOptions, parse_fields, run_study
 
 DATA = Path("data")
@@ -87,8 +87,11 @@ def run(
 ) -> None:
     """A session with a person at the screen: one paradigm, or a session of a study."""
     from ..agents.participant.refractory import read_refractory
+    from ..agents.participant.seating import parse_simulate, seat
     from ..paradigms import load_paradigm
-    from ..sessions import Request
+    from ..sessions import Request, begin
+    from ..sessions.chosen_trials import pair_trials, plan_trials
+    from ..sessions.conduct import carry_out
     from ..sessions.keys import key_request, key_setting
     from ..sessions.seeds import SessionSeed, seed_for
     from ..sessions.study import is_study
@@ -109,34 +112,39 @@ def run(
     _refuse(context, _OF_STUDIES, f"{paradigm} is no study file")
     if not participant and simulate is None:
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
-    setting, extra = key_setting(keys, key), {}
-    loaded = load_paradigm(paradigm)
+    setting = key_setting(keys, key)
     who = participant or f"simulated:{parse_simulate(simulate or '', speed)[0]}"
-    chosen_seed = seed_for(data, loaded.name, who) if seed is None else SessionSeed(seed)
+    chosen_seed = seed_for(data, load_paradigm(paradigm).name, who) if seed is None else SessionSeed(seed)
+    levels = parse_levels(set_)
     if paired_with is not None:
         if seed is None and not Path(paired_with).is_dir():
             raise SpanLabError(f"the blocks of {paired_with} with which seed? Give --seed, or name the session: --paired-with SESSION")
-        drawn_by = generator if given(context, "generator") else None
-        found = paired_trials(paradigm, paired_with, seed=chosen_seed.seed, set_=set_, trials=trials, design=design, generator=drawn_by)
-        plan, generator, design, extra = found.plan, found.generator, found.design, found.extra
+        drawn_by = parse_generator(generator) if given(context, "generator") else None
+        chosen = pair_trials(paradigm, paired_with, seed=chosen_seed.seed, levels=levels, trials=trials, design=design, generator=drawn_by)
     else:
-        plan = plan_trials(loaded, chosen_seed.seed, set_, trials, design, generator)
-    check_patch(patch, loaded, plan)
+        chosen = plan_trials(paradigm, chosen_seed.seed, levels, trials, design, parse_generator(generator))
+    check_patch(patch, chosen.paradigm, chosen.plan)
     tell_unspoken(language or "en")
-    agent = person(simulate, chosen_seed.seed, speed, {**window, **looks})
+    agent = seat(simulate, chosen.seed, speed, {**window, **looks})
     request = Request(
-        seed=chosen_seed.seed,
-        generator=parse_generator(generator),
+        seed=chosen.seed,
+        generator=chosen.generator,
         participant=participant,
-        design=design or "human",
+        design=chosen.design,
         language=language or "en",
         pilot=pilot,
         practice=practice,
-        levels=parse_levels(set_),
+        levels=levels,
         source=paradigm,
-        extra={"seed_from": chosen_seed.as_json(), "keys": key_request(setting, participant), **trigger_codes(loaded, triggers, trigger_code), **extra},
+        extra={
+            "seed_from": chosen_seed.as_json(),
+            "keys": key_request(setting, participant),
+            **trigger_codes(chosen.paradigm, triggers, trigger_code),
+            **chosen.extra,
+        },
     )
-    run_session(begin_session(data, loaded, agent, plan, request), agent)
+    begun = begin(data, chosen.paradigm, agent, chosen.plan, request)
+    print_session(begun, carry_out(begun, agent, terminal()))
 
 
 _OF_PARADIGMS = ("set_", "seed", "trials", "paired_with", "design", "generator", "practice", "trigger_code", "keys", "key")

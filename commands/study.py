@@ -63,10 +63,10 @@ def parse_fields(pairs: list[str] | None) -> dict[str, str]:
 
 def run_study(file: str, data: Path, options: StudyOptions, speed: float, window: dict[str, Any]) -> None:
     """A session of a study, with whoever the options or the dialog name."""
+    from ..agents.participant.seating import defaults_of_then, seat
     from ..sessions.battery import Battery
     from ..sessions.sitting import as_begun, foresee
     from ..sessions.study import load_study
-    from .running import defaults_of_then, person
 
     study = load_study(file)
     port = str(window.get("triggers") or "")
@@ -75,7 +75,7 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
     kind: Kind = "simulated" if options.simulate is not None else "pilot" if options.pilot else "person"
     wanted = _wanted(study, data, options, kind)
     begun, settings = as_begun(study, data, wanted)
-    agent = person(options.simulate, 1, speed, {**defaults_of_then(settings), **_window(begun, window)})
+    agent = seat(options.simulate, 1, speed, {**defaults_of_then(settings), **_window(begun, window)})
     with _telling() as progress:
         battery = Battery(foresee(study, data, wanted), agent, options.pilot, lambda one: _triggers(one, port), progress)
         _take(battery, study, data, wanted)

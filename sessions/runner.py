@@ -20,6 +20,7 @@ from ..agents.protocol import (
     WindowEpisode,
 )
 from ..cluster import Alone, Crew
+from ..core.event_loop import run_to_end
 from ..errors import SpanLabError
 from ..paradigms import Percept, PlannedTrial, Step, Trial
 from ..paradigms.design import replacement
@@ -158,7 +159,7 @@ class Runner:
         try:
             self.recorder.write(beginning)
             self.recorder.commit()
-            asyncio.run(interruptible(self.agent, self._run(), self.say))
+            run_to_end(interruptible(self.agent, self._run(), self.say))
             self.recorder.write({"event": "session_end", "at": self.now()})
             self.recorder.commit()
         except (Exception, KeyboardInterrupt) as error:

@@ -125,9 +125,9 @@ def half(folder: Path, spec: str, paradigm: str, seed: int, trials: int, after: 
     more : ``design``, ``generator``, ``part`` (of a large run: trials in a part), ``batch`` (how many trials are answered at once), ``like``
     """
     from spanlab.arguments import parse_levels
-    from spanlab.commands.running import machine
     from spanlab.paradigms import load_paradigm, plan_session, session_design
     from spanlab.sessions import Request, Runner, begin, same_trials
+    from spanlab.sessions.conduct import make_machine as machine
     from spanlab.sessions.parts import parts_for
 
     os.chdir(folder)
@@ -207,9 +207,9 @@ def machines(maker: Maker) -> None:
 
 def finished_parts(folder: Path) -> None:
     """A large run of few trials, in small parts."""
-    from spanlab.commands.running import machine
     from spanlab.paradigms import load_paradigm, plan_session
     from spanlab.sessions import Request, Runner, begin
+    from spanlab.sessions.conduct import make_machine as machine
     from spanlab.sessions.parts import parts_for
 
     agent, loaded = machine("network:laptop", 27), load_paradigm("vsr")

@@ -16,7 +16,7 @@ from spanlab.agents.participant.answering import Press
 from spanlab.agents.participant.hands import Touch
 from spanlab.agents.participant.keyboard import Keyboard
 from spanlab.agents.participant.refractory import USUAL, Refractory, read_refractory
-from spanlab.commands.running import window_again
+from spanlab.agents.participant.seating import window_again
 from spanlab.commands.study import _window
 from spanlab.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth

@@ -12,10 +12,10 @@ import pytest
 from command_line import Run, complaint
 
 from spanlab.agents.simulated import IdealAgent
-from spanlab.commands.running import run_session
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Session, begin
+from spanlab.sessions.conduct import Watcher, carry_out
 from spanlab.sessions.unused import has_finished, remove_unused
 
 #: takes lines of [missing packages, environment, arguments] and gives for each: exit status, complaint, what lies in the folder
@@ -134,13 +134,13 @@ def test_a_session_that_could_not_start_is_removed_and_one_with_trials_is_kept(t
     agent = Fails(0)
     session = begun(tmp_path, agent)
     with pytest.raises(SpanLabError) as caught:
-        run_session(session, agent)
+        carry_out(session, agent, Watcher())
     assert str(caught.value) == "the window cannot be opened\nNothing was begun, and no session is left behind."
     assert list(tmp_path.iterdir()) == []
     agent = Fails(1)
     session = begun(tmp_path, agent)
     with pytest.raises(SpanLabError) as caught:
-        run_session(session, agent)
+        carry_out(session, agent, Watcher())
     assert str(caught.value) == f"the window cannot be opened\nThe finished trials are safe. Go on with: spanlab resume {session.folder}"
     assert has_finished(session.folder)
 
@@ -149,7 +149,7 @@ def test_a_session_that_was_there_before_is_never_removed(tmp_path: Path) -> Non
     agent = Fails(0)
     session = begun(tmp_path, agent)
     with pytest.raises(SpanLabError) as caught:
-        run_session(session, agent, fresh=False)
+        carry_out(session, agent, Watcher(), fresh=False)
     assert str(caught.value) == f"the window cannot be opened\nNo trial is finished yet. Go on with: spanlab resume {session.folder}"
     (session.folder / "notes.txt").write_text("of somebody", encoding="utf-8")
     assert not remove_unused(session.folder)

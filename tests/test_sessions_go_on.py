@@ -155,8 +155,8 @@ def test_what_nobody_chooses_may_change_and_is_told(tmp_path: Path) -> None:
 def test_the_window_has_the_settings_of_then(monkeypatch: pytest.MonkeyPatch) -> None:
     from spanlab.agents.participant import participant
     from spanlab.agents.participant.participant import Participant
+    from spanlab.agents.participant.seating import window_again
     from spanlab.agents.participant.simulated import SimulatedParticipant
-    from spanlab.commands.running import window_again
     from spanlab.sessions.agreement import changed_constants
 
     for made in (Participant(fullscreen=False, width_cm=31.0), SimulatedParticipant("capacity:3", answers="keys", fullscreen=True)):

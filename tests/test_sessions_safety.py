@@ -11,9 +11,9 @@ import pytest
 from effort import HANGS_S
 from session_tools import AtTheWindow, Saying, start, take
 
+from spanlab.agents.participant.seating import parse_simulate
 from spanlab.agents.protocol import Response
 from spanlab.agents.simulated import IdealAgent
-from spanlab.commands.running import parse_simulate
 from spanlab.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, drawn_values, load_paradigm, plan_session, session_design
 from spanlab.paradigms.balance import answers_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.event_loop import run_to_end
 from ...paradigms import Percept
 from ..protocol import TrialContext
 from .agent import ChatAgent
@@ -137,7 +137,7 @@ def estimate(agent: ChatAgent, trials: Sequence[tuple[TrialContext, Sequence[Per
     names = [field.name for field in fields(_Count)]
     total = dict.fromkeys(names, 0.0)
     for context, percepts, times in trials:
-        count = asyncio.run(_hold(agent, context, percepts, counter))
+        count = run_to_end(_hold(agent, context, percepts, counter))
         for name in names:
             total[name] += times * getattr(count, name)
     requests, pictures, read, written, *judged = (round(total[name]) for name in names)

@@ -1,0 +1,465 @@
+"""What the commands do, for Python: the same sessions, the same records, the same figures.
+
+>>> import spanlab
+>>> result = spanlab.replay("vsr", agent="ideal", trials=4)
+>>> result.accuracy
+1.0
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from .errors import SpanLabError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from .agents.network.training_run import TrainingResult
+    from .agents.protocol import Agent
+    from .analysis.drawing import Bars, Drawing
+    from .paradigms import Generator, Trial
+    from .sessions.result import SessionResult
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+Levels = Mapping[str, Any]
+PathLike = str | Path
+
+
+def _for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Let messages name parameters of Python where they name options of the command line."""
+
+    @functools.wraps(function)
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return function(*args, **kwargs)
+        except SpanLabError as error:
+            told = re.sub(r"--([a-z][a-z-]*[a-z])", lambda found: {"set": "levels"}.get(found[1], found[1].replace("-", "_")), str(error))
+            if told == str(error):
+                raise
+            raise SpanLabError(told) from None
+
+    return called
+
+
+@_for_python
+def replay(
+    paradigm: str | None = None,
+    agent: str | Agent = "",
+    *,
+    trials: int | None = None,
+    seed: int | None = None,
+    levels: Levels | None = None,
+    design: str | None = None,
+    generator: Generator | None = None,
+    like: PathLike | None = None,
+    trials_from: PathLike | None = None,
+    paired_with: PathLike | None = None,
+    data: PathLike = "data",
+    chat: Mapping[str, Any] | None = None,
+    care: Mapping[str, Any] | None = None,
+    price: tuple[float, float] | None = None,
+    pilot: bool = False,
+    states: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    say: Callable[[str], None] | None = None,
+) -> SessionResult:
+    """A session with a machine, as ``spanlab replay`` runs it: with estimate, account and record.
+
+    Works in notebooks, too; :func:`replay_async` is for programs with an event loop of their own.
+
+    Parameters
+    ----------
+    paradigm : name in the library, or a YAML file; not needed with ``like`` or ``trials_from``
+    agent : who takes the trials: a name such as ``ideal``, ``network:laptop`` or ``chat:MODEL@PROVIDER``, or an agent of your own
+    trials : number of trials, shared out over the factor levels; as many as the design has when not given
+    seed : of the session; 1, or that of the other session, when not given
+    levels : levels of some factors, such as ``{"list_length": [3, 4]}``
+    design : of the paradigm's file; ``human`` when not given
+    generator : ``corrected`` or ``published`` trials; corrected when not given
+    like : exactly the trials of this session
+    trials_from : the trials of this file
+    paired_with : the blocks of this session, or of this paradigm with the same seed
+    data : folder for sessions
+    chat, care : settings of chat agents, and how their servers are treated, by name (``care={"max_cost": 2.5}``)
+    price : what a million tokens cost, read and written
+    pilot : mark the data as pilot data
+    states : keep the hidden states of networks, too
+    workers, scheduler : share the work of a large session out
+    say : takes the sentences that the command prints on stderr, which is where they go when not given
+
+    Returns
+    -------
+    the session when it is over
+
+    Raises
+    ------
+    SpanLabError
+        for what is unknown or impossible, and when something has stopped a session; what was finished is safe, and :func:`resume` goes on.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", agent="ideal", trials=6, levels={"list_length": [3, 4]})
+    >>> result.responses.groupby("list_length")["correct"].mean().tolist()
+    [1.0, 1.0]
+    """
+    from .agents.chat.totals import Prices
+    from .cluster import crew
+    from .sessions.chosen_trials import choose_trials
+    from .sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
+    from .sessions.result import SessionResult
+
+    if not agent:
+        raise SpanLabError("who takes the trials? Give agent, such as agent='ideal' or agent='network:laptop'")
+    chosen = choose_trials(
+        paradigm,
+        seed=seed,
+        levels=_as_lists(levels),
+        trials=trials,
+        design=design,
+        generator=generator,
+        like=None if like is None else Path(like),
+        trials_from=None if trials_from is None else Path(trials_from),
+        paired_with=paired_with,
+    )
+    watcher = Watcher(say or say_on_stderr)
+    prices = None if price is None else Prices(input=price[0], output=price[1])
+    taker = make_machine(agent, chosen.seed, chat, care, prices, watcher.say) if isinstance(agent, str) else agent
+    shared_out = "workers" if workers is not None else "scheduler" if scheduler is not None else ""
+    request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, states)
+    with crew(workers, scheduler) as found:
+        ((session, span),) = replay_sessions(Path(data), chosen, [taker], [request], watcher, found)
+    return SessionResult(session.folder, span)
+
+
+def _as_lists(levels: Levels | None) -> dict[str, list[Any]] | None:
+    return None if levels is None else {name: list(value) if isinstance(value, (list, tuple)) else [value] for name, value in levels.items()}
+
+
+async def replay_async(paradigm: str | None = None, agent: str | Agent = "", **options: Any) -> SessionResult:
+    """:func:`replay` in a thread of its own, for programs with an event loop: other tasks go on meanwhile."""
+    return await asyncio.to_thread(replay, paradigm, agent, **options)
+
+
+@_for_python
+def run(
+    paradigm: str,
+    participant: str = "",
+    *,
+    simulate: str | None = None,
+    speed: float = 1.0,
+    trials: int | None = None,
+    seed: int | None = None,
+    levels: Levels | None = None,
+    design: str | None = None,
+    generator: Generator = "corrected",
+    language: str = "en",
+    practice: bool = True,
+    pilot: bool = False,
+    data: PathLike = "data",
+    window: Mapping[str, Any] | None = None,
+    say: Callable[[str], None] | None = None,
+) -> SessionResult:
+    """A session with somebody at the screen, as ``spanlab run PARADIGM`` runs it. Studies are run from the command line.
+
+    Parameters
+    ----------
+    paradigm : name in the library, or a YAML file
+    participant : identifier of the person
+    simulate : an observer that presses real keys in the window instead of a person: ``ideal``, ``capacity``, ``capacity:PLACES`` or ``chance``
+    speed : how much faster than a person the simulated participant answers
+    trials, levels, design, generator : as for :func:`replay`
+    seed : of the session; when not given it follows from the participant and how many sessions there were before
+    language : of the instructions
+    practice : begin with practice
+    pilot : mark the data as pilot data
+    data : folder for sessions
+    window : how somebody sits at it: ``fullscreen``, ``width_cm``, ``distance_cm`` and the other arguments of ``Participant``
+    say : takes sentences; stderr when not given
+
+    Raises
+    ------
+    SpanLabError
+        when there is no display, for what is unknown or impossible, and when something has stopped the session; :func:`resume` goes on.
+    """
+    from .agents.participant.seating import seat
+    from .sessions import Request, begin
+    from .sessions.chosen_trials import plan_trials
+    from .sessions.conduct import Watcher, carry_out, say_on_stderr
+    from .sessions.keys import KeySetting, key_request
+    from .sessions.result import SessionResult
+    from .sessions.seeds import SessionSeed, seed_for
+
+    if not participant and simulate is None:
+        raise SpanLabError("who takes part? Give participant, or simulate='capacity' for a rehearsal")
+    from .paradigms import load_paradigm
+
+    who = participant or f"simulated:{simulate}"
+    chosen_seed = seed_for(Path(data), load_paradigm(paradigm).name, who) if seed is None else SessionSeed(seed)
+    chosen = plan_trials(paradigm, chosen_seed.seed, _as_lists(levels), trials, design, generator)
+    agent = seat(simulate, chosen.seed, speed, dict(window or {}))
+    request = Request(
+        chosen.seed,
+        generator,
+        participant,
+        chosen.design,
+        language,
+        pilot,
+        practice,
+        _as_lists(levels),
+        source=paradigm,
+        extra={"seed_from": chosen_seed.as_json(), "keys": key_request(KeySetting(), participant)},
+    )
+    session = begin(Path(data), chosen.paradigm, agent, chosen.plan, request)
+    return SessionResult(session.folder, carry_out(session, agent, Watcher(say or say_on_stderr)))
+
+
+@_for_python
+def resume(
+    session: PathLike,
+    *,
+    care: Mapping[str, Any] | None = None,
+    price: tuple[float, float] | None = None,
+    retry_failed: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    say: Callable[[str], None] | None = None,
+) -> SessionResult:
+    """Go on with a session that was interrupted, at the next trial, with its own settings; one that is over is given back as it is.
+
+    Parameters
+    ----------
+    session : folder of the session
+    care, price : of chat agents, from now on
+    retry_failed : ask again for the trials that could not be had
+    workers, scheduler : share the work of a large session out
+    say : takes sentences; stderr when not given
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot go on, and when something has stopped it again.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", agent="chance", trials=4)
+    >>> spanlab.resume(result.folder) == result
+    True
+    """
+    from .agents.chat.totals import Prices
+    from .cluster import crew
+    from .sessions import complete, reopen
+    from .sessions.conduct import Watcher, agent_again, carry_out, say_on_stderr
+    from .sessions.record import has_failed
+    from .sessions.result import SessionResult
+
+    folder = Path(session)
+    again = retry_failed and has_failed(folder)
+    if complete(folder) and not again:
+        return SessionResult(folder)
+    watcher = Watcher(say or say_on_stderr)
+    opened = reopen(folder)
+    treated = {**opened.info.get("care", {}), **(care or {})}
+    opened, agent = agent_again(opened, treated, None if price is None else Prices(input=price[0], output=price[1]), watcher.say)
+    with crew(workers, scheduler) as found:
+        return SessionResult(folder, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))
+
+
+async def resume_async(session: PathLike, **options: Any) -> SessionResult:
+    """:func:`resume` in a thread of its own, for programs with an event loop."""
+    return await asyncio.to_thread(resume, session, **options)
+
+
+@_for_python
+def compare(
+    data: PathLike | Sequence[PathLike],
+    output: PathLike,
+    *,
+    exclude: PathLike | None = None,
+    models: bool | None = None,
+    practice: bool = False,
+    pilot: bool = False,
+) -> Path:
+    """Curves of people and machines side by side: ``report.html``, figures and tables, as ``spanlab compare`` makes them.
+
+    Parameters
+    ----------
+    data : sessions, folders full of sessions, or response tables
+    output : folder for the report
+    exclude : file with rules of exclusion
+    models : fit a mixed-effects model to each paradigm; where it takes seconds when not given
+    practice, pilot : use these rows, too
+
+    Returns
+    -------
+    the page
+
+    Raises
+    ------
+    SpanLabError
+        when nothing can be read, a rule cannot be applied, or the folder cannot be written.
+    """
+    from .analysis.report import Options
+    from .analysis.report import compare as write
+    from .commands.exclusion_file import read_rules
+    from .commands.transcript_page import report_pages
+
+    paths, out = _paths(data), Path(output)
+    rules_file = None if exclude is None else Path(exclude)
+    options = Options(practice=practice, pilot=pilot, rules=read_rules(rules_file), rules_file=rules_file, models=models)
+    return write(paths, out, options, report_pages(paths, out))
+
+
+@_for_python
+def figure(
+    name: str,
+    data: PathLike | Sequence[PathLike],
+    *,
+    paradigm: str | Sequence[str] = (),
+    bars: Bars = "interval",
+    by: str = "",
+    exclude: PathLike | None = None,
+    practice: bool = False,
+    pilot: bool = False,
+) -> Drawing:
+    """One figure of one effect, from any data, with its table.
+
+    Parameters
+    ----------
+    name : which figure; an unknown name lists them all
+    data : sessions, folders full of sessions, or response tables
+    paradigm : of which paradigm, or of which several
+    bars : what bars of curves are: ``interval`` (95%) or ``sem``
+    by : reaction_time: a panel for each value of this column, too
+    exclude : file with rules of exclusion
+    practice, pilot : use these rows, too
+
+    Raises
+    ------
+    SpanLabError
+        when there is no such figure, or the data do not have what it needs.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", agent="capacity:3", trials=40, levels={"list_length": 5})
+    >>> table = spanlab.figure("serial_position", result.folder).table
+    >>> table.loc[table["agent_kind"] == "capacity", "serial_position"].tolist()
+    [1, 2, 3, 4, 5]
+    """
+    from .analysis.drawing import Wish
+    from .analysis.paper_figures import figure_named
+
+    paths = _paths(data)
+    if bars not in ("interval", "sem"):
+        raise SpanLabError(f"bars is 'interval' (95%) or 'sem' (one standard error to each side), not '{bars}'")
+    if by and name != "reaction_time":
+        raise SpanLabError(f"by is for the figure reaction_time; {name} has the conditions that it shows")
+    one = figure_named(name, tuple(map(str, paths)))
+    loaded = _load(paths, exclude, practice, pilot)
+    drawing = one.draw(loaded, Wish((paradigm,) if isinstance(paradigm, str) else tuple(paradigm), bars, by))
+    return replace(drawing, notes=(*loaded.notes, *drawing.notes))
+
+
+@_for_python
+def scores(
+    data: PathLike | Sequence[PathLike], *, against: str = "", exclude: PathLike | None = None, practice: bool = False, pilot: bool = False
+) -> pd.DataFrame:
+    """How far machines are from people: slope difference A and mean difference B, one row each, with intervals and what they rest on.
+
+    Parameters
+    ----------
+    data : sessions, folders full of sessions, or response tables
+    against : who stands for people, as figures name them; published people when not given
+    exclude : file with rules of exclusion
+    practice, pilot : use these rows, too
+
+    Raises
+    ------
+    SpanLabError
+        when nothing can be read.
+    """
+    from .analysis.scores import scores as table_of
+
+    loaded = _load(_paths(data), exclude, practice, pilot)
+    return table_of(loaded.scored, human=loaded.human, against=against)
+
+
+@_for_python
+def train(
+    config: PathLike, output: PathLike | None = None, *, resume: bool = False, steps: int | None = None, seed: int | None = None
+) -> TrainingResult | None:
+    """Train a network by a config or a preset, as ``spanlab train`` does.
+
+    Parameters
+    ----------
+    config : training config (YAML), or the name of a preset
+    output : folder for checkpoint, log and card; ``runs/NAME`` when not given
+    resume : go on from the last saved state
+    steps, seed : instead of what the config says
+
+    Returns
+    -------
+    what the run left; None in processes that only help
+
+    Raises
+    ------
+    SpanLabError
+        for what is wrong with the config, or when the run cannot go on.
+    """
+    from .agents.network.presets import changed, config_named
+    from .agents.network.settings import need_torch
+
+    need_torch()
+    from .agents.network.training import train as train_network
+
+    read = config_named(config)
+    given = {key: value for key, value in (("steps", steps), ("seed", seed)) if value is not None}
+    told = " ".join(["spanlab train", Path(config).name, *(f"--{name} {value}" for name, value in given.items())])
+    return train_network(changed(read, **given) if given else read, out=output, resume=resume, command=told)
+
+
+def render(trial: Trial, size_px: int = 96) -> np.ndarray:
+    """What a machine sees of a trial, as pixels.
+
+    Parameters
+    ----------
+    trial : from :func:`compile_trial`
+    size_px : width and height of each frame; 32 gives the frames of networks
+
+    Returns
+    -------
+    array of shape (steps, size_px, size_px, 3), 8 bits a channel
+
+    Examples
+    --------
+    >>> trial = spanlab.compile_trial(spanlab.load_paradigm("vsr"), {"list_length": 3}, seed=1)
+    >>> spanlab.render(trial, 32).shape
+    (6, 32, 32, 3)
+    """
+    import numpy as np
+
+    from .stimuli.pixels import network_frame, picture
+
+    scenes = [step.percept.for_machine.stimulus.scene() for step in trial.steps if step.percept.model_step]
+    return np.stack([network_frame(scene) if size_px == 32 else np.asarray(picture(scene, size_px)) for scene in scenes])
+
+
+def _paths(data: PathLike | Sequence[PathLike]) -> list[Path]:
+    return [Path(data)] if isinstance(data, (str, Path)) else [Path(one) for one in data]
+
+
+def _load(paths: Sequence[Path], exclude: PathLike | None, practice: bool, pilot: bool) -> Any:
+    from .analysis.loading import load
+    from .commands.exclusion_file import read_rules
+
+    return load(paths, include_practice=practice, include_pilot=pilot, rules=read_rules(None if exclude is None else Path(exclude)))

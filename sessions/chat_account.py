@@ -1,0 +1,112 @@
+"""What the record of a chat model's session says beside its answers: how its server is treated, what the session was going to take, what it took."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..agents.protocol import Agent
+from ..core.agent_kinds import CHAT
+from ..errors import SpanLabError
+from ..paradigms import Paradigm, PlannedTrial
+from ..paradigms.identity import canonical
+from .disk import only_writer
+from .record import read_session
+from .session import Request, Session, brief, write_info
+
+if TYPE_CHECKING:
+    from ..agents.chat.agent import ChatAgent
+
+#: takes a sentence for whoever has started a session
+Say = Callable[[str], None]
+
+#: an estimate looks at so many kinds of trials at most, evenly taken from all
+_MOST_KINDS = 60
+
+
+def treatment_of(agent: Agent) -> dict[str, Any]:
+    """What the record of a session says of an agent besides its settings: how its server is treated, and prices."""
+    chat = _chat(agent)
+    if chat is None:
+        return {}
+    prices = chat.account.prices
+    known = {"prices": prices, "judge_prices": None if chat.judge is None else chat.judge.account.prices}
+    described = {name: found.model_dump(exclude_none=True) for name, found in known.items() if found is not None}
+    return {"care": chat.care.model_dump(mode="json", exclude_none=True), **described}
+
+
+def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[PlannedTrial], request: Request, say: Say) -> dict[str, Any]:
+    """Say what a session is going to take, for a chat agent; the estimate for the record."""
+    chat = _chat(agent)
+    if chat is None:
+        return {}
+    from ..agents.chat.estimate import estimate
+
+    kinds: dict[str, list[PlannedTrial]] = {}
+    for one in planned:
+        kinds.setdefault(canonical(one.levels), []).append(one)
+    some = list(kinds.values())[:: math.ceil(len(kinds) / _MOST_KINDS)]
+    share = len(planned) / sum(map(len, some))
+    trials = []
+    for alike in some:
+        trial = alike[0].compile(paradigm, request.generator)
+        percepts = [step.shown_after("right") for step in trial.steps if step.percept.model_step]
+        trials.append((brief(agent, paradigm, request.language, trial), percepts, len(alike) * share))
+    found = estimate(chat, trials)
+    _foresee(chat, found.noted())
+    say(f"{agent.name}: {found}")
+    return {"estimate": found.noted()}
+
+
+def continue_account(agent: Agent, session: Session, say: Say) -> None:
+    """Let a chat agent's account go on from what earlier parts of its session took."""
+    chat = _chat(agent)
+    if chat is None:
+        return
+    from .transcripts import Transcript
+
+    read = Transcript(session.folder)
+    chat.account.carry(read.totals())
+    if chat.judge is not None:
+        chat.judge.account.carry(read.totals(judge=True))
+    chat.account.warn = say
+    if foreseen := session.info.get("estimate"):
+        _foresee(chat, foreseen)
+
+
+def write_account(agent: Agent, session: Session, say: Say) -> None:
+    """Put what a chat session took so far, all its parts together, into its record, and say it."""
+    if _chat(agent) is None:
+        return
+    from ..agents.chat.totals import told
+    from .transcripts import Transcript
+
+    try:
+        account = Transcript(session.folder).account()
+        with only_writer(session.folder):
+            write_info(session.folder, {**read_session(session.folder), "account": account})
+    except SpanLabError as error:  # it must not hide what has stopped the session
+        say(f"there is no account of this session: {error}")
+    else:
+        say(f"{agent.name}: {told(account)}")
+
+
+def chat_settings_of(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a chat agent in a session's record, without what its name says."""
+    return {name: value for name, value in info["agent_settings"].items() if name not in ("model", "endpoint", "provider")}
+
+
+def _foresee(chat: ChatAgent, estimate: Mapping[str, Any]) -> None:
+    """Tell the accounts of a chat agent, and of its judge, what an estimate has foreseen, as the record keeps it."""
+    chat.account.foresee(estimate["requests"], estimate["prompt_tokens"], estimate["completion_tokens"])
+    if chat.judge is not None and (judge := estimate.get("judge")):
+        chat.judge.account.foresee(judge["requests_at_most"], judge["prompt_tokens_at_most"], judge["completion_tokens_at_most"])
+
+
+def _chat(agent: Agent) -> ChatAgent | None:
+    if agent.kind is not CHAT:
+        return None
+    from ..agents.chat.agent import ChatAgent
+
+    return agent if isinstance(agent, ChatAgent) else None

@@ -1,0 +1,205 @@
+"""Which trials a session is going to have: planned by a design, those of another session, those of a file, or paired with another paradigm's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import SpanLabError
+from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels, session_design
+from ..paradigms.pairing import paired_plan
+from ..paradigms.trials_file import TrialsFile, plan_given
+from .session import Request, same_trials
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenTrials:
+    """Trials, and what the record of their session says of them.
+
+    Parameters
+    ----------
+    paradigm, plan : the trials, in their order
+    seed, generator, design : of the session
+    source : the paradigm's name or file, to find it again
+    like : the session whose trials these are, when it is so
+    extra : further entries of the record: the file or the session that they come from
+    """
+
+    paradigm: Paradigm
+    plan: list[PlannedTrial]
+    seed: int
+    generator: Generator
+    design: str
+    source: str
+    like: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def request(self, pilot: bool = False) -> Request:
+        """What a session of a machine with these trials is asked to be."""
+        return Request(self.seed, self.generator, design=self.design, pilot=pilot, like=self.like, source=self.source, extra=self.extra)
+
+
+def plan_trials(
+    paradigm: str,
+    seed: int = 1,
+    levels: Mapping[str, Sequence[Any]] | None = None,
+    trials: int | None = None,
+    design: str | None = None,
+    generator: Generator = "corrected",
+) -> ChosenTrials:
+    """The trials of a session by a design of its paradigm.
+
+    Parameters
+    ----------
+    paradigm : name in the library, or a YAML file
+    levels : levels to use for some factors
+    trials : how many, instead of the design's repetitions
+    design : name of a session design; ``human``, or one trial of each combination where there is none, when not given
+
+    Raises
+    ------
+    SpanLabError
+        for what is unknown or impossible.
+    """
+    loaded = load_paradigm(paradigm)
+    plan = plan_session(loaded, seed, session_design(loaded, design), levels or {}, trials, generator)
+    return ChosenTrials(loaded, plan, seed, generator, design or "human", paradigm)
+
+
+def trials_like(session: Path, paradigm: str | None = None) -> ChosenTrials:
+    """Exactly the trials of another session, as they were taken.
+
+    Parameters
+    ----------
+    paradigm : what it must be a session of, when that was said
+
+    Raises
+    ------
+    SpanLabError
+        when the session cannot be read, or is one of another paradigm.
+    """
+    other = same_trials(session)
+    info = other.info
+    if paradigm is not None and paradigm not in (info["paradigm_source"], other.paradigm.name):
+        raise SpanLabError(f"{session} is a session of {other.paradigm.name}, not of {paradigm}")
+    extra = {key: info[key] for key in ("trials_from", "paired_with") if key in info}
+    return ChosenTrials(other.paradigm, list(other.plan), other.seed, info["generator"], info["design"], info["paradigm_source"], other.name, extra)
+
+
+def trials_of_file(file: Path, paradigm: str | None = None, seed: int = 1, trials: int | None = None, generator: Generator = "corrected") -> ChosenTrials:
+    """The trials of a file that was imported.
+
+    Parameters
+    ----------
+    paradigm : what takes the place of the paradigm that the file names
+    trials : so many of them, chosen at random by the seed
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read, or its trials come from another generator.
+    """
+    opened = TrialsFile(file, paradigm)
+    header = opened.header
+    if generator not in ("corrected", header.generator):
+        raise SpanLabError(f"the trials of {file} come from the {header.generator} generator: leave out --generator")
+    extra = {"trials_from": {"file": file.name, "sha256": opened.sha256(), "source": header.source}}
+    return ChosenTrials(opened.paradigm, plan_given(opened, seed, trials), seed, header.generator, "", paradigm or header.paradigm, extra=extra)
+
+
+def pair_trials(
+    variant: str,
+    other: str | Path,
+    *,
+    seed: int | None = None,
+    levels: Mapping[str, Sequence[Any]] | None = None,
+    trials: int | None = None,
+    design: str | None = None,
+    generator: Generator | None = None,
+) -> ChosenTrials:
+    """The trials of a variant with the blocks of a session or a paradigm.
+
+    Parameters
+    ----------
+    variant : name or file of the paradigm that is to be taken
+    other : folder of a session, or name or file of a paradigm
+    seed, levels, trials, design, generator : as they were given, None where they were not. With a session, ``levels`` chooses among its trials
+
+    Raises
+    ------
+    SpanLabError
+        when the two cannot be paired, or something that was given has no meaning here.
+    """
+    loaded = load_paradigm(variant)
+    if Path(other).is_dir():
+        if trials is not None or design is not None:
+            raise SpanLabError("--paired-with SESSION takes the trials of that session: leave out --trials and --design (--set chooses among them)")
+        session = same_trials(Path(other))
+        info, base = session.info, session.paradigm
+        if generator is not None and generator != info["generator"]:
+            raise SpanLabError(f"the trials of {other} come from the {info['generator']} generator: leave out --generator")
+        drawn_by: Generator = info["generator"]
+        planned = _with_levels(base, session.plan, levels or {}, other)
+        seed = session.seed if seed is None else seed
+        source = {"session": session.name, "seed": session.seed, "design": info["design"]}
+    else:
+        seed, drawn_by = 1 if seed is None else seed, generator or "corrected"
+        chosen = plan_trials(str(other), seed, levels, trials, design, drawn_by)
+        base, planned = chosen.paradigm, chosen.plan
+        if any(one.varies for one in planned):
+            raise SpanLabError(f"{base.name}: levels of an adaptive design follow from answers, so nothing can be paired with it: choose another --design")
+        source = {"session": "", "seed": seed, "design": design or "human"}
+    found = paired_plan(loaded, base, planned, drawn_by, seed)
+    noted = {"paradigm": base.name, "paradigm_hash": base.hash, **source, "streams": base.streams, "shared": [*found.shared], "own": [*found.own]}
+    return ChosenTrials(loaded, found.plan, seed, drawn_by, source["design"], variant, extra={"paired_with": noted})
+
+
+def _with_levels(base: Paradigm, plan: Sequence[PlannedTrial], levels: Mapping[str, Sequence[Any]], session: str | Path) -> list[PlannedTrial]:
+    """The trials of a session that have some levels, numbered anew."""
+    wanted = {name: [base.level(name, one) for one in values] for name, values in levels.items()}
+    resolved = [resolve_levels(base, one.levels, one.seed) for one in plan] if wanted else []
+    chosen = [one for one, has in zip(plan, resolved, strict=True) if all(has[name] in some for name, some in wanted.items())] if wanted else [*plan]
+    if not chosen:
+        raise SpanLabError(f"{session} has no trials with these levels")
+    blocks = {block: number for number, block in enumerate(dict.fromkeys(one.block for one in chosen), start=1)}
+    return [replace(one, block=blocks[one.block], trial=number) for number, one in enumerate(chosen, start=1)]
+
+
+def choose_trials(
+    paradigm: str | None,
+    *,
+    seed: int | None = None,
+    levels: Mapping[str, Sequence[Any]] | None = None,
+    trials: int | None = None,
+    design: str | None = None,
+    generator: Generator | None = None,
+    like: Path | None = None,
+    trials_from: Path | None = None,
+    paired_with: str | Path | None = None,
+) -> ChosenTrials:
+    """The trials of a session with a machine, however they were asked for; what was not given is None.
+
+    Raises
+    ------
+    SpanLabError
+        when two things that were given contradict each other, and for what is unknown or impossible.
+    """
+    if paired_with is not None and (like is not None or trials_from is not None):
+        raise SpanLabError("--paired-with makes trials of its own: leave out --like and --trials-from")
+    if like is not None:
+        if levels or trials is not None or design is not None or trials_from is not None:
+            raise SpanLabError("--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design")
+        return trials_like(like, paradigm)
+    if trials_from is not None:
+        if levels or design is not None:
+            raise SpanLabError(
+                "--trials-from takes the trials of that file as they are: leave out --set and --design (and choose some at random with --trials)"
+            )
+        return trials_of_file(trials_from, paradigm, 1 if seed is None else seed, trials, generator or "corrected")
+    if paradigm is None:
+        raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION or --trials-from FILE")
+    if paired_with is not None:
+        return pair_trials(paradigm, paired_with, seed=seed, levels=levels, trials=trials, design=design, generator=generator)
+    return plan_trials(paradigm, 1 if seed is None else seed, levels, trials, design, generator or "corrected")

@@ -1,0 +1,203 @@
+"""Sessions from the first look at an agent to the last line of the record, whoever has asked for them: a command, or a program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..agents.protocol import Agent, ConcurrentAgent
+from ..cluster import Crew
+from ..core.agent_kinds import CHAT, SIMULATED, kind_named
+from ..errors import SpanLabError
+from .chat_account import chat_settings_of, continue_account, estimate_session, treatment_of, write_account
+from .chosen_trials import ChosenTrials
+from .disk import only_writer
+from .parts import parts_for
+from .runner import Progress, Runner
+from .session import Request, Session, begin, try_out, write_info
+from .unused import has_finished, remove_unused
+
+if TYPE_CHECKING:
+    from ..agents.chat.settings import ChatSettings
+    from ..agents.chat.totals import Prices
+
+
+def say_on_stderr(sentence: str) -> None:
+    """Something for the person who waits, apart from what a command prints."""
+    print(sentence, file=sys.stderr)
+
+
+#: opens a progress bar of a session: its title, and what gives a line on the agent's state (None where it has none)
+Bar = Callable[[str, Callable[[], str] | None], AbstractContextManager[Progress]]
+
+
+@contextmanager
+def no_bar(title: str, status_line: Callable[[], str] | None) -> Iterator[Progress]:
+    """Progress that nobody looks at."""
+    yield lambda done, total: None
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """Who looks on while sessions run.
+
+    Parameters
+    ----------
+    say : takes sentences
+    bar : opens a progress bar
+    """
+
+    say: Callable[[str], None] = say_on_stderr
+    bar: Bar = no_bar
+
+
+def make_machine(
+    spec: str,
+    seed: int,
+    chat: Mapping[str, Any] | ChatSettings | None = None,
+    care: Mapping[str, Any] | None = None,
+    prices: Prices | None = None,
+    say: Callable[[str], None] = say_on_stderr,
+) -> Agent:
+    """An agent by its name; recorded answers, too.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none of this name, or it cannot be had.
+    """
+    if spec.startswith("recorded:"):
+        from .replaying import recorded_agent
+
+        return recorded_agent(spec)
+    from ..agents.specs import make_agent
+
+    agent = make_agent(spec, seed, chat=chat, care=care, prices=prices)
+    for line in agent.introduction():
+        say(f"spanlab: {line}")
+    return agent
+
+
+def prepare(agent: Agent, chosen: ChosenTrials, request: Request, say: Callable[[str], None], shared_out: str = "", states: bool = False) -> Request:
+    """What is asked of one agent: that it can take the trials, and what its record is to say beside.
+
+    Parameters
+    ----------
+    shared_out : the option by which the work is to be shared out, if it is
+    states : whether hidden states are kept
+
+    Raises
+    ------
+    SpanLabError
+        when the agent cannot take the trials, or the work cannot be shared out.
+    """
+    try_out(chosen.paradigm, agent, chosen.plan, request)
+    large = parts_for(agent, chosen.paradigm, chosen.plan, request.generator, shared_out, states)
+    estimate = estimate_session(agent, chosen.paradigm, chosen.plan, request, say)
+    return replace(request, extra={**request.extra, **treatment_of(agent), **estimate, **large})
+
+
+def carry_out(
+    session: Session, agent: Agent, watcher: Watcher, crew: Crew | None = None, fresh: bool = True, retry_failed: bool = False
+) -> Mapping[str, Any] | None:
+    """Run a session to its end; whatever stops it, the sentence says how to go on.
+
+    Parameters
+    ----------
+    fresh : whether it has just begun; then its folder is removed again when it cannot start
+    retry_failed : whether trials that could not be had are asked for again
+
+    Returns
+    -------
+    what an adaptive session has come to; None for others
+
+    Raises
+    ------
+    SpanLabError
+        when something has stopped it; the finished trials are safe.
+    """
+    from ..agents.participant.errors import Abandoned
+
+    tally = agent.status_line if isinstance(agent, ConcurrentAgent) else None
+    try:
+        runner = Runner(session, agent, say=watcher.say, crew=crew, retry_failed=retry_failed)
+        with watcher.bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:
+            if tally is not None:
+                tell(0, len(session.plan))  # trials take turns, so that none may be over for long
+            runner.progress = tell
+            runner.run()
+    except KeyboardInterrupt:
+        safe = "; the finished trials are safe" if has_finished(session.folder) else " before any trial was finished"
+        raise SpanLabError(f"interrupted{safe}. Go on with: spanlab resume {session.folder}") from None
+    except SpanLabError as error:
+        if fresh and not isinstance(error, Abandoned) and remove_unused(session.folder):
+            raise SpanLabError(f"{error}\nNothing was begun, and no session is left behind.") from None
+        safe = "The finished trials are safe." if has_finished(session.folder) else "No trial is finished yet."
+        raise SpanLabError(f"{error}\n{safe} Go on with: spanlab resume {session.folder}") from None
+    finally:
+        if session.folder.exists():
+            write_account(agent, session, watcher.say)
+    return runner.span
+
+
+def replay_sessions(
+    data: Path, chosen: ChosenTrials, agents: Sequence[Agent], requests: Sequence[Request], watcher: Watcher, crew: Crew
+) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
+    """A session with each agent, one after the other: the same trials.
+
+    Parameters
+    ----------
+    requests : of the agents, from :func:`prepare`: all of them before the first session begins, so that a slip in the last shows at once
+
+    Returns
+    -------
+    each session when it is over, and what it has come to if it is adaptive
+
+    Raises
+    ------
+    SpanLabError
+        when something has stopped a session.
+    """
+    for agent, request in zip(agents, requests, strict=True):
+        session = begin(data, chosen.paradigm, agent, chosen.plan, request)
+        yield session, carry_out(session, agent, watcher, crew)
+
+
+def agent_again(session: Session, care: Mapping[str, Any], prices: Prices | None, say: Callable[[str], None], triggers: str = "") -> tuple[Session, Agent]:
+    """The agent of a session that goes on, with its own settings; a chat agent may be treated otherwise, and its record then says so.
+
+    Parameters
+    ----------
+    care, prices : of a chat agent, from now on; as before where prices are None
+    triggers : port of trigger codes, in place of the one before
+
+    Raises
+    ------
+    SpanLabError
+        when the agent cannot be had.
+    """
+    kind, info = kind_named(session.info["agent_kind"]), session.info
+    if kind.at_window:
+        from ..agents.participant.seating import seat, window_again
+
+        settings, port = info["agent_settings"], triggers or info.get("triggers", {}).get("port", "")
+        observer = info["agent"].partition(":")[2] if kind is SIMULATED else None
+        return session, seat(observer, settings.get("seed", session.seed), settings.get("speed", 1.0), {**window_again(settings), "triggers": port})
+    if kind is not CHAT:
+        return session, make_machine(info["agent"], session.seed, say=say)
+    from ..agents.chat.settings import ChatSettings
+    from ..agents.chat.totals import Prices
+
+    before = Prices.model_validate(info["prices"]) if "prices" in info else None
+    agent = make_machine(info["agent"], session.seed, ChatSettings.recorded(chat_settings_of(info)), care, prices or before, say)
+    now = {**info, **treatment_of(agent)}
+    if now != info:
+        with only_writer(session.folder):
+            write_info(session.folder, now)
+        session = replace(session, info=now)
+    continue_account(agent, session, say)
+    return session, agent
