@@ -161,7 +161,7 @@ def test_the_window_has_the_settings_of_then(monkeypatch: pytest.MonkeyPatch) ->
 
     for made in (Participant(fullscreen=False, width_cm=31.0), SimulatedParticipant("capacity:3", answers="keys", fullscreen=True)):
         info = {
-            "agent_kind": made.kind,
+            "agent_kind": made.kind.name,
             "agent": made.name,
             "agent_settings": json.loads(json.dumps(made.settings())),
             "agent_settings_hash": settings_hash(made),
