@@ -211,14 +211,14 @@ def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_assistant_is_told_when_the_window_does_not_speak_the_language(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spanlab.commands import running
+    from spanlab.agents.participant import seating
 
     own = "extends: sfr\nparadigm: own\ninstructions: {fr: Regardez bien.}\n"
     (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
     (tmp_path / "s.yaml").write_text(
         "study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [{paradigm: own.yaml, trials: 1, practice: false, set: {list_length: 1}}]\n", encoding="utf-8"
     )
-    monkeypatch.setattr(running, "person", lambda *_: Guest())
+    monkeypatch.setattr(seating, "seat", lambda *_: Guest())
     told = "what they say themselves is in English, not in 'fr'"
     assert told in run("run", "s.yaml", "--participant", "p01")[2]
     assert told not in run("run", "s.yaml", "--participant", "p02", "--language", "en")[2]

@@ -199,7 +199,7 @@ def test_practice_that_cannot_be_compiled_is_told_before_anybody_sits_down(tmp_p
 
 
 def test_the_command_line_practises_what_was_set(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spanlab.commands.run.person", lambda *_: Seeing())
+    monkeypatch.setattr("spanlab.agents.participant.seating.seat", lambda *_: Seeing())
     # a single trial says little of the levels in use: --set does
     status, out, err = run("run", "vsr", "--participant", "a", "--set", "list_length=4,5,9", "--trials", "1")
     assert status == 0, err

@@ -56,7 +56,7 @@ def test_a_thousand_people_have_a_thousand_seeds(tmp_path: Path) -> None:
 
 
 def test_run_gives_every_session_a_seed_of_its_own_and_says_so(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spanlab.commands.run.person", lambda *_: IdealAgent())  # somebody who needs no window
+    monkeypatch.setattr("spanlab.agents.participant.seating.seat", lambda *_: IdealAgent())  # somebody who needs no window
     for participant, more in (("A", []), ("B", []), ("A", []), ("C", ["--seed", "7"])):
         options = ["--set", "list_length=2", "--trials", "1", "--simulate", "ideal", "--no-practice", *more]
         status, _, err = run("run", "vsr", "--participant", participant, *options)

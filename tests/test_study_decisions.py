@@ -107,9 +107,9 @@ def test_consent_that_older_sessions_noted_without_its_text_counts(study: Study,
 
 
 def test_a_refusal_at_the_command_line(run: Run, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spanlab.commands import running
+    from spanlab.agents.participant import seating
 
-    monkeypatch.setattr(running, "person", lambda *_: refuses())
+    monkeypatch.setattr(seating, "seat", lambda *_: refuses())
     told = complaint(*run("run", "study.yaml", "--participant", "p01", "--session", "2", "--field", "age=23", "--field", "sex=f", "--field", "hours=7"))
     first, last = told.strip().splitlines()[-2:]
     assert first == "p01 does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)"
@@ -215,13 +215,13 @@ def test_a_rehearsal_goes_on_to_what_comes(tmp_path: Path) -> None:
 
 
 def test_a_start_that_fails_leaves_neither_folder_nor_number(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spanlab.commands import running
+    from spanlab.agents.participant import seating
 
     class NoWindow(Guest):
         def open(self) -> None:
             raise SpanLabError("a canvas of 10 degrees does not fit")
 
-    monkeypatch.setattr(running, "person", lambda *_: (sat.append(guest := NoWindow()), guest)[1])
+    monkeypatch.setattr(seating, "seat", lambda *_: (sat.append(guest := NoWindow()), guest)[1])
     sat: list[NoWindow] = []
     study = study_in(tmp_path)
     answers = ("--field", "age=23", "--field", "sex=f", "--field", "hours=7")

@@ -350,10 +350,10 @@ def test_a_display_file_that_is_not_there_is_told_before_anything_begins(run: Ru
 @pytest.fixture
 def guests(monkeypatch: pytest.MonkeyPatch) -> list[Guest]:
     """Who sits down when the command line asks somebody to: these, in turn."""
-    from spanlab.commands import running
+    from spanlab.agents.participant import seating
 
     waiting: list[Guest] = []
-    monkeypatch.setattr(running, "person", lambda *_: waiting.pop(0))
+    monkeypatch.setattr(seating, "seat", lambda *_: waiting.pop(0))
     return waiting
 
 
@@ -439,7 +439,7 @@ def test_who_goes_on_with_other_settings_is_told_which(study: Study, data: Path)
 
 
 def test_theme_and_palette_come_from_the_study_unless_options_say_otherwise(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spanlab.commands import running
+    from spanlab.agents.participant import seating
 
     sat: list[dict[str, Any]] = []
 
@@ -447,7 +447,7 @@ def test_theme_and_palette_come_from_the_study_unless_options_say_otherwise(run:
         sat.append(window)
         return Guest(leave_at(2)) if len(sat) == 1 else Guest()
 
-    monkeypatch.setattr(running, "person", person)
+    monkeypatch.setattr(seating, "seat", person)
     text = "study: looks\ntitle: L\nparadigms: [{paradigm: sfr, trials: 2, practice: false, set: {list_length: 1}}]\ntheme: dark\npalette: safe\n"
     (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
     complaint(*run("run", "s.yaml", "--participant", "p01"))
