@@ -40,7 +40,7 @@ test-all: setup
 # Real chat servers, each in an environment of its own under the user's cache folder, which is kept.
 test-servers: setup
 	@.venv/bin/python tests/servers/install.py
-	@.venv/bin/python -m pytest -m servers tests/test_servers_*.py $(ARGS)
+	@.venv/bin/python -m pytest -m servers tests/servers $(ARGS)
 
 bench: setup
 	@.venv/bin/python benchmarks/run.py $(ARGS)

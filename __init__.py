@@ -12,11 +12,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .lazy import re_exports
+from .core.lazy import re_exports
 
 if TYPE_CHECKING:
     from .api import compare, figure, render, replay, replay_async, resume, resume_async, run, scores, train
-    from .errors import SpanLabError
+    from .core.errors import SpanLabError
     from .paradigms import compile_trial, list_paradigms, load_paradigm
     from .sessions.result import SessionResult, read_responses
 
@@ -26,7 +26,7 @@ __getattr__ = re_exports(
     __name__,
     {
         "api": ("compare", "figure", "render", "replay", "replay_async", "resume", "resume_async", "run", "scores", "train"),
-        "errors": ("SpanLabError",),
+        "core.errors": ("SpanLabError",),
         "paradigms": ("compile_trial", "list_paradigms", "load_paradigm"),
         "sessions.result": ("SessionResult", "read_responses"),
     },
@@ -60,7 +60,7 @@ def _draw_in_notebooks() -> None:
         def timeline(trial: Any) -> bytes:
             import io
 
-            from .paradigms.picture import trial_picture
+            from .paradigms.preview.picture import trial_picture
 
             file = io.BytesIO()
             trial_picture(trial).save(file, format="PNG")

@@ -16,15 +16,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from .errors import SpanLabError
+from .core.errors import SpanLabError
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from .agents.network.training_run import TrainingResult
-    from .agents.protocol import Agent
-    from .analysis.drawing import Bars, Drawing
+    from .agents.base import Agent
+    from .agents.network.training.run import TrainingResult
+    from .analysis.figures.figure import Bars, Drawing
     from .paradigms import Generator, Trial
     from .sessions.result import SessionResult
 
@@ -113,8 +113,8 @@ def replay(
     >>> result.responses.groupby("list_length")["correct"].mean().tolist()
     [1.0, 1.0]
     """
-    from .agents.chat.totals import Prices
-    from .cluster import crew
+    from .agents.chat.cost.totals import Prices
+    from .core.worker_pool import crew
     from .sessions.chosen_trials import choose_trials
     from .sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
     from .sessions.result import SessionResult
@@ -192,11 +192,11 @@ def run(
     SpanLabError
         when there is no display, for what is unknown or impossible, and when something has stopped the session; :func:`resume` goes on.
     """
-    from .agents.participant.seating import seat
+    from .agents.human.seating import seat
     from .sessions import Request, begin
     from .sessions.chosen_trials import plan_trials
     from .sessions.conduct import Watcher, carry_out, say_on_stderr
-    from .sessions.keys import KeySetting, key_request
+    from .sessions.key_mapping import KeySetting, key_request
     from .sessions.result import SessionResult
     from .sessions.seeds import SessionSeed, seed_for
 
@@ -256,11 +256,11 @@ def resume(
     >>> spanlab.resume(result.folder) == result
     True
     """
-    from .agents.chat.totals import Prices
-    from .cluster import crew
+    from .agents.chat.cost.totals import Prices
+    from .core.worker_pool import crew
     from .sessions import complete, reopen
     from .sessions.conduct import Watcher, agent_again, carry_out, say_on_stderr
-    from .sessions.record import has_failed
+    from .sessions.record.reader import has_failed
     from .sessions.result import SessionResult
 
     folder = Path(session)
@@ -309,10 +309,10 @@ def compare(
     SpanLabError
         when nothing can be read, a rule cannot be applied, or the folder cannot be written.
     """
-    from .analysis.report import Options
-    from .analysis.report import compare as write
-    from .commands.exclusion_file import read_rules
-    from .commands.transcript_page import report_pages
+    from .analysis.report.page import Options
+    from .analysis.report.page import compare as write
+    from .cli.commands.transcript_page import report_pages
+    from .cli.exclusion_file import read_rules
 
     paths, out = _paths(data), Path(output)
     rules_file = None if exclude is None else Path(exclude)
@@ -356,8 +356,8 @@ def figure(
     >>> table.loc[table["agent_kind"] == "capacity", "serial_position"].tolist()
     [1, 2, 3, 4, 5]
     """
-    from .analysis.drawing import Wish
-    from .analysis.paper_figures import figure_named
+    from .analysis.figure_catalogue import figure_named
+    from .analysis.figures.figure import Wish
 
     paths = _paths(data)
     if bars not in ("interval", "sem"):
@@ -388,7 +388,7 @@ def scores(
     SpanLabError
         when nothing can be read.
     """
-    from .analysis.scores import scores as table_of
+    from .analysis.model_vs_human.scores import scores as table_of
 
     loaded = _load(_paths(data), exclude, practice, pilot)
     return table_of(loaded.scored, human=loaded.human, against=against)
@@ -416,11 +416,11 @@ def train(
     SpanLabError
         for what is wrong with the config, or when the run cannot go on.
     """
-    from .agents.network.presets import changed, config_named
     from .agents.network.settings import need_torch
+    from .agents.network.training.presets import changed, config_named
 
     need_torch()
-    from .agents.network.training import train as train_network
+    from .agents.network.training.train import train as train_network
 
     read = config_named(config)
     given = {key: value for key, value in (("steps", steps), ("seed", seed)) if value is not None}
@@ -448,7 +448,7 @@ def render(trial: Trial, size_px: int = 96) -> np.ndarray:
     """
     import numpy as np
 
-    from .stimuli.pixels import network_frame, picture
+    from .stimuli.render.pixels import network_frame, picture
 
     scenes = [step.percept.for_machine.stimulus.scene() for step in trial.steps if step.percept.model_step]
     return np.stack([network_frame(scene) if size_px == 32 else np.asarray(picture(scene, size_px)) for scene in scenes])
@@ -459,7 +459,7 @@ def _paths(data: PathLike | Sequence[PathLike]) -> list[Path]:
 
 
 def _load(paths: Sequence[Path], exclude: PathLike | None, practice: bool, pilot: bool) -> Any:
-    from .analysis.loading import load
-    from .commands.exclusion_file import read_rules
+    from .analysis.data.loading import load
+    from .cli.exclusion_file import read_rules
 
     return load(paths, include_practice=practice, include_pilot=pilot, rules=read_rules(None if exclude is None else Path(exclude)))

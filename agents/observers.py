@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from ..paradigms import Answer, Percept, Truth
 
 

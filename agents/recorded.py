@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from ..core.agent_kinds import PUBLISHED, RECORDED, AgentKind
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from ..paradigms import Percept, Truth, percept_bytes
-from .protocol import Agent, Episode, Response, TrialContext
+from .base import Agent, Episode, Response, TrialContext
 
 
 class Recorded(Agent):

@@ -9,24 +9,24 @@ import pandas as pd
 from scipy.special import expit, ndtr, ndtri
 from scipy.stats import wilcoxon
 
-from spanlab.analysis.against_guessing import against_guessing, exact, p_depends, t_test
-from spanlab.analysis.agreement import Crowd, error_consistency
-from spanlab.analysis.capacity import pashler_k
-from spanlab.analysis.contrasts import Contrast, contrast
-from spanlab.analysis.detection import detection
-from spanlab.analysis.differences import _difference as difference
-from spanlab.analysis.mixed import Mixed, mixed_model
-from spanlab.analysis.mixed_contrasts import contrasts, terms
-from spanlab.analysis.nback import COUNTS, OURS, measured
-from spanlab.analysis.nback_cells import nback_cells
-from spanlab.analysis.nback_tests import kruskal_wallis, mann_whitney
+from spanlab.analysis.data.scoring import Scored
+from spanlab.analysis.effects.capacity import pashler_k
+from spanlab.analysis.effects.reaction_times import fit as fit_times
+from spanlab.analysis.effects.reaction_times import limits as limits_of_times
+from spanlab.analysis.effects.reaction_times import over_people
+from spanlab.analysis.means.bootstrap import estimate, estimate_pooled
+from spanlab.analysis.means.contrasts import Contrast, contrast
+from spanlab.analysis.model_vs_human.differences import _difference as difference
+from spanlab.analysis.model_vs_human.scores import _scored_row as scored_row
+from spanlab.analysis.nback.cells import nback_cells
+from spanlab.analysis.nback.measures import COUNTS, OURS, measured
+from spanlab.analysis.nback.significance import kruskal_wallis, mann_whitney
 from spanlab.analysis.neural.losses import lesion_table
-from spanlab.analysis.reaction_times import fit as fit_times
-from spanlab.analysis.reaction_times import limits as limits_of_times
-from spanlab.analysis.reaction_times import over_people
-from spanlab.analysis.resampling import estimate, estimate_pooled
-from spanlab.analysis.scores import _scored_row as scored_row
-from spanlab.analysis.table import Scored
+from spanlab.analysis.stats.against_guessing import against_guessing, exact, p_depends, t_test
+from spanlab.analysis.stats.agreement import Crowd, error_consistency
+from spanlab.analysis.stats.mixed_contrasts import contrasts, terms
+from spanlab.analysis.stats.mixed_model import Mixed, mixed_model
+from spanlab.analysis.stats.signal_detection import detection
 
 RESAMPLES = 1500
 Random = np.random.RandomState

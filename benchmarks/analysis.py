@@ -20,12 +20,12 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-from spanlab.analysis.comparison import distances
-from spanlab.analysis.distributed import load_scattered
-from spanlab.analysis.effects import EFFECTS
-from spanlab.analysis.loading import load
-from spanlab.analysis.scores import scores
-from spanlab.cluster import Crew, crew
+from spanlab.analysis.data.loading import load
+from spanlab.analysis.effects.out_of_core import load_scattered
+from spanlab.analysis.effects.registry import EFFECTS
+from spanlab.analysis.model_vs_human.comparison import distances
+from spanlab.analysis.model_vs_human.scores import scores
+from spanlab.core.worker_pool import Crew, crew
 
 ROWS = 10_000_000
 CHUNK = 500_000

@@ -20,9 +20,9 @@ from typing import Any
 from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
 from spanlab.paradigms import Paradigm, load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
-from spanlab.sessions.transcript_file import read_transcript
+from spanlab.sessions.record.transcript_file import read_transcript
 
-STUB = Path(__file__).resolve().parent.parent / "tests" / "chat_stub.py"
+STUB = Path(__file__).resolve().parent.parent / "tests" / "helpers" / "chat" / "chat_stub.py"
 QUESTIONS = 24
 LATENCY_MS = 500
 #: how often a session and the bare loop take turns

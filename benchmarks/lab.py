@@ -16,10 +16,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from spanlab.agents.participant import Participant, virtual_screen
-from spanlab.agents.participant.answering import AnswerSheet
-from spanlab.agents.participant.player import Player
-from spanlab.agents.participant.room import Room
+from spanlab.agents.human import Participant, virtual_screen
+from spanlab.agents.human.input.answering import AnswerSheet
+from spanlab.agents.human.stage import Room
+from spanlab.agents.human.trial_player import Player
 from spanlab.paradigms import Display, Paradigm, Percept, Step, Trial, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.design import DEFAULT_INTERVAL_MS
 

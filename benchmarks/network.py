@@ -21,15 +21,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from spanlab.agents.base import TrialContext
 from spanlab.agents.network import NetworkAgent
-from spanlab.agents.network.batches import Ahead, Batch, assemble
-from spanlab.agents.network.data import Rows, indices_at, make_pool, task_of, view_of
-from spanlab.agents.network.frames import FrameStore
-from spanlab.agents.network.learning import JointLoss, load, pass_through, summed
+from spanlab.agents.network.inputs.batches import Ahead, Batch, assemble
+from spanlab.agents.network.inputs.data import Rows, indices_at, make_pool, task_of, view_of
+from spanlab.agents.network.inputs.frames import FrameStore
 from spanlab.agents.network.models import Network, build
-from spanlab.agents.network.presets import config_named
 from spanlab.agents.network.settings import task_seen_in
-from spanlab.agents.protocol import TrialContext
+from spanlab.agents.network.training.learning import JointLoss, load, pass_through, summed
+from spanlab.agents.network.training.presets import config_named
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
 
 PARADIGMS = ("vsr", "sfr", "smu")

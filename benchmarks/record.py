@@ -15,11 +15,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from spanlab.agents.specs import make_agent
+from spanlab.agents.registry import make_agent
 from spanlab.paradigms import load_paradigm, plan_session
-from spanlab.sessions import Request, Runner, begin, recorder
-from spanlab.sessions.events import Event
-from spanlab.sessions.record import read_events, read_table, write_responses
+from spanlab.sessions import Request, Runner, begin
+from spanlab.sessions.record import writer as recorder
+from spanlab.sessions.record.events import Event
+from spanlab.sessions.record.reader import read_events, read_table, write_responses
 
 TRIALS = {"sfr": 300, "vsr": 300}
 

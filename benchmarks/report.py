@@ -18,16 +18,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from spanlab.analysis.effect_charts import effect_chart, looks_of
-from spanlab.analysis.effects import effect
-from spanlab.analysis.figures import draw
-from spanlab.analysis.report import Options, compare
-from spanlab.analysis.table import score_table
+from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.effects.registry import effect
+from spanlab.analysis.figures.charts import draw
+from spanlab.analysis.figures.effect_charts import effect_chart, looks_of
+from spanlab.analysis.report.page import Options, compare
 
 FEW, MANY = 20, 200
 ROUNDS = 3
 #: A page in a fresh process, with all that is imported for it.
-PAGE = "import sys, time; from spanlab.analysis.report import compare; compare([sys.argv[1]], sys.argv[2]); print(time.process_time())"
+PAGE = "import sys, time; from spanlab.analysis.report.page import compare; compare([sys.argv[1]], sys.argv[2]); print(time.process_time())"
 
 
 def answers(many: int) -> pd.DataFrame:

@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from spanlab.agents.participant import virtual_screen
-from spanlab.agents.participant.display import LabWindow, Screen
-from spanlab.agents.participant.triggers.address import read_address
-from spanlab.agents.participant.triggers.line import Line, Sending
+from spanlab.agents.human import virtual_screen
+from spanlab.agents.human.display.window import LabWindow, Screen
+from spanlab.agents.human.triggers.address import read_address
+from spanlab.agents.human.triggers.sender import Line, Sending
 
 CODES = 400
 EVERY = 3

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import re_exports
+from ..core.lazy import re_exports
 
 if TYPE_CHECKING:
     from .compile import compile_trial, drawn_values, fingerprint, percept_bytes, resolve_levels

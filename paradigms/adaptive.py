@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import SpanLabError
-from .problems import listed, show
-from .schema import Adaptive
+from ..core.errors import SpanLabError
+from .language.diagnostics import listed, show
+from .language.schema import Adaptive
 
 
 def stairs_of(combinations: Sequence[Mapping[str, Any]], adaptive: Adaptive, name: str) -> tuple[dict[str, Any], list[int | float]]:

@@ -20,13 +20,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from .compile import asking_steps, resolve_levels
 from .dealing import dealt, run_around, run_at_end, shuffled, spread
 from .identity import canonical, stream, trial_seed
+from .language.diagnostics import listed, show
+from .language.schema import ANSWER, SessionDesign
 from .paradigm import Generator, Paradigm
-from .problems import listed, show
-from .schema import ANSWER, SessionDesign
 
 if TYPE_CHECKING:
     from .design import PlannedTrial

@@ -8,9 +8,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from .compile import compile_trial
-from .limits import MAX_COMBINATIONS
+from .language.limits import MAX_COMBINATIONS
 from .paradigm import GENERATORS, Generator, Paradigm
 from .trial import Step, Trial
 

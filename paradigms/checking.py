@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import ParadigmError, Problem, SpanLabError
+from ..core.errors import ParadigmError, Problem, SpanLabError
 from ..stimuli import Stimulus
-from ..stimuli.pixels import drawn, picture
+from ..stimuli.render.pixels import drawn, picture
 from ..stimuli.scene import CANVAS
 from .balance import BalanceError
 from .compile import compile_trial
 from .design import plan_session
 from .identity import trial_seed
-from .limits import MAX_WORK, work_done
+from .language.diagnostics import in_order
+from .language.limits import MAX_WORK, work_done
+from .language.schema import SessionDesign
+from .language.yaml_source import YamlPath
 from .paradigm import GENERATORS, Generator, Paradigm, load_paradigm
-from .problems import in_order
 from .responses import ResponseKind
 from .responses.keys import key_problem
-from .schema import SessionDesign
 from .translation import illegible
 from .trial import Step, Trial
 from .triggers import unanswerable
-from .yaml_text import YamlPath
 
 _SEEDS = 3
 _MAX_TRIALS = 600

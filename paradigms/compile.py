@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..components import nearest
-from ..errors import ParadigmError, Problem, SpanLabError
-from .drawing import Draws, draw_all, given_draws, is_random
+from ..core.errors import ParadigmError, Problem, SpanLabError
+from ..core.registry import nearest
+from .draws import Draws, draw_all, given_draws, is_random
 from .identity import canonical, digest, lent_stream, stream_of, trial_id, trial_root
-from .limits import MAX_STEPS, is_whole, start_trial
+from .language.diagnostics import listed, show
+from .language.limits import MAX_STEPS, is_whole, start_trial
+from .language.step_spec import StepPart
 from .paradigm import GENERATORS, Generator, Paradigm
-from .problems import listed, show
-from .steps import StepPart
 from .trial import Ask, Display, Percept, Step, Trial
 
 _MAX_SEED = 2**63 - 1

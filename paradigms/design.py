@@ -9,16 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..components import nearest
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
+from ..core.registry import nearest
 from .adaptive import stairs_of
 from .balance import balanced, replaced_seed
 from .compile import compile_trial, resolve_levels
-from .drawing import Draws
+from .draws import Draws
 from .identity import stream, trial_seed
-from .limits import MAX_SESSION_TRIALS
+from .language.limits import MAX_SESSION_TRIALS
+from .language.schema import Adaptive, DatasetDesign, SessionDesign, Uniform
 from .paradigm import Generator, Paradigm, same_level
-from .schema import Adaptive, DatasetDesign, SessionDesign, Uniform
 from .trial import Trial
 
 #: ms between trials, for people, when a design says nothing (ours)
@@ -191,7 +191,7 @@ def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1, levels: Sequen
 
     Parameters
     ----------
-    levels : the combinations of factor levels to draw from (:func:`.practising.practice_levels`); all that fit the file's wishes when not given
+    levels : the combinations of factor levels to draw from (:func:`.practice_levels.practice_levels`); all that fit the file's wishes when not given
     """
     practice = paradigm.practice
     if practice is None:

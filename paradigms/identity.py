@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 
 #: The version of the streams of new trials; records that name none are of version 1.
 STREAMS = 2

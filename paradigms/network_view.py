@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from .responses import Answer
 from .trial import Ask, Percept, Trial
 from .word_vectors import DIMENSIONS, WordVectors, random_vectors
@@ -138,7 +138,7 @@ def network_arrays(view: NetworkView, trials: Sequence[Trial], steps: int = 20, 
     SpanLabError
         when a trial is longer than ``steps``, asks for a class that the head does not have, or shows a word without a vector.
     """
-    from ..stimuli.pixels import NETWORK, network_frames
+    from ..stimuli.render.pixels import NETWORK, network_frames
 
     labels = [labels_of(trial, view) for trial in trials]
     lengths = np.array([len(own.targets) for own in labels], np.int64)

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from .compile import compile_trial, resolve_levels
 from .design import PlannedTrial
-from .drawing import GivenDrawError, draw_all, is_random
+from .draws import GivenDrawError, draw_all, is_random
 from .identity import canonical, trial_root, trial_seed
-from .limits import start_trial
+from .language.diagnostics import listed
+from .language.limits import start_trial
 from .paradigm import Generator, Paradigm, same_level
-from .problems import listed
 
 
 @dataclass(frozen=True)

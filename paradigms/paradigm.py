@@ -10,24 +10,24 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Literal
 
-from ..components import nearest
-from ..errors import ParadigmError, Problem, SpanLabError
+from ..core.errors import ParadigmError, Problem, SpanLabError
+from ..core.registry import nearest
 from .compiled import CompiledTrials
-from .expressions import FUNCTIONS, Template, is_expression, is_name
-from .extends import locate, resolve
 from .identity import STREAMS, digest
-from .inheritance import titled
-from .limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
+from .language.component_spec import Part, Reader, read_part
+from .language.diagnostics import in_order, listed, show, validated
+from .language.expressions import FUNCTIONS, Template, is_expression, is_name
+from .language.extends import locate, resolve
+from .language.inheritance import titled
+from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
+from .language.schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, SessionDesign, Source
+from .language.texts import LevelText
+from .language.timeline import COUNTERS, Node, read_timeline
+from .language.yaml_source import Document, YamlPath
 from .network_view import NetworkView
-from .parts import Part, Reader, read_part
-from .problems import in_order, listed, show, validated
 from .samplers import SAMPLERS, Sampler
-from .schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, SessionDesign, Source
-from .texts import LevelText
-from .timeline import COUNTERS, Node, read_timeline
 from .translation import mistranslated
 from .triggers import Triggers, misplaced
-from .yaml_text import Document, YamlPath
 
 Generator = Literal["corrected", "published"]
 GENERATORS: tuple[Generator, ...] = ("corrected", "published")

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..components import nearest
 from ..core.locale import FALLBACK
 from ..core.locale import languages as spoken
+from ..core.registry import nearest
 from ..stimuli import Stimulus
 from ..stimuli.kinds.lettering import Lines
-from .expressions import is_expression
-from .problems import listed
+from .language.diagnostics import listed
+from .language.expressions import is_expression
+from .language.yaml_source import Document, YamlPath
 from .responses import ResponseKind
 from .trial import Display, Percept
-from .yaml_text import Document, YamlPath
 
 #: texts of a paradigm, each with what is read in its place
 Words = Mapping[str, str]
@@ -95,7 +95,7 @@ def _answers(part: Any) -> Iterator[str]:
 
 def illegible(data: Mapping[str, Any], languages: Iterable[str]) -> Iterator[tuple[YamlPath, str]]:
     """What a paradigm (by the content of its file) tells people in these languages that cannot be drawn, with the reason."""
-    from ..stimuli.fonts import unreadable  # loads a typeface
+    from ..stimuli.render.fonts import unreadable  # loads a typeface
 
     for language in languages:
         for key in ("title", "instructions", "translations"):

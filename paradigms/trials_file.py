@@ -15,15 +15,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..errors import Problem, SpanLabError
-from ..whole import whole_file
+from ..core.atomic_files import whole_file
+from ..core.errors import Problem, SpanLabError
+from ..core.plain_json import each_once, no_constant
 from .design import PlannedTrial
-from .drawing import given_draws
+from .draws import given_draws
 from .identity import stream, trial_seed
-from .limits import MAX_SESSION_TRIALS
+from .language.diagnostics import show, validated
+from .language.limits import MAX_SESSION_TRIALS
 from .paradigm import Generator, Paradigm, load_paradigm
-from .plain_json import each_once, no_constant
-from .problems import show, validated
 
 FORMAT, VERSION = "spanlab-trials", 1
 #: a longer line is no trial

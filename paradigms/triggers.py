@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ..components import nearest
-from ..errors import SpanLabError
-from .problems import listed, validated
+from ..core.errors import SpanLabError
+from ..core.registry import nearest
+from .language.diagnostics import listed, validated
+from .language.timeline import Node
+from .language.yaml_source import YamlPath
 from .responses import ResponseKind, Surface
-from .timeline import Node
 from .trial import Verdict
-from .yaml_text import YamlPath
 
 Code = Annotated[int, Field(ge=1, le=255)]
 #: The answer of several values is confirmed: the name of that press among ``responses``.

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SpanLabError
-from .problems import show
+from ..core.errors import SpanLabError
+from .language.diagnostics import show
 
 _CHUNK = 1 << 20
 #: Longest line of a text file, and longest word of a binary one, in bytes: what is longer is something else.

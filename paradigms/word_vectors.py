@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from ..stimuli import Stimulus
 from .identity import stream
-from .problems import listed
+from .language.diagnostics import listed
 from .vector_files import read_file
 
 #: Numbers in the vector of a word: the length of the published word2vec vectors.

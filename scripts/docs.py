@@ -28,7 +28,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def columns() -> str:
-    from spanlab.sessions.record import COLUMNS
+    from spanlab.sessions.record.reader import COLUMNS
 
     rows = [
         (f"`{column.name}`", column.type + (f" ({column.unit})" if column.unit else ""), "measured" if column.measured else "", column.meaning)
@@ -39,8 +39,8 @@ def columns() -> str:
 
 def events() -> str:
     """Every event with its keys, and what lies in them; what events share stands once."""
-    from spanlab.sessions.events import AskedStep, Event, Notes, OfTrial, Score, Shown, ShownStep
-    from spanlab.sessions.marking import fields_of
+    from spanlab.sessions.record.events import AskedStep, Event, Notes, OfTrial, Score, Shown, ShownStep
+    from spanlab.sessions.record.marking import fields_of
 
     shared = {field.name for model in (OfTrial, ShownStep) for field in fields_of(model)}
     of_trial = {field.name for field in fields_of(OfTrial)}
@@ -51,7 +51,7 @@ def events() -> str:
 
 def session_keys() -> str:
     """The keys of ``session.json``, and what lies in them."""
-    from spanlab.sessions.session_info import Adaptive, Keys, Parts, Planned, SessionInfo
+    from spanlab.sessions.record.session_info import Adaptive, Keys, Parts, Planned, SessionInfo
 
     inside = [("in `plan`", Planned), ("in `keys`", Keys), ("in `parts`", Parts), ("in `adaptive`", Adaptive)]
     return record_keys([("", SessionInfo, set[str]()), *((name, model, set[str]()) for name, model in inside)], "")
@@ -59,7 +59,7 @@ def session_keys() -> str:
 
 def record_keys(models: Sequence[tuple[str, type, set[str]]], what: str) -> str:
     """The keys of models of the record, each model with its heading and without some keys."""
-    from spanlab.sessions.marking import fields_of
+    from spanlab.sessions.record.marking import fields_of
 
     rows: list[tuple[str, ...]] = []
     for name, model, left_out in models:
@@ -73,7 +73,7 @@ def record_keys(models: Sequence[tuple[str, type, set[str]]], what: str) -> str:
 
 def event_name(model: type) -> str:
     """How the file calls an event."""
-    from spanlab.sessions.marking import fields_of
+    from spanlab.sessions.record.marking import fields_of
 
     return next(str(get_args(field.type)[0]) for field in fields_of(model) if field.name == "event")
 
@@ -99,7 +99,7 @@ def _written(value: Any) -> str:
 
 def components(registry: Any) -> str:
     """Every component of a registry with its parameters."""
-    from spanlab.components import describe
+    from spanlab.core.registry import describe
 
     parts = []
     for component in describe(registry):
@@ -156,13 +156,13 @@ def _plain(value: Any) -> str:
 
 
 def functions() -> str:
-    from spanlab.paradigms.expressions import FUNCTIONS
+    from spanlab.paradigms.language.expressions import FUNCTIONS
 
     return ", ".join(f"`{name}`" for name in sorted(FUNCTIONS)) + "\n"
 
 
 def agents() -> str:
-    from spanlab.agents.specs import AGENTS
+    from spanlab.agents.registry import AGENTS
 
     return table(("agent", "who it is"), [(f"`{kind.name}`", kind.help) for kind in AGENTS.kinds()])
 
@@ -193,7 +193,7 @@ def _range(found: Sequence[Sequence[int]]) -> str:
 def ours() -> str:
     """Durations that the papers leave open; variants that share one share a row."""
     from spanlab.paradigms import load_paradigm
-    from spanlab.paradigms.timetable import timetable
+    from spanlab.paradigms.preview.timetable import timetable
 
     names: dict[tuple[str, ...], list[str]] = {}
     for name in gallery.in_order():
@@ -205,21 +205,21 @@ def ours() -> str:
 
 def exclusion_measures() -> str:
     """What rules of exclusion can measure, and of what."""
-    from spanlab.analysis.exclusions import MEASURES
+    from spanlab.analysis.data.exclusions import MEASURES
 
     return table(("measure", "of", "meaning"), [(f"`{name}`", ", ".join(levels), meaning) for name, (levels, meaning) in MEASURES.items()])
 
 
 def random_effects() -> str:
     """The random effects of mixed models, and when each is in the model."""
-    from spanlab.analysis.mixed import COMPONENTS
+    from spanlab.analysis.stats.mixed_model import COMPONENTS
 
     return table(("random effect", "in the model when"), COMPONENTS.items())
 
 
 def mixed_contrasts() -> str:
     """The contrasts of mixed models."""
-    from spanlab.analysis.mixed_contrasts import KINDS
+    from spanlab.analysis.stats.mixed_contrasts import KINDS
 
     return table(("kind", "meaning"), [(f"`{name}`", meaning) for name, meaning in KINDS.items()])
 
@@ -233,12 +233,14 @@ def generators() -> dict[str, Callable[[], str]]:
     """Every generated part by its name."""
     from spanlab.agents.chat import Care
     from spanlab.agents.chat.providers import Provider
-    from spanlab.analysis.exclusions import Rule
-    from spanlab.paradigms import RESPONSES, SAMPLERS, schema, steps
+    from spanlab.analysis.data.exclusions import Rule
+    from spanlab.paradigms import RESPONSES, SAMPLERS
+    from spanlab.paradigms.language import schema
+    from spanlab.paradigms.language import step_spec as steps
     from spanlab.paradigms.network_view import NetworkView
     from spanlab.paradigms.triggers import Triggers
-    from spanlab.sessions.fields import FieldPart
-    from spanlab.sessions.study_schema import Entry, StudyFile
+    from spanlab.sessions.studies.fields import FieldPart
+    from spanlab.sessions.studies.schema import Entry, StudyFile
     from spanlab.stimuli import STIMULI
 
     return {

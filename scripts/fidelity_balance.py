@@ -18,7 +18,7 @@ import numpy as np
 
 from spanlab.paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels, session_design
 from spanlab.paradigms.balance import answers_of
-from spanlab.paradigms.schema import ANSWER, SessionDesign
+from spanlab.paradigms.language.schema import ANSWER, SessionDesign
 
 PARADIGMS = ("cd", "cd_noise", "sc", "si", "sts", "sts_congruency", "vir", "vsrec")
 #: sessions of a paradigm: at least so many, and as many more as it takes to have so many questions

@@ -150,7 +150,7 @@ python_packages() {
   with_uv || quietly .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' ||
     fail "the packages could not be installed; see pip's message above (most often: no network)"
   # the scripted chat server of the demonstration and of tests, in an environment of its own
-  .venv/bin/python -c 'from spanlab.agents.chat.scripted_server import install; install()' ||
+  .venv/bin/python -c 'from spanlab.agents.chat.servers.scripted import install; install()' ||
     say "going on without the scripted chat server; the demonstration will try again"
   mkdir -p .venv/typing
   ln -sfn ../.. .venv/typing/spanlab # see [tool.pyright] in pyproject.toml

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import re_exports
+from ..core.lazy import re_exports
 
 if TYPE_CHECKING:
-    from .record import COLUMNS, find_sessions, read_responses, read_session
+    from .record.reader import COLUMNS, find_sessions, read_responses, read_session
     from .runner import Runner, judge
     from .session import Request, Session, begin, complete, reopen, same_trials
 
 __getattr__ = re_exports(
     __name__,
     {
-        "record": ("COLUMNS", "find_sessions", "read_responses", "read_session"),
+        "record.reader": ("COLUMNS", "find_sessions", "read_responses", "read_session"),
         "runner": ("Runner", "judge"),
         "session": ("Request", "Session", "begin", "complete", "reopen", "same_trials"),
     },

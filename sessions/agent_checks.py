@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
-from ..agents.protocol import Agent, BatchAgent, Episode, Outcome, Response, TrialContext, WindowAgent, WindowEpisode
-from ..errors import SpanLabError
+from ..agents.base import Agent, BatchAgent, Episode, Outcome, Response, TrialContext, WindowAgent, WindowEpisode
+from ..core.errors import SpanLabError
 from ..paradigms import Percept
 
 _FAULT = "this is a fault of the agent"

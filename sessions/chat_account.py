@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..agents.protocol import Agent
+from ..agents.base import Agent
 from ..core.agent_kinds import CHAT
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from ..paradigms import Paradigm, PlannedTrial
 from ..paradigms.identity import canonical
-from .disk import only_writer
-from .record import read_session
+from .record.disk import only_writer
+from .record.reader import read_session
 from .session import Request, Session, brief, write_info
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[Planned
     chat = _chat(agent)
     if chat is None:
         return {}
-    from ..agents.chat.estimate import estimate
+    from ..agents.chat.cost.estimate import estimate
 
     kinds: dict[str, list[PlannedTrial]] = {}
     for one in planned:
@@ -79,7 +79,7 @@ def write_account(agent: Agent, session: Session, say: Say) -> None:
     """Put what a chat session took so far, all its parts together, into its record, and say it."""
     if _chat(agent) is None:
         return
-    from ..agents.chat.totals import told
+    from ..agents.chat.cost.totals import told
     from .transcripts import Transcript
 
     try:

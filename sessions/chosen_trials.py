@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels, session_design
 from ..paradigms.pairing import paired_plan
 from ..paradigms.trials_file import TrialsFile, plan_given

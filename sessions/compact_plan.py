@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from ..paradigms import PlannedTrial
 from ..paradigms.identity import canonical, trial_seed
 
@@ -73,7 +73,7 @@ def expanded(noted: Mapping[str, Any], seed: int) -> tuple[PlannedTrial, ...]:
 
 
 def _of_session(seed: int, many: int) -> np.ndarray:
-    """The seeds of a session's trials; they are numbers in a row (:func:`..paradigms.identity.trial_seed`)."""
+    """The seeds of a session's trials; they are numbers in a row (:func:`.identity.trial_seed`)."""
     return trial_seed("session", seed, 0) + np.arange(many, dtype=np.int64)
 
 

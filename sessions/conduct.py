@@ -9,21 +9,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..agents.protocol import Agent, ConcurrentAgent
-from ..cluster import Crew
+from ..agents.base import Agent, ConcurrentAgent
 from ..core.agent_kinds import CHAT, SIMULATED, kind_named
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
+from ..core.worker_pool import Crew
 from .chat_account import chat_settings_of, continue_account, estimate_session, treatment_of, write_account
 from .chosen_trials import ChosenTrials
-from .disk import only_writer
-from .parts import parts_for
+from .large_run import parts_for
+from .record.disk import only_writer
 from .runner import Progress, Runner
 from .session import Request, Session, begin, try_out, write_info
 from .unused import has_finished, remove_unused
 
 if TYPE_CHECKING:
+    from ..agents.chat.cost.totals import Prices
     from ..agents.chat.settings import ChatSettings
-    from ..agents.chat.totals import Prices
 
 
 def say_on_stderr(sentence: str) -> None:
@@ -74,7 +74,7 @@ def make_machine(
         from .replaying import recorded_agent
 
         return recorded_agent(spec)
-    from ..agents.specs import make_agent
+    from ..agents.registry import make_agent
 
     agent = make_agent(spec, seed, chat=chat, care=care, prices=prices)
     for line in agent.introduction():
@@ -120,7 +120,7 @@ def carry_out(
     SpanLabError
         when something has stopped it; the finished trials are safe.
     """
-    from ..agents.participant.errors import Abandoned
+    from ..agents.human.errors import Abandoned
 
     tally = agent.status_line if isinstance(agent, ConcurrentAgent) else None
     try:
@@ -182,15 +182,15 @@ def agent_again(session: Session, care: Mapping[str, Any], prices: Prices | None
     """
     kind, info = kind_named(session.info["agent_kind"]), session.info
     if kind.at_window:
-        from ..agents.participant.seating import seat, window_again
+        from ..agents.human.seating import seat, window_again
 
         settings, port = info["agent_settings"], triggers or info.get("triggers", {}).get("port", "")
         observer = info["agent"].partition(":")[2] if kind is SIMULATED else None
         return session, seat(observer, settings.get("seed", session.seed), settings.get("speed", 1.0), {**window_again(settings), "triggers": port})
     if kind is not CHAT:
         return session, make_machine(info["agent"], session.seed, say=say)
+    from ..agents.chat.cost.totals import Prices
     from ..agents.chat.settings import ChatSettings
-    from ..agents.chat.totals import Prices
 
     before = Prices.model_validate(info["prices"]) if "prices" in info else None
     agent = make_machine(info["agent"], session.seed, ChatSettings.recorded(chat_settings_of(info)), care, prices or before, say)

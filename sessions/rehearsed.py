@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..agents.protocol import Response
+from ..agents.base import Response
 from ..paradigms import Trial
-from .parts import Collected
-from .record import response_rows, response_table
+from .large_run import Collected
+from .record.reader import response_rows, response_table
 from .trial_log import TrialLog
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..agents.protocol import Response
+from ..agents.base import Response
 from ..agents.recorded import Recorded
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from ..paradigms import Percept, compile_trial
-from .events import AskedStep, Event, ShownStep, TrialStart
-from .part_files import PARTS
-from .record import finished_trials, is_practice, read_events, trial_key
+from .record.events import AskedStep, Event, ShownStep, TrialStart
+from .record.reader import finished_trials, is_practice, read_events, trial_key
+from .record.shard_files import PARTS
 from .session import Session, same_trials
 
 #: ``recorded:SESSION`` names a recorded session as an agent

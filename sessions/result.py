@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .record import COLUMNS, read_session
-from .record import read_responses as read_table
+from .record.reader import COLUMNS, read_session
+from .record.reader import read_responses as read_table
 
 if TYPE_CHECKING:
     import pandas as pd

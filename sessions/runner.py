@@ -7,38 +7,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..agents.protocol import (
-    Agent,
-    BatchAgent,
-    ConcurrentAgent,
-    Episode,
-    Sentences,
-    TrialContext,
-    TrialCut,
-    Unobtainable,
-    WindowAgent,
-    WindowEpisode,
-)
-from ..cluster import Alone, Crew
+from ..agents.base import Agent, BatchAgent, ConcurrentAgent, Episode, Sentences, TrialContext, TrialCut, Unobtainable, WindowAgent, WindowEpisode
+from ..core.errors import SpanLabError
 from ..core.event_loop import run_to_end
-from ..errors import SpanLabError
+from ..core.worker_pool import Alone, Crew
 from ..paradigms import Percept, PlannedTrial, Step, Trial
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
 from .agent_checks import answers_of, check_episode, for_record
-from .agreement import changed_constants
-from .concurrent import interruptible, several
-from .disk import only_writer
-from .events import Event, Paired, Resumed, SessionStart
-from .part_files import PARTS
-from .parts import take_parts
-from .people import Hospitality
-from .record import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
-from .recorder import Recorder, TrialJournal
+from .concurrency import interruptible, several
+from .large_run import take_parts
+from .participant_flow import Hospitality
+from .record.disk import only_writer
+from .record.events import Event, Paired, Resumed, SessionStart
+from .record.reader import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
+from .record.shard_files import PARTS
+from .record.staircase import Staircase
+from .record.transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
+from .record.writer import Recorder, TrialJournal
+from .same_agent import changed_constants
 from .sent import questions_of, recovered, said_as_then, without_sentences
 from .session import Session, brief, utc_now, write_info
-from .staircase import Staircase
-from .transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
 from .trial_log import Judged as Judged
 from .trial_log import TrialLog
 from .trial_log import judge as judge

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..paradigms.identity import MAX_MASTER_SEED, digest
-from .record import sessions_below
+from .record.reader import sessions_below
 from .session import session_stem
 
 #: seeds of first sessions in studies are below this one, and follow from the participant's number; all others are from here on

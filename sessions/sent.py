@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..agents.protocol import Agent, Sentences
+from ..agents.base import Agent, Sentences
 from ..core.agent_kinds import kind_named
 from ..core.locale import kept, said_to_people
 from ..paradigms import Paradigm, PlannedTrial, ResponseKind
-from .record import trial_key
-from .transcript_file import is_reply
+from .record.reader import trial_key
+from .record.transcript_file import is_reply
 
 if TYPE_CHECKING:
     from .session import Session

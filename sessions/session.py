@@ -11,28 +11,28 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..agents.protocol import Agent, Sentences, TrialContext, WindowAgent
+from ..agents.base import Agent, Sentences, TrialContext, WindowAgent
 from ..core.agent_kinds import kind_named
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, plan_practice, resolve_levels
 from ..paradigms.design import staircase_rule
-from ..paradigms.extends import in_library, own_hash
+from ..paradigms.language.extends import in_library, own_hash
+from ..paradigms.language.schema import SessionDesign
+from ..paradigms.language.texts import filled
 from ..paradigms.network_view import is_model_step
-from ..paradigms.practising import LevelsInUse, chosen_levels, levels_in_use, practice_levels
+from ..paradigms.practice_levels import LevelsInUse, chosen_levels, levels_in_use, practice_levels
 from ..paradigms.responses import ResponseKind
-from ..paradigms.schema import SessionDesign
-from ..paradigms.texts import filled
 from ..paradigms.translation import illegible
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
-from .agreement import settings_hash, settings_of
 from .compact_plan import compacted, expanded
-from .disk import only_writer, sync_folder, write_json
-from .keys import answer_keys, check_answerable, check_buttons, check_keys
-from .part_files import PARTS, parts_missing
-from .parts import one_of_each
-from .record import FORMAT_VERSION, read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
+from .key_mapping import answer_keys, check_answerable, check_buttons, check_keys
+from .large_run import one_of_each
+from .record.disk import only_writer, sync_folder, write_json
+from .record.reader import FORMAT_VERSION, read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
+from .record.session_info import OF_SOME_TRIALS
+from .record.shard_files import PARTS, parts_missing
+from .same_agent import settings_hash, settings_of
 from .sent import sentences_of
-from .session_info import OF_SOME_TRIALS
 
 #: what sessions with the first version of random streams need of a reader: ordinary ones, and large runs
 _ORDINARY_FORMAT, _PARTS_FORMAT = 1, 2

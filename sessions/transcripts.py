@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from ..agents.chat.cost.totals import Prices, Totals, summary
 from ..agents.chat.messages import Reply, Taken, png
-from ..agents.chat.totals import Prices, Totals, summary
-from ..agents.chat.vision import LETTERS, letter_picture
+from ..agents.chat.vision_check import LETTERS, letter_picture
 from ..core.agent_kinds import CHAT
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from ..paradigms import Answer, ResponseKind, Trial, compile_trial
 from ..stimuli import Stimulus
-from .record import failed_trials, is_practice, read_events, trial_key
+from .record.reader import failed_trials, is_practice, read_events, trial_key
+from .record.transcript_file import faults, in_vain, paid_twice_at_most, read_transcript, refused, replies_by_trial, taken_in_vain
 from .session import Session, same_trials
-from .transcript_file import faults, in_vain, paid_twice_at_most, read_transcript, refused, replies_by_trial, taken_in_vain
 
 #: what became of an answer
 Mark = Literal["right", "wrong", "partly", "unread", ""]

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from ..agents.protocol import Episode, Response
+from ..agents.base import Episode, Response
 from ..paradigms import Ask, Percept, Step, Truth, Verdict
 from .agent_checks import check_response
-from .events import AskedStep, Feedback, Notes, Score, Shown, ShownStep, TrialCut
-from .recorder import Recorder
+from .record.events import AskedStep, Feedback, Notes, Score, Shown, ShownStep, TrialCut
+from .record.writer import Recorder
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
 from ..paradigms import Paradigm
+from ..paradigms.language.yaml_source import scalar
 from ..paradigms.triggers import overridden, read_triggers, suggestion
-from ..paradigms.yaml_text import scalar
-from .record import find_sessions, read_events, read_session
+from .record.reader import find_sessions, read_events, read_session
 
 if TYPE_CHECKING:
     import pandas

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from ..core.agent_kinds import kind_named
-from ..errors import SpanLabError
-from .record import finished_trials, is_practice, read_events, read_session
+from ..core.errors import SpanLabError
+from .record.reader import finished_trials, is_practice, read_events, read_session
 
 #: what is recorded although nobody has seen, been asked or paid for anything
 _OF_THE_START = frozenset({"session_start", "interrupted"})

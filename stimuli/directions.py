@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from ..components import nearest
+from ..core.registry import nearest
 
 #: Direction to (dx, dy); y runs down.
 STEPS: dict[str, tuple[int, int]] = {

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from ..components import nearest
+from ..core.registry import nearest
 from .scene import COLOURS, Colour
 
 _HEX = re.compile(r"#[0-9a-f]{6}")

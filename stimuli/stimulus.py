@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..components import Component, Registry
-from ..errors import SpanLabError
+from ..core.errors import SpanLabError
+from ..core.registry import Component, Registry
+from .render.fast.tiling import Scatter, Tiling
 from .scene import BACKGROUND, Colour, Primitive, Scene
-from .tiling import Scatter, Tiling
 
 
 class Stimulus(Component):

@@ -27,10 +27,10 @@ from command_line import Run, command_line, make_things
 from hypothesis import settings
 from longest import LONGEST
 
-from spanlab.sessions import recorder
+from spanlab.sessions.record import writer as recorder
 
 if TYPE_CHECKING:
-    from spanlab.sessions.study import Study
+    from spanlab.sessions.studies.study import Study
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -105,7 +105,7 @@ settings.load_profile("same")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first, the others in their order."""
     place = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))
+    items.sort(key=lambda item: place.get(item.path.relative_to(REPOSITORY / "tests").with_suffix("").as_posix(), len(LONGEST)))
 
 
 @pytest.fixture(scope="session")

@@ -14,23 +14,23 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from ...core.agent_kinds import CHAT, AgentKind
-from ...errors import SpanLabError
+from ...core.errors import SpanLabError
 from ...paradigms import Ask, Percept, ResponseKind, Truth
-from ..protocol import AgentOptions, ConcurrentAgent, Episode, Journal, Response, Sentences, SettingRules, TrialContext, Unobtainable
-from .account import Account
-from .care import Care
-from .client import Client
-from .constrained import response_format
+from ..base import AgentOptions, ConcurrentAgent, Episode, Journal, Response, Sentences, SettingRules, TrialContext, Unobtainable
 from .conversation import Conversation, remembered, told_of
-from .endpoint import Endpoint, EndpointError
-from .extraction import Reading, check_extraction, read, split_reasoning
-from .judge import Judge
-from .logprobs import answer_logprobs, answer_probabilities
+from .cost.account import Account
 from .messages import Reply, Request
-from .paid import Paid, Send
 from .providers import serving
+from .reading.constrained import response_format
+from .reading.extraction import Reading, check_extraction, read, split_reasoning
+from .reading.judge import Judge
+from .reading.logprobs import answer_logprobs, answer_probabilities
 from .settings import ChatSettings
-from .vision import VisionCheck
+from .transport.client import Client
+from .transport.endpoint import Endpoint, EndpointError
+from .transport.paid import Paid, Send
+from .transport.request_limits import Care
+from .vision_check import VisionCheck
 
 
 class ChatAgent(ConcurrentAgent):

@@ -7,10 +7,10 @@ from typing import Any
 
 from ...paradigms import Percept, ResponseKind
 from ...paradigms.identity import canonical
-from ..protocol import Sentences, TrialContext
-from .constrained import json_sentence
-from .extraction import Reading
+from ..base import Sentences, TrialContext
 from .messages import Message, Part, Picture, Request, Role, Text, chained
+from .reading.constrained import json_sentence
+from .reading.extraction import Reading
 from .settings import ChatSettings
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ...paradigms.identity import canonical
 from ...stimuli import Stimulus
-from ...stimuli.pixels import picture
+from ...stimuli.render.pixels import picture
 
 Role = Literal["system", "developer", "user", "assistant"]
 #: How closely a server is asked to look at a picture.

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from ...components import nearest
-from ...errors import SpanLabError
-from ...paradigms.yaml_text import parse
+from ...core.errors import SpanLabError
+from ...core.registry import nearest
+from ...paradigms.language.yaml_source import parse
 
 _FILE = "presets.yaml"
 

@@ -17,12 +17,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ...components import nearest
-from ...errors import ParadigmError, Problem, SpanLabError
-from ...paradigms.problems import in_order, validated
-from ...paradigms.yaml_text import Document, parse, read
-from .endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, web_address
-from .totals import Prices
+from ...core.errors import ParadigmError, Problem, SpanLabError
+from ...core.registry import nearest
+from ...paradigms.language.diagnostics import in_order, validated
+from ...paradigms.language.yaml_source import Document, parse, read
+from .cost.totals import Prices
+from .transport.endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, web_address
 
 #: the environment variable that names a file of one's own
 FILE_VARIABLE = "SPANLAB_PROVIDERS"

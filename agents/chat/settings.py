@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
-from ...components import nearest
-from ...errors import SpanLabError
+from ...core.errors import SpanLabError
+from ...core.registry import nearest
 from .messages import Detail
 from .presets import preset
 

@@ -11,15 +11,15 @@ import numpy as np
 from typing_extensions import override
 
 from ...core.agent_kinds import NETWORK, AgentKind
-from ...errors import SpanLabError
+from ...core.errors import SpanLabError
 from ...paradigms import Ask, NetworkView, Percept, Truth
 from ...paradigms.network_view import is_model_step
 from ...stimuli import Stimulus
-from ...stimuli.pixels import network_frame
-from ..protocol import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
-from .checkpoint import Checkpoint, load
-from .frames import FrameStore
-from .words import Store, WordStore
+from ...stimuli.render.pixels import network_frame
+from ..base import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
+from .checkpoints_io.checkpoint import Checkpoint, load
+from .inputs.frames import FrameStore
+from .inputs.words import Store, WordStore
 
 if TYPE_CHECKING:
     from .models import State
@@ -145,7 +145,7 @@ class NetworkAgent(BatchAgent):
         """Answers and hidden states in trials of one task, filled up to the length of the longest: what follows a trial's end cannot change them."""
         import torch
 
-        from .sight import looked_at
+        from .speedups.sight import looked_at
 
         percepts = [[percept for percept in trial if is_model_step(percept)] for trial in trials]
         store = self._store(views[0])

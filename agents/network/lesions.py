@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .evaluation import scored
 from .observed import Observed
+from .training.evaluation import scored
 
 if TYPE_CHECKING:
     from .models import Network

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...paradigms import Answer, Ask, NetworkView, Step, Trial
 from ...paradigms.network_view import is_model_step
-from .frames import FrameStore
-from .words import WordStore
+from .inputs.frames import FrameStore
+from .inputs.words import WordStore
 
 if TYPE_CHECKING:
     from ...paradigms import WordVectors

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, SerializerFunctionWrapHandler, Tag, TypeAdapter, model_serializer, model_validator
 
-from ...errors import SpanLabError
+from ...core.errors import SpanLabError
 from ...paradigms import NetworkView
 
 #: Side of the frames that networks see, in pixels.

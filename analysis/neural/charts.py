@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..figures import declared, title_lines
+from ..figures.charts import declared, title_lines
 from .projection import Plane
 
 if TYPE_CHECKING:

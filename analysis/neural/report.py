@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import __version__
-from ...errors import SpanLabError
-from ..figures import draw
+from ...core.errors import SpanLabError
+from ..figures.charts import draw
 from .clusters import MOST
 from .losses import Silencing
-from .parts import neural_parts
+from .panels import neural_parts
 from .states import TaskStates
 from .variance import INACTIVE
 
@@ -115,7 +115,7 @@ def _page(subject: Subject, parts: Sequence[Mapping[str, Any]], notes: Sequence[
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     here = files(__name__.rpartition(".")[0])
-    above = files(__name__.rpartition(".neural")[0])
+    above = files("spanlab.analysis.report")
     return environment.from_string(here.joinpath("index.html.jinja").read_text("utf-8")).render(
         subject=subject, parts=parts, notes=notes, version=__version__, css=above.joinpath("page.css").read_text("utf-8")
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import SpanLabError
+from ...core.errors import SpanLabError
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..inheritance import inherit
-from ..yaml_text import read
+from ..language.inheritance import inherit
+from ..language.yaml_source import read
 
 _HERE = Path(__file__).parent
 

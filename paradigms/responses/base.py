@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...components import Component, Registry
+from ...core.registry import Component, Registry
 from ..identity import canonical
 from .keys import AnswerKeys
 from .regions import Region

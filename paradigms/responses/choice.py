@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...components import Places, Words
 from ...core.locale import sentence
+from ...core.registry import Places, Words
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
 from .keys import AnswerKeys, key_label, own_key
 from .labels import read_label

@@ -9,8 +9,8 @@ from string import ascii_lowercase, digits
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ...components import nearest
 from ...core.locale import sentence
+from ...core.registry import nearest
 
 if TYPE_CHECKING:
     from .base import ResponseKind

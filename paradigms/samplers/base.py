@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from ...components import Component, Registry, nearest
+from ...core.registry import Component, Registry, nearest
 
 
 class Sampler(Component):

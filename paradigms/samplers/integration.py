@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...stimuli.directions import STEPS
-from ..problems import listed, show
+from ..language.diagnostics import listed, show
 from .base import SAMPLERS, Sampler, ints
 
 ANSWERS = ("different", "same")

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ..identity import canonical
-from ..problems import listed, show
+from ..language.diagnostics import listed, show
 from .base import SAMPLERS, Sampler, ints
 
 #: Something to draw from: a number n stands for 0 ... n-1.

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...components import Ints, Words
-from ..problems import show
+from ...core.registry import Ints, Words
+from ..language.diagnostics import show
 from .base import SAMPLERS, Sampler, misfit
 from .nback_lures import Item, Relation, draw_with_lures, largest_n, related
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...components import Ints, Words
-from ..problems import show
+from ...core.registry import Ints, Words
+from ..language.diagnostics import show
 from .base import SAMPLERS, Sampler, misfit
 
 

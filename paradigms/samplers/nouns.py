@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...components import nearest
-from ..problems import show
+from ...core.registry import nearest
+from ..language.diagnostics import show
 from .base import SAMPLERS, Sampler
 
 Word = Annotated[str, Field(min_length=1, max_length=40)]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, cast
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..problems import show
+from ..language.diagnostics import show
 from .base import SAMPLERS, Sampler, ints
 
 Pattern = list[Annotated[int, Field(ge=0)]]

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ...stimuli.directions import STEPS
-from ..problems import show
+from ..language.diagnostics import show
 from .base import SAMPLERS, Sampler, ints
 from .coordination import CoordinationFigure
 from .patterns import MatrixPatterns, PatternDistractors

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..problems import show
+from ..language.diagnostics import show
 from .base import SAMPLERS, Sampler
 
 _TASKS = ("up_down", "left_right")

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ...stimuli.directions import STEPS
 from ...stimuli.kinds.boxes import places
-from ..problems import listed, show
+from ..language.diagnostics import listed, show
 from .base import SAMPLERS, Sampler
 
 

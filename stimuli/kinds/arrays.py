@@ -7,12 +7,12 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from ...components import Ints
+from ...core.registry import Ints
 from ..directions import STEPS, Direction, direction_words
 from ..parameters import ColourName, check_cells, colour_words, rows_of
+from ..render.fast.tiling import Family, Tiling
 from ..scene import COLOURS, Arrow, Line, Primitive, Rectangle
 from ..stimulus import STIMULI, Tiled
-from ..tiling import Family, Tiling
 from .matrix import fill_colour, grid_family
 
 _NINE = "Nine positions in three rows of three, numbered 1 to 9 row by row from the top left."

@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ..directions import STEPS, Direction, direction_words
+from ..render.fast.tiling import Family, Tiling
 from ..scene import COLOURS, Arrow, Primitive, Rectangle
 from ..stimulus import STIMULI, Tiled
-from ..tiling import Family, Tiling
 
 # Boxes are 15 units wide, at 48 + 35 cos(2πi/n), 48 + 35 sin(2πi/n) (a single one in the middle); drawing truncates fractions. The last bit of a cosine
 # may differ between mathematical libraries, so the whole numbers are kept: first x, middle x / first y, middle y of each box.

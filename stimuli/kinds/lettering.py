@@ -27,7 +27,7 @@ def drawable(text: str) -> str:
     ValueError
         which names the first one that is missing.
     """
-    from ..fonts import unreadable
+    from ..render.fonts import unreadable
 
     if why := unreadable(text):
         raise ValueError(why)
@@ -61,7 +61,7 @@ class Letter(Stimulus):
         return drawable(value)
 
     def primitives(self) -> Iterable[Primitive]:
-        from ..fonts import width
+        from ..render.fonts import width
 
         colour = rgb(self.colour)
         if self.columns is None or len(self.symbol) == 1:
@@ -109,7 +109,7 @@ class Lines(Stimulus):
 
     def _set(self) -> tuple[list[str], float]:
         """The text in lines, and the size at which it fits the screen."""
-        from ..fonts import width, wrap
+        from ..render.fonts import width, wrap
 
         size = float(self.size)
         while True:

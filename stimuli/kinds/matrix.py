@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from ...components import Ints
+from ...core.registry import Ints
 from ..parameters import ColourName, check_cells, colour_words, rgb, rows_of
+from ..render.fast.tiling import Family, Tiling
 from ..scene import CANVAS, COLOURS, Colour, Line, Primitive, Rectangle
 from ..stimulus import STIMULI, Tiled
-from ..tiling import Family, Tiling
 
 Grid = Annotated[int, Field(ge=2, le=16)]
 

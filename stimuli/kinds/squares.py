@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from ...components import Ints
+from ...core.registry import Ints
 from ..parameters import cell_list, check_cells
+from ..render.fast.tiling import Family, Tiling
 from ..scene import BACKGROUND, CANVAS, COLOURS, Primitive, Rectangle
 from ..stimulus import STIMULI, Tiled
-from ..tiling import Family, Tiling
 
 
 @lru_cache(maxsize=16)

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from ...components import Places
+from ...core.registry import Places
 from ..scene import CANVAS, COLOURS, Line, Primitive, Text
 from ..stimulus import STIMULI, Stimulus
 from .lettering import drawable
@@ -31,7 +31,7 @@ def _word(value: str) -> str:
 
 def _fitting(words: Iterable[str], size: float, room: float) -> float:
     """The font size, or less where the widest word needs more than the room."""
-    from ..fonts import width
+    from ..render.fonts import width
 
     return min([size, *(room / width(word, 1.0) for word in words)])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from servers.environments import ENVIRONMENTS
-from spanlab.errors import SpanLabError
+from spanlab.core.errors import SpanLabError
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spanlab.agents.chat.local_server import LocalServer
+from spanlab.agents.chat.servers.local import LocalServer
 
 from .environments import LLAMA_CPP, TRANSFORMERS, Environment
 

@@ -18,7 +18,7 @@ from session_tools import MEASURED, command, take
 from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
 from spanlab.paradigms import Paradigm, PlannedTrial, compile_trial
 from spanlab.sessions import Session, find_sessions, read_responses
-from spanlab.sessions.transcript_file import is_reply, read_transcript
+from spanlab.sessions.record.transcript_file import is_reply, read_transcript
 
 
 def agent(model: str, base_url: str, care: Mapping[str, Any] | None = None, **settings: Any) -> ChatAgent:

@@ -8,9 +8,9 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor, nn
 
-from ....components import Registry, nearest
-from ....errors import SpanLabError
-from ....paradigms.problems import sentences
+from ....core.errors import SpanLabError
+from ....core.registry import Registry, nearest
+from ....paradigms.language.diagnostics import sentences
 from ..settings import DelayLine
 
 #: Whatever an architecture carries from step to step: tensors whose second dimension is the batch.

@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ....errors import SpanLabError
+from ....core.errors import SpanLabError
 from .memories import ARCHITECTURES, Memory, Options, State
 
 

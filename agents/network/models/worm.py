@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
-from ....errors import SpanLabError
+from ....core.errors import SpanLabError
 from ..settings import Task, WormSettings
 from .encoders import WormEye, WormReader
 from .heads import Heads

@@ -1,0 +1,484 @@
+"""What an agent is: somebody who is introduced to a trial, and then meets it step by step, seeing percepts and nothing else."""
+
+# pyright: strict, reportImplicitOverride=true
+# ruff: noqa: B027 (methods of base classes that do nothing are the point)
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
+
+from typing_extensions import override
+
+from ..core.agent_kinds import AgentKind
+from ..core.errors import SpanLabError
+from ..core.overrides import check_overrides
+from ..paradigms import Answer, AnswerKeys, Display, NetworkView, Percept, ResponseKind, Truth, Verdict
+from ..paradigms.triggers import Triggers
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..paradigms.preview.example import ExampleDisplay
+    from .chat.cost.totals import Prices
+    from .chat.settings import ChatSettings
+
+Outcome = Literal["answered", "omitted", "invalid"]
+
+
+class Stopped(SpanLabError):  # noqa: N818 - it is no fault
+    """Something was not begun, since nothing new is to begin: the session is being stopped."""
+
+
+class Unobtainable(SpanLabError):  # noqa: N818 - it is no fault of the session
+    """A trial cannot be had, and asking again does not help; others may.
+
+    Parameters
+    ----------
+    message : why, in a sentence
+    bearable : of the trials of a session, the share that may be missing before it stops
+    """
+
+    def __init__(self, message: str, bearable: float) -> None:
+        super().__init__(message)
+        self.bearable = bearable
+
+
+class Sentences(TypedDict):
+    """What a chat model is told of a kind of question: ``legend`` in the instructions, ``question`` with what is said beside it whenever it is asked, and
+    ``form``, how the reply is to be written, where nothing else is said of it."""
+
+    legend: str
+    question: str
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrialContext:
+    """What an agent is told before a trial.
+
+    Parameters
+    ----------
+    paradigm : its name
+    title : its full title
+    language : of the texts, such as ``en``
+    instructions : neutral instructions from the paradigm
+    asks : the distinct response kinds of the trial, in order of first use; each writes its legend for a kind of reader
+    network : what a network sees of this paradigm (task, head, offset), or None
+    keys : with which keys a person answers; machines have none
+    words : texts of the screen, each with what a person of this language reads in its place
+    sentences : what is said of the kinds of questions, by :meth:`.ResponseKind.record_key`, where it is not to be what it would be now
+    seed : for an agent's own randomness (guesses, sampling), different for every trial of a session and independent of what the trial holds
+    """
+
+    paradigm: str
+    title: str
+    language: str
+    instructions: str
+    asks: tuple[ResponseKind, ...]
+    network: NetworkView | None = None
+    seed: int = 0
+    keys: AnswerKeys = field(default_factory=AnswerKeys)
+    words: Mapping[str, str] = field(default_factory=dict[str, str])
+    sentences: Mapping[str, Sentences] = field(default_factory=dict[str, Sentences])
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An agent's answer to one question.
+
+    Parameters
+    ----------
+    value : the answer, or None when the outcome is not ``answered``
+    rt_ms : reaction time where one means something, from the onset of the question
+    raw : the raw form: key, click positions, text, logits; fit for JSON
+    outcome : ``answered``, ``omitted`` (the window passed) or ``invalid`` (an answer outside the allowed ones)
+    notes : measured extras for the event log, such as latency_ms, attempts, tokens, late presses; fit for JSON
+    """
+
+    value: Answer | None
+    rt_ms: float | None = None
+    raw: Any = None
+    outcome: Outcome = "answered"
+    notes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How one display was really shown. Times in ms from the start of the session's clock. ``onset_bound_ms``: by how much the picture can have come on before
+    ``onset_ms`` at most, where the window knows."""
+
+    planned_ms: float | None
+    onset_ms: float
+    shown_ms: float
+    planned_frames: int | None
+    shown_frames: int
+    dropped_frames: int
+    onset_bound_ms: float | None = None
+
+
+class TrialCut(Exception):  # noqa: N818 - named as what happened
+    """A trial cannot count any more, because of what happened in the step under way: it is cut off, and replaced.
+
+    Parameters
+    ----------
+    why : what happened, in a word for the record
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of several ways on from a page, as a button.
+
+    Parameters
+    ----------
+    name : what comes back when it is chosen
+    label : on the button
+    key : the key that chooses it, as PsychoPy names it
+    """
+
+    name: str
+    label: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRules:
+    """Which of an agent's settings need not be as they were for a session to go on.
+
+    Parameters
+    ----------
+    later : settings that came after the first records, with what they are when nobody chooses: records of before have none of them, and the hash of the
+        settings leaves them out where they are that
+    constants : settings that nobody chooses, since they are constants of the program
+    """
+
+    later: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    constants: frozenset[str] = frozenset()
+
+
+class Journal(Protocol):
+    """Where an episode keeps what was paid for, per trial; on disk before it is used."""
+
+    def replies(self) -> Sequence[Mapping[str, Any]]:
+        """What earlier attempts at the trial have kept, in order."""
+        ...
+
+    def begun(self, line: Mapping[str, Any]) -> None:
+        """Note, without waiting, that a request leaves."""
+        ...
+
+    def gone(self, line: Mapping[str, Any]) -> None:
+        """Note, without waiting, that all of a request has left."""
+        ...
+
+    def refused(self, line: Mapping[str, Any]) -> None:
+        """Note, without waiting, that the server refused a request that had left: nobody pays for it."""
+        ...
+
+    def lost(self, line: Mapping[str, Any]) -> None:
+        """Note, without waiting, that a request that had left came to nothing, although a reply may have been under way, which has to be paid for."""
+        ...
+
+    def unsent(self, line: Mapping[str, Any]) -> None:
+        """Note, without waiting, that a request could not leave."""
+        ...
+
+    async def keep(self, line: Mapping[str, Any]) -> None:
+        """Keep a reply; it is on the disk when this returns."""
+        ...
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        """Note something that happened."""
+        ...
+
+
+class Episode(ABC):
+    """An agent in one trial: made fresh for it, and gone after it.
+
+    Only :meth:`step` has to be written. A misspelt method is refused when the class is made.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_overrides(cls, optional=("truth",))
+
+    @abstractmethod
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
+        """Take one step; a :class:`Response` exactly when ``percept.ask`` is set.
+
+        Parameters
+        ----------
+        percept : all that is seen and asked
+        truth : for scoring; handed to episodes of declared oracles alone
+        """
+
+    def attach(self, journal: Journal) -> None:
+        """Take the journal of the trial, before the first step: paid replies are written to it before they are used, and replayed from it after a kill."""
+
+    def shown(self) -> Sequence[Shown] | None:
+        """How each display of the last step was really shown, completed in place until the next step; None where nothing is shown."""
+        return None
+
+    def notes(self) -> Mapping[str, Any]:
+        """What else happened in the last step, fit for JSON; completed in place until the next step."""
+        return {}
+
+    def finish(self) -> None:
+        """The trial is over."""
+
+    def cut(self) -> None:
+        """The trial is over without an end: a step has raised :class:`TrialCut`, or the session cannot go on."""
+
+
+class WindowEpisode(Episode):
+    """Somebody at a window in one trial. What is told here is told to nobody else: displays ahead of time, and what became of an answer."""
+
+    def prepare(self, displays: Sequence[Display]) -> None:
+        """Make every display ready that may come, before the first step (a window uploads them)."""
+
+    def announce_next(self, percept: Percept | None, last: bool = False) -> None:
+        """Before a step: the one after it, where that does not depend on the answer, and whether there is none."""
+
+    def mark(self, codes: Triggers, write: Callable[[Mapping[str, Any]], None]) -> None:
+        """Send these trigger codes in this trial; ``write`` takes the record of each."""
+
+    def judged(self, verdict: Verdict) -> None:
+        """What became of the last answer, for trigger codes alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """What an agent may be made with beside its name, each for the agents that know of it.
+
+    Parameters
+    ----------
+    seed : for agents whose reaction times are random
+    window : for agents at a window: its size, the distance, the speed ... (arguments of ``SimulatedParticipant``)
+    chat : settings of chat agents, by name, or as they are
+    care : how the servers of chat agents are treated, by name; a provider's limits where nothing is said
+    prices : of a chat model, in place of its provider's
+    """
+
+    seed: int = 0
+    window: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    chat: Mapping[str, Any] | ChatSettings = field(default_factory=dict[str, Any])
+    care: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    prices: Prices | None = None
+
+
+class Agent(ABC):
+    """Somebody who can take trials. Only ``kind`` and :meth:`start` have to be given; every other method does nothing until it is overridden.
+
+    A misspelt method is refused when the class is made.
+    """
+
+    #: what it is: for records, lists and figures
+    kind: ClassVar[AgentKind]
+    #: as records and figures name it; its kind's name where nothing else is said
+    name: str = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_overrides(cls, optional=("keep",))
+        declared: Any = vars(cls).get("kind")
+        if declared is None:
+            return
+        if not isinstance(declared, AgentKind):
+            raise TypeError(f"the kind of {cls.__name__} is {declared!r}; expected is an AgentKind, such as AgentKind('{cls.__name__.lower()}')")
+        if declared.at_window != issubclass(cls, WindowAgent):
+            raise TypeError(
+                f"{cls.__name__} is of the kind '{declared.name}' ({declared.role}): agents at a window, and no others, are subclasses of WindowAgent"
+            )
+        if not cls.name:
+            cls.name = declared.name
+
+    @classmethod
+    def from_name(cls, detail: str, options: AgentOptions) -> Agent:
+        """The agent that a name stands for, such as ``capacity:4``.
+
+        Parameters
+        ----------
+        detail : what stands after the colon; empty when nothing does
+        options : beside the name
+
+        Raises
+        ------
+        SpanLabError
+            when the agent cannot be had (no key, no checkpoint, no display).
+        """
+        if detail:
+            raise SpanLabError(f"the agent '{cls.kind.name}' takes nothing after a colon; found '{cls.kind.name}:{detail}'")
+        return cls()
+
+    @abstractmethod
+    def start(self, context: TrialContext) -> Episode:
+        """A fresh episode for one trial."""
+
+    # -- for the record --------------------------------------------------------------------------------------------------------------------------
+
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that shaped the answers, fit for JSON, without secrets."""
+        return {}
+
+    def setting_rules(self) -> SettingRules:
+        """Which of these need not be as they were for a session to go on."""
+        return SettingRules()
+
+    def apparatus(self) -> Mapping[str, Any]:
+        """What was measured or found (display, versions), fit for JSON; asked once the first trial is over, and at the end."""
+        return {}
+
+    def sentences(self, kinds: Iterable[ResponseKind]) -> Mapping[str, Sentences]:
+        """What it is told of questions of these kinds, by their keys; for kinds of agents that read."""
+        return {}
+
+    def introduction(self) -> Sequence[str]:
+        """A line or two for whoever starts a session, before it begins: what was found in somebody else's checkpoint."""
+        return []
+
+    # -- before a session ------------------------------------------------------------------------------------------------------------------------
+
+    def instructions_for(self, paradigm: str) -> str | None:
+        """Instructions in place of the paradigm's own, with gaps for the levels of factors as theirs, or None."""
+        return None
+
+    def check_trial(self, context: TrialContext, steps: int) -> None:
+        """Raise when it cannot take a trial that is introduced so and has so many steps for machines; asked for each kind of trial."""
+
+    def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
+        """Raise when questions of these kinds cannot be answered under its settings."""
+
+    def ready(self) -> None:
+        """Raise when something is missing that a session needs (a trigger port); asked before a session begins, and before every trial."""
+
+    async def setup(self, journal: Journal) -> None:
+        """Find out, before the first trial, whether the agent can do what it is going to be asked, and raise when not."""
+
+    # -- at its end ------------------------------------------------------------------------------------------------------------------------------
+
+    def failure(self) -> str:
+        """What has made it stop, in a sentence that says more than the error that was raised; empty when there is nothing to say."""
+        return ""
+
+    async def teardown(self) -> None:
+        """Let go of what belongs to the event loop of the session (connections), at its end."""
+
+    def close(self) -> None:
+        """Let go of everything else, afterwards."""
+
+
+class WindowAgent(Agent):
+    """Somebody at a window: pages of text, rest between trials, and word of what is coming."""
+
+    #: the button box as it was named; empty when there is none
+    buttons: str = ""
+
+    @override
+    @abstractmethod
+    def start(self, context: TrialContext) -> WindowEpisode: ...
+
+    def open(self) -> object:
+        """Open the window, when it is not open yet."""
+        return None
+
+    def speak(self, language: str) -> None:
+        """In which language a person is spoken to, before the first page."""
+
+    def concerns(self, percepts: Sequence[Percept]) -> None:
+        """What is going to be shown, before a session or its continuation: tell the assistant what the apparatus cannot do well."""
+
+    def page(
+        self,
+        title: str,
+        text: str,
+        footer: str = "",
+        *,
+        example: Sequence[ExampleDisplay] = (),
+        after: str = "",
+        progress: float | None = None,
+        least: float = 0.0,
+    ) -> None:
+        """Show a page of text, until the participant goes on (instructions, practice feedback, breaks, thanks).
+
+        Parameters
+        ----------
+        text : paragraphs, separated by empty lines; a line that begins with ``# `` is a heading
+        footer : how to go on; the usual sentence when empty
+        example : displays of a trial, pictured below the text
+        after : further paragraphs, below the example
+        progress : how much of the session is done (0 to 1), as a bar
+        least : seconds for which the page stays at least
+        """
+
+    def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
+        """Show a page that ends with one of some options, by its key or with a click on its button, and with nothing else.
+
+        Parameters
+        ----------
+        usual : the name of the option that a simulated participant chooses
+        clicks : whether buttons can be clicked; keys alone choose where the assistant decides
+
+        Returns
+        -------
+        the name of the option; empty where there are no pages with options
+        """
+        self.page(title, text)
+        return ""
+
+    def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
+        """Show an empty screen between trials, in which something is done meanwhile (the next trial is made ready)."""
+        if meanwhile is not None:
+            meanwhile()
+
+    def still_ready(self) -> None:
+        """As :meth:`ready`, by what is known already: asked between the questions of a trial in which nothing has to be finished first."""
+
+    def over(self) -> None:
+        """The last trial is over: note what is still to be noted of it, and tell the assistant what there is to tell."""
+
+
+#: Takes the hidden states of one trial of a batch: its number in the batch, and float32 (steps that machines see, units).
+KeepStates = Callable[[int, "np.ndarray"], None]
+
+
+class BatchAgent(Agent):
+    """An agent that is fast in batches."""
+
+    #: how many trials one batch should have
+    batch_size: int = 128
+
+    @abstractmethod
+    def answer(self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: KeepStates | None = None) -> list[list[Response | None]]:
+        """Answer many trials at once: for every trial one entry per percept, a Response exactly where it asks. It has to be equal to stepping.
+
+        Parameters
+        ----------
+        keep : takes the hidden states of each trial; for agents with :attr:`hidden_units` alone
+        """
+
+    @property
+    def hidden_units(self) -> int:
+        """How many units its hidden states have; 0 when it has none to keep."""
+        return 0
+
+
+class ConcurrentAgent(Agent):
+    """An agent that may have several trials under way in one event loop."""
+
+    @abstractmethod
+    def slot(self) -> AbstractAsyncContextManager[None]:
+        """A place for one trial under way; entering it waits until there is one."""
+
+    def stop(self, why: str) -> None:
+        """Begin nothing new from now on: what is under way ends, and an episode that wants more gets a :class:`Stopped`."""
+
+    def status_line(self) -> str:
+        """How it stands, in a few words: for the line that shows progress."""
+        return ""

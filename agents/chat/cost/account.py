@@ -1,0 +1,272 @@
+"""The running account of a chat session: counted from the replies themselves, with the limits that it was given."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..messages import Reply, Taken
+from ..transport.faults import Fault
+from ..transport.request_limits import Care
+from .expected import CHARACTERS_PER_TOKEN, Expected
+from .totals import Prices, Totals, duration, money, short, summary
+
+
+class Account:
+    """The running account of one agent in one session, and the limits that it was given.
+
+    A client :meth:`holds <hold>` what a request may take before it leaves, and tells of it what becomes of it.
+
+    Parameters
+    ----------
+    care : with the limits, if any
+    prices : of the model, when they are known
+    clock : seconds from any origin, for the time that is left
+    """
+
+    def __init__(self, care: Care, prices: Prices | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.totals = Totals()
+        self.prices = prices
+        #: replies that the whole session is expected to take, when it was estimated
+        self.expected: int | None = None
+        #: what is under way
+        self.under_way: set[Held] = set()
+        #: told once when replies come from another model than in earlier parts of the session
+        self.warn: Callable[[str], None] = lambda sentence: None
+        #: told whenever the account that shares the limits has something less under way
+        self.freed: Callable[[], None] = lambda: None
+        self._care = care
+        self._clock = clock
+        self._models: frozenset[str] = frozenset()
+        self._beside: Account | None = None
+        self._began: float | None = None
+        self._here = 0
+        self._size = Expected()
+        # by reply, when it was foreseen: tokens read and written
+        self._foreseen = (0.0, 0.0)
+        # what was lost or never counted seems to have taken
+        self._unknown = _Sum()
+
+    @property
+    def size(self) -> Expected:
+        """How many tokens requests are going to take."""
+        return self._size
+
+    def foresee(self, requests: int, prompt_tokens: int, completion_tokens: int) -> None:
+        """What the whole session is expected to take (see :mod:`.estimate`): for the time that is left, and for limits until the first reply has come."""
+        self.expected = requests
+        self._foreseen = (prompt_tokens / max(1, requests), completion_tokens / max(1, requests))
+
+    def carry(self, earlier: Totals) -> None:
+        """Go on from what earlier parts of the session took: limits hold for the session as a whole."""
+        self.totals = earlier
+        self._models = frozenset(earlier.models)
+        self._size.most_written = max(self._size.most_written, earlier.dearest[1])
+        for _ in range(earlier.lost_uncounted + earlier.uncounted):
+            self._unknown += self._worth(*earlier.dearest)
+
+    def share(self, other: Account) -> None:
+        """Have the limits hold for what this and another account say together."""
+        self._beside, other._beside = other, self
+
+    def hold(self, characters: int, at_most: int | None = None) -> Held:
+        """What a request may take is held from now on, as soon as it is let in.
+
+        Parameters
+        ----------
+        characters : of the conversation
+        at_most : so many tokens are written at most, where the request says so
+        """
+        return Held(self, characters, at_most)
+
+    def found(self, reply: Reply) -> None:
+        """A reply came from the cache; nothing left."""
+        self._begin()
+        self.take(reply)
+
+    @property
+    def all_under_way(self) -> list[Held]:
+        """What is under way here, and in the account that shares the limits."""
+        return [*self.under_way, *(() if self._beside is None else self._beside.under_way)]
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit of cost or tokens."""
+        return self._care.max_cost is not None or self._care.max_tokens_in_all is not None
+
+    def take(self, reply: Reply) -> None:
+        """Count a reply."""
+        if self._models and reply.served_model and reply.served_model not in self._models:
+            before = ", ".join(sorted(self._models))
+            self.warn(
+                f"WARNING: so far the replies of this session came from {before}, and now {reply.served_model} answers at the same address. "
+                "The session goes on; its account says how many replies came from which model, and the record which answer"
+            )
+            self._models = frozenset()
+        self.totals.add(reply)
+        self._here += 1
+
+    def _begin(self) -> None:
+        if self._began is None:
+            self._began = self._clock()
+
+    def _worth(self, prompt: float, completion: float) -> _Sum:
+        """What so many tokens are worth."""
+        cost = 0.0 if self.prices is None else self.prices.cost(math.ceil(prompt), math.ceil(completion))
+        return _Sum(cost, prompt + completion)
+
+    def _spent(self) -> _Sum:
+        """What was spent, with what is not known reckoned in."""
+        own = _Sum(self.totals.cost(self.prices) or 0.0, self.totals.tokens) + self._unknown
+        beside = self._beside
+        return own if beside is None else own + _Sum(beside.totals.cost(beside.prices) or 0.0, beside.totals.tokens) + beside._unknown
+
+    def coming(self, characters: int, at_most: int | None, surely: bool) -> _Sum:
+        """What a request is going to take: as the longest so far, or (``surely``) with room for a longer one, since the others that leave with it could be."""
+        if not self._size.replies:
+            return self._worth(max(self._foreseen[0], characters / CHARACTERS_PER_TOKEN), self._foreseen[1])
+        return self._worth(*self._size.most(characters, at_most, surely))
+
+    def beyond(self, more: _Sum) -> str:
+        """Which limit would be passed by so much more, in a sentence; empty when none would."""
+        limit, most = self._care.max_cost, self._care.max_tokens_in_all
+        spent = self._spent()
+        lost = self.totals.lost
+        reckoned = f" (with {lost:,} {'request' if lost == 1 else 'requests'} that came to nothing and may have been paid for)" if lost else ""
+        if limit is not None and self.prices is not None and spent.cost + more.cost > limit:
+            return (
+                f"--max-cost {limit:g} is reached: {money(spent.cost)} was spent{reckoned}, and one more request could go beyond it; "
+                "give a higher --max-cost to go on"
+            )
+        if most is not None and spent.tokens + more.tokens > most:
+            return (
+                f"--max-tokens {most} is reached: {round(spent.tokens):,} tokens were taken{reckoned}, and one more request could go beyond it; "
+                "give a higher --max-tokens to go on"
+            )
+        return ""
+
+    def exhausted(self, characters: int = 0, at_most: int | None = None) -> str:
+        """Why no further request may leave, in a sentence; empty as long as one may, alone."""
+        if not self.limited:
+            return ""
+        if self.totals.uncounted and not self._size.replies and not self.totals.tokens:
+            return "the server does not tell how many tokens it took, so a limit of cost or tokens cannot be kept; leave out --max-cost and --max-tokens"
+        return self.beyond(self.coming(characters, at_most, surely=False))
+
+    def tally(self) -> str:
+        """How it stands, in a few words: for the line that shows progress."""
+        totals = self.totals
+        done = totals.replies + totals.cached
+        parts = [f"{done:,}{f' of about {self.expected:,}' if self.expected else ''} replies"]
+        if totals.cached:
+            parts.append(f"{totals.cached:,} from the cache")
+        parts.append(f"{short(totals.tokens)} tokens")
+        cost = totals.cost(self.prices)
+        if cost is not None:
+            parts.append(f"cost {money(cost)}")
+        if totals.faults:
+            parts.append(f"{totals.faults.total():,} faults")
+        parts.append(f"{len(self.under_way)} under way")
+        left = self.seconds_left()
+        if left is not None:
+            parts.append(f"{duration(left)} left")
+        return " · ".join(parts)
+
+    def seconds_left(self) -> float | None:
+        """How long it goes on at the pace so far; None while there is none."""
+        if not self.expected or self._began is None or not self._here:
+            return None
+        left = self.expected - self.totals.replies - self.totals.cached
+        return max(0.0, left * (self._clock() - self._began) / self._here)
+
+    def summary(self) -> dict[str, Any]:
+        """The account for the record."""
+        return summary(self.totals, self.prices)
+
+
+class Held:
+    """What one departure of a request may take: held from the moment when it is let in until it is known what it took."""
+
+    def __init__(self, account: Account, characters: int, at_most: int | None) -> None:
+        self._account, self._characters, self._at_most = account, characters, at_most
+        #: why it may not leave, although it was let in
+        self.refusal = ""
+        #: whether it has left
+        self.left = False
+
+    def reserve(self, alone: bool) -> bool:
+        """Whether it may go in beside what is under way; what it may take is held then. One that is ``alone`` always may, and is told ``refusal``.
+
+        Of the first request nothing is known but an estimate, so with a limit it goes alone. Later ones go together, no more than twice as many as there were
+        replies, as long as all of them, with room for longer replies than any so far, are within the limit; beyond that one after the other, those of an
+        account that shares the limit among them. So a limit is passed by no more than one request.
+        """
+        account = self._account
+        under_way = account.all_under_way
+        if account.limited and alone and not under_way:
+            self.refusal = account.exhausted(self._characters, self._at_most)
+        elif account.limited:
+            untried = not alone and len(account.under_way) >= 2 * account.size.replies
+            if untried or account.beyond(sum([*(held.coming() for held in under_way), self.coming()], _Sum())):
+                return False
+        account.under_way.add(self)
+        return True
+
+    def coming(self) -> _Sum:
+        """What it is going to take, with room for more."""
+        return self._account.coming(self._characters, self._at_most, surely=True)
+
+    def release(self) -> None:
+        """It is known what became of it."""
+        self._account.under_way.discard(self)
+        if self._account._beside is not None:
+            self._account._beside.freed()
+
+    def leaves(self) -> None:
+        """It leaves; again, when a server has sent it elsewhere."""
+        if self.left:
+            self._lose(None)
+        self._account._begin()
+        self._account.totals.requests += 1
+        self.left = True
+
+    def arrives(self, reply: Reply) -> None:
+        """Its reply is there."""
+        account = self._account
+        account.take(reply)
+        if reply.prompt_tokens is not None and reply.completion_tokens is not None:
+            account._size.learn(self._characters, reply.prompt_tokens, reply.completion_tokens)
+        else:
+            account._unknown += account.coming(self._characters, self._at_most, surely=False)
+
+    def fails(self, fault: Fault | None, in_doubt: bool = False) -> None:
+        """It comes to nothing; without a fault, since nobody waits for it any more. ``in_doubt``: it may not have reached the server."""
+        totals = self._account.totals
+        if fault is not None:
+            totals.faults[fault.word] += 1
+        if not self.left:
+            return
+        if fault is None or fault.begun:
+            self._lose(None if fault is None else fault.taken, in_doubt)
+        else:
+            totals.refused += 1
+
+    def _lose(self, taken: Taken | None, in_doubt: bool = False) -> None:
+        account = self._account
+        account.totals.lose(taken, in_doubt)
+        if taken is None:
+            account._unknown += account.coming(self._characters, self._at_most, surely=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """A cost and a number of tokens."""
+
+    cost: float = 0.0
+    tokens: float = 0.0
+
+    def __add__(self, other: _Sum) -> _Sum:
+        return _Sum(self.cost + other.cost, self.tokens + other.tokens)

@@ -1,0 +1,204 @@
+"""What a chat session is going to take, before it starts: its conversations are held with replies of our own, and what would be sent is counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ....core.event_loop import run_to_end
+from ....paradigms import Percept
+from ...base import TrialContext
+from ..agent import ChatAgent
+from ..messages import Message, Picture, Reply, Request
+from ..reading.judge import Judge
+from ..transport.faults import Departures
+from .tokens import Counter, counter_for
+from .totals import money, short
+
+#: assumed: what a server adds to a message for its role
+TOKENS_PER_MESSAGE = 4
+#: assumed: tokens of a picture that is looked at coarsely, and of each tile of so many pixels of one that is looked at closely
+PICTURE_TOKENS, TILE_TOKENS, TILE_PX = 85, 170, 512
+#: assumed: tokens of the reasons that a model is asked for
+REASONING_TOKENS = 150
+#: of replies that give an answer, the share in which the rules find none, so that a judge is asked: 3 of the 195 in tests/replies/held_out.jsonl
+JUDGED_SHARE = 0.015
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeEstimate:
+    """What a judge takes at most: when it has to read every reply, and every question is put again as often as it may be.
+
+    Parameters
+    ----------
+    name : of the judge
+    requests, prompt_tokens, completion_tokens : at most
+    cost : at most; None when there are no prices
+    share : of replies that give an answer, how many it is expected to be asked about; besides these it is asked about all that give none
+    """
+
+    name: str
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    share: float = JUDGED_SHARE
+
+    def noted(self) -> dict[str, Any]:
+        """For the record."""
+        bounds = {f"{name}_at_most": getattr(self, name) for name in ("requests", "prompt_tokens", "completion_tokens", "cost")}
+        return {"name": self.name, **bounds, "expected_share": self.share}
+
+    def __str__(self) -> str:
+        cost = "cost unknown without prices" if self.cost is None else f"cost at most {money(self.cost)}"
+        return (
+            f"the judge {self.name} reads what the rules cannot: about {self.share:.1%} of the replies that give an answer, and all that give none; at most "
+            f"{self.requests:,} requests, {short(self.prompt_tokens)} tokens read and {short(self.completion_tokens)} written; {cost}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a session is expected to take.
+
+    Parameters
+    ----------
+    conversations, requests, pictures : how many; a picture counts every time that it is sent
+    prompt_tokens, completion_tokens : read and written; every request sends the whole conversation so far
+    cost : None when there are no prices
+    counted : by what tokens of words were counted
+    usual_error, worst_error : by which share that is off, usually and at worst
+    judge : what the judge takes besides, where there is one
+    """
+
+    conversations: int
+    requests: int
+    pictures: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    counted: str = ""
+    usual_error: float = 0.0
+    worst_error: float = 0.0
+    judge: JudgeEstimate | None = None
+
+    def noted(self) -> dict[str, Any]:
+        """For the record, with what was assumed."""
+        return {
+            **{name: value for name, value in asdict(self).items() if name != "judge"},
+            **({} if self.judge is None else {"judge": self.judge.noted()}),
+            "assumed": {
+                "tokens_per_message": TOKENS_PER_MESSAGE,
+                "tokens_per_picture": PICTURE_TOKENS,
+                "tokens_per_tile": TILE_TOKENS,
+                "tile_px": TILE_PX,
+                "reasoning_tokens": REASONING_TOKENS,
+            },
+        }
+
+    def __str__(self) -> str:
+        pictures = f", with {self.pictures:,} pictures" if self.pictures else ""
+        cost = "cost unknown without prices (--price IN/OUT)" if self.cost is None else f"cost about {money(self.cost)}"
+        error = f" (counted by {self.counted}: usually within {self.usual_error:.0%}, at worst {self.worst_error:.0%} off)" if self.usual_error else ""
+        guess = " and what a picture takes is a guess" if self.pictures else ""
+        return (
+            f"{self.requests:,} requests in {self.conversations:,} conversation{'s' * (self.conversations != 1)}{pictures}; about {short(self.prompt_tokens)} "
+            f"tokens read and {short(self.completion_tokens)} written{error}; a model's own reasoning is not counted{guess}; {cost}"
+            f"{'' if self.judge is None else f'; {self.judge}'}"
+        )
+
+
+@dataclass
+class _Count:
+    """What one conversation takes."""
+
+    requests: int = 0
+    pictures: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    judge_prompt_tokens: int = 0
+    judge_completion_tokens: int = 0
+
+
+def estimate(agent: ChatAgent, trials: Sequence[tuple[TrialContext, Sequence[Percept], float]]) -> Estimate:
+    """What a session is going to take when every reply is short and can be read at once.
+
+    Parameters
+    ----------
+    agent : who is going to take it; no request is sent
+    trials : one of each kind: what is told before it, what is shown in it, and how many there are of this kind
+    """
+    counter = counter_for(agent.model)
+    names = [field.name for field in fields(_Count)]
+    total = dict.fromkeys(names, 0.0)
+    for context, percepts, times in trials:
+        count = run_to_end(_hold(agent, context, percepts, counter))
+        for name in names:
+            total[name] += times * getattr(count, name)
+    requests, pictures, read, written, *judged = (round(total[name]) for name in names)
+    prices = agent.account.prices
+    cost = None if prices is None else prices.cost(read, written)
+    conversations = round(sum(times for *_, times in trials))
+    judge = None if agent.judge is None else _of_judge(agent.judge, requests, *judged, times=1 + agent.settings()["reask"])
+    return Estimate(conversations, requests, pictures, read, written, cost, counter.how, counter.usual_error, counter.worst_error, judge)
+
+
+def _of_judge(judge: Judge, requests: int, read: int, written: int, times: int) -> JudgeEstimate:
+    """What a judge takes when it reads every reply, and every question is put so many times."""
+    prices = judge.account.prices
+    cost = None if prices is None else prices.cost(times * read, times * written)
+    return JudgeEstimate(judge.name, times * requests, times * read, times * written, cost)
+
+
+async def _hold(agent: ChatAgent, context: TrialContext, percepts: Sequence[Percept], counter: Counter) -> _Count:
+    count = _Count()
+    answer, kind, judge = "", None, agent.judge
+    settings = agent.settings()
+    reasons = " ".join(["because"] * REASONING_TOKENS)
+    longest = settings["max_tokens"] or math.inf
+
+    async def reply(request: Request, departures: Departures | None = None) -> Reply:
+        count.requests += 1
+        tokens, pictures = sent(request.messages, counter)
+        count.prompt_tokens += tokens
+        count.pictures += pictures
+        written = {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings["reasoning"]]
+        count.completion_tokens += int(min(max(1, counter.count("\n".join(written))), longest))
+        if judge is not None and kind is not None:  # what a judge gets to read is no bare answer
+            counts = counter_for(judge.model)
+            count.judge_prompt_tokens += sent(judge.request(kind, f"{reasons}\n{answer}", request).messages, counts)[0]
+            count.judge_completion_tokens += max(1, math.ceil(counts.count(answer)))
+        return Reply(content="\n".join(written), latency_ms=0)
+
+    episode = agent.start(context, reply)
+    random = np.random.RandomState(1)
+    for percept in percepts:
+        if percept.ask is not None:
+            # any answer that is allowed: what was right is not known here, and all are about as long
+            kind = percept.ask.kind
+            answer = kind.write(kind.guess(random))
+        await episode.step(percept)
+    return count
+
+
+@lru_cache(maxsize=4096)
+def _counted(counter: Counter, text: str) -> float:
+    """The tokens of a text; a conversation sends its parts again and again."""
+    return counter.count(text)
+
+
+def sent(messages: Sequence[Message], counter: Counter) -> tuple[int, int]:
+    """How many tokens messages have, and how many pictures; those of pictures by what is assumed."""
+    tokens, pictures = 0.0, 0
+    for message in messages:
+        shown = [part for part in message.parts if isinstance(part, Picture)]
+        words = "\n\n".join(part.text for part in message.parts if not isinstance(part, Picture))
+        pictures += len(shown)
+        tokens += TOKENS_PER_MESSAGE + _counted(counter, words)
+        tokens += sum(PICTURE_TOKENS + (0 if part.detail == "low" else TILE_TOKENS * math.ceil(part.size_px / TILE_PX) ** 2) for part in shown)
+    return math.ceil(tokens), pictures

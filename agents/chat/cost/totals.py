@@ -1,0 +1,176 @@
+"""What a chat session took: prices, sums over its requests, and how they are told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..messages import Reply, Taken
+
+_MILLION = 1_000_000
+
+
+class Prices(BaseModel):
+    """What a million tokens cost, in any currency."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    input: float = Field(ge=0, allow_inf_nan=False, description="of a million tokens that the model reads")
+    output: float = Field(ge=0, allow_inf_nan=False, description="of a million tokens that the model writes, its own reasoning included")
+    cached_input: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="of a million tokens that the server had read before and kept; as the others when not given"
+    )
+
+    def cost(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
+        """What so many tokens cost; ``cached_tokens`` are among the ``prompt_tokens``."""
+        cached = 0 if self.cached_input is None else min(cached_tokens, prompt_tokens)
+        return ((prompt_tokens - cached) * self.input + cached * (self.cached_input or 0.0) + completion_tokens * self.output) / _MILLION
+
+
+@dataclass
+class Totals:
+    """What was sent and what came, added up.
+
+    Every departure of a request is counted, and each has one of three ends: a reply, a refusal (which nobody pays for), or nothing, where a reply may have been
+    under way and have to be paid for. So ``requests`` are ``replies``, ``refused`` and ``lost`` together, and those that are still under way.
+
+    Parameters
+    ----------
+    requests : departures, repeats after faults among them
+    replies : replies that came from the server and were paid for
+    cached : replies that came from the response cache, and cost nothing
+    refused : departures that the server refused
+    lost : departures that came to nothing, and may have been paid for: timed out, cut off, unreadable, or in flight when a program was killed
+    in_doubt : of ``lost``, those that may or may not have reached the server
+    faults : what went wrong on the way to replies, by the word for it
+    prompt_tokens, completion_tokens : as the server counts them; of ``prompt_tokens`` the server had kept ``cached_tokens`` from earlier requests
+    uncounted : replies whose tokens the server did not tell
+    lost_uncounted : of ``lost``, those whose tokens the server did not tell
+    dearest : of all replies, the most tokens that one read, and that one wrote
+    models : how many replies came from which model, by the name that the server gives
+    """
+
+    requests: int = 0
+    replies: int = 0
+    cached: int = 0
+    refused: int = 0
+    lost: int = 0
+    in_doubt: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cached_tokens: int = 0
+    uncounted: int = 0
+    lost_uncounted: int = 0
+    dearest: tuple[int, int] = (0, 0)
+    models: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def add(self, reply: Reply) -> None:
+        """Count a reply; what went wrong before it came is counted when it does (``faults``)."""
+        if reply.served_model:
+            self.models[reply.served_model] += 1
+        if reply.cached:
+            self.cached += 1
+            return
+        self.replies += 1
+        self.uncounted += reply.prompt_tokens is None or reply.completion_tokens is None
+        self.dearest = (max(self.dearest[0], reply.prompt_tokens or 0), max(self.dearest[1], reply.completion_tokens or 0))
+        self._take(reply)
+
+    def lose(self, taken: Taken | None, in_doubt: bool = False) -> None:
+        """Count a departure that came to nothing, with the tokens that the server told; ``in_doubt``: it may not have reached the server."""
+        self.lost += 1
+        self.in_doubt += in_doubt
+        if taken is None:
+            self.lost_uncounted += 1
+        else:
+            self._take(taken)
+
+    def _take(self, taken: Taken) -> None:
+        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"):
+            setattr(self, name, getattr(self, name) + (getattr(taken, name) or 0))
+
+    def cost(self, prices: Prices | None) -> float | None:
+        """What it cost, as far as the server told; None without prices."""
+        return None if prices is None else prices.cost(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
+
+    def cost_at_most(self, prices: Prices | None) -> float | None:
+        """What it cost if everything that was lost had to be paid for like the dearest reply; None without prices."""
+        return None if prices is None else (self.cost(prices) or 0.0) + self.lost_uncounted * prices.cost(*self.dearest)
+
+
+def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
+    """Totals for a record: fit for JSON."""
+    counted = ("requests", "replies", "cached", "refused", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
+    return {
+        **{name: getattr(totals, name) for name in counted},
+        "without_token_counts": totals.uncounted,
+        "retries": dict(sorted(totals.faults.items())),
+        "paid_twice_at_most": totals.lost,
+        "in_doubt": totals.in_doubt,
+        "models": dict(sorted(totals.models.items())),
+        "cost": totals.cost(prices),
+        "cost_at_most": totals.cost_at_most(prices),
+        "prices": None if prices is None else prices.model_dump(exclude_none=True),
+    }
+
+
+def told(account: Mapping[str, Any]) -> str:
+    """An account as :func:`summary` gives it, in a sentence."""
+    parts = [f"{account['replies']:,} {'reply' if account['replies'] == 1 else 'replies'}"]
+    if account["cached"]:
+        parts.append(f"{account['cached']:,} more from the cache")
+    parts.append(f"{account['prompt_tokens']:,} tokens read and {account['completion_tokens']:,} written")
+    if account["without_token_counts"]:
+        parts.append(f"(the server did not count those of {account['without_token_counts']:,} replies)")
+    if account["cost"] is not None:
+        parts.append(f"cost {money(account['cost'])}")
+    if account["retries"]:
+        by_fault = ", ".join(f"{count:,} {fault.replace('_', ' ')}" for fault, count in account["retries"].items())
+        parts.append(f"faults on the way: {by_fault}")
+    twice = account.get("paid_twice_at_most")
+    if twice:
+        reckoned = account.get("cost_at_most")
+        cost = f" (then it cost {money(reckoned)})" if reckoned is not None and reckoned > (account["cost"] or 0) else ""
+        requests = f"{twice:,} {'request' if twice == 1 else 'requests'}"
+        doubt = account.get("in_doubt")
+        doubtful = f"; {doubt:,} of them may or may not have reached the server" if doubt else ""
+        parts.append(f"at most {requests} paid for in vain: too late, cut off, unreadable, or in flight at an end{cost}{doubtful}")
+    if account.get("judge"):
+        judge = account["judge"]
+        parts.append(f"the judge {judge['name']}: {told({**judge, 'judge': None})}")
+    if len(account.get("models", ())) > 1:
+        parts.append("replies came from " + ", ".join(f"{model} ({count:,})" for model, count in account["models"].items()))
+    if account.get("trials_failed"):
+        failed = account["trials_failed"]
+        reasons = "; ".join(f"{count:,} since {why}" for why, count in account["failed"].items())
+        parts.append(f"{failed:,} {'trial' if failed == 1 else 'trials'} could not be had ({reasons})")
+    return "; ".join(parts)
+
+
+def money(amount: float) -> str:
+    """An amount with as many places as it needs."""
+    return f"{amount:,.2f}" if amount >= 10 or amount == 0 else f"{amount:.4g}" if amount >= 0.0001 else "under 0.0001"
+
+
+def short(count: int) -> str:
+    """``950``, ``12.3 k``, ``4.56 M``."""
+    return f"{count / _MILLION:.2f} M" if count >= _MILLION else f"{count / 1000:.1f} k" if count >= 10_000 else f"{count:,}"
+
+
+def duration(seconds: float) -> str:
+    """``45 s``, ``12 min``, ``3 h 20 min``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,1 @@
+"""How an answer is read in a reply."""

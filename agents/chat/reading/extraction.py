@@ -1,0 +1,314 @@
+"""How an answer is read in a reply. The declared rule is applied to the letter, and what could mean two answers means none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+from ....core.errors import SpanLabError
+from ....paradigms import Answer, ResponseKind
+from ....paradigms.responses.wording import DASH_END, HEAD_END, alike, negated, undressed
+from ..messages import Reply
+from ..settings import ChatSettings
+from .constrained import loosely, read_constrained
+from .plain import names_position, plain
+
+#: How an answer was read: the reply was the answer and nothing else; its first character counted; it was found within the reply; the reply was JSON of the
+#: form that was asked for; another model has read it; or there is no answer in it.
+How = Literal["exact", "first_character", "tolerant", "constrained", "model", "unread"]
+
+#: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an answer was asked for.
+LONGEST = 20_000
+#: Where reasoning begins and ends in a reply, as models and servers mark it.
+_TAG = re.compile(
+    r"<(?P<a>/?) ?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad) ?>|\[(?P<b>/?)THINK(?:ING)?\]|[◁<](?P<c>/?)think[▷>]"
+    r"|<\|(?:begin|(?P<d>end))_of_thought\|>"
+    r"|<(?:\|channel>(?:thought|analysis|thinking)|(?P<e>channel)\|>)",
+    re.IGNORECASE,
+)
+#: Channels in which open models write: reasoning in one, and what is meant for the reader in the last.
+_FINAL = re.compile(r"(?:<\|start\|>)?(?:assistant)?<\|channel\|>final(?:[^<]{0,20})<\|message\|>|(?<=\S)assistantfinal|\Aassistantfinal")
+_CHANNEL = re.compile(r"<\|channel\|>(?:analysis|commentary)|\Aanalysis(?=\S)")
+_LEFT_OVER = re.compile(
+    r"<\|(?:start|end|return|message|channel|im_end|im_start|eot_id|begin_of_solution|end_of_solution|constrain)\|>(?:assistant|analysis|final)?"
+)
+#: Where a reply says that its answer comes: "Answer: ...", "the answer is ...", an <answer> tag, a LaTeX box.
+_MARKER = re.compile(
+    r"(?P<tag><answer>)|(?P<box>\\boxed ?\{)"
+    r"|(?<![^\W_])(?:answer|response|result|choice|antwort|ergebnis|réponse|résultat|respuesta|resultado)(?: (?:correcte?a?|final|finale|richtige))?"
+    r"(?![^\W_])[*_`\"']{0,4}"
+    r"(?: ?[:=]| (?:is|was|(?:would|will|must) be|ist|lautet|wäre|est|es|sería)(?![^\W_]) ?:?)[*_`]{0,4}"
+    r"|(?<![^\W_])i(?:'d|'ll| would| will)? (?:answer|say|choose|pick|select|respond|go)(?: with)?(?= )"
+    r"|(?:答案|回答|结果) ?(?:是|为|应该是)? ?[:=]?(?= ?[^\W_]| ?-)",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[\n.!?;]")
+_HEADING = re.compile(r"[ #*_]*(?:the |my |final ){0,2}(?:answer|response)[ *_:]*|```\w*", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?:;] (?:(?:so|thus|hence|therefore),? )?|,? (?:so|thus|hence|therefore),? ", re.IGNORECASE)
+_CONCLUSION = re.compile(r"(?:\A|(?<=[.;,] ))(?:therefore|thus|hence|so|in conclusion|conclusion)(?![^\W_])", re.IGNORECASE)
+#: How far back it is looked whether an announcement is denied, how many heads of a line may be the answer, and in how many words there are no reasons.
+_BACK, _HEADS, _FEW = 80, 20, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read in a reply.
+
+    Parameters
+    ----------
+    value : the answer, or None when there is no unambiguous one
+    how : by which rule it was read. With ``constrained: json`` anything but ``constrained`` says that the reply was not JSON of the form that was asked for:
+        the server did not hold the model to it, and the declared rule was applied to what it wrote.
+    said : the answer as it is written, which an ``extracted`` history keeps; the full text when there is none
+    """
+
+    value: Answer | None
+    how: How
+    said: str
+
+
+def check_extraction(kind: ResponseKind, settings: ChatSettings) -> None:
+    """Make sure, before a session, that replies to such a question can be read in the declared way.
+
+    Raises
+    ------
+    SpanLabError
+        in one sentence that says which setting does not fit, and what to do.
+    """
+    json = settings.constrained == "json"
+    if json and kind.answer_schema() is None:
+        raise SpanLabError(f"chat settings: the response kind '{kind.name}' has no JSON Schema of an answer, so constrained cannot be json; set it to none")
+    answers = kind.written_answers()
+    if settings.extraction == "first_character" and not (answers and all(len(answer) == 1 for answer in answers)):
+        such = f" ('{next(answer for answer in answers if len(answer) != 1)[:40]}')" if answers else ""
+        raise SpanLabError(f"chat settings: extraction first_character needs answers of one character; '{kind.name}' has longer ones{such}: set it to tolerant")
+    if settings.extraction == "strict" and settings.reasoning != "none" and not json:
+        raise SpanLabError("chat settings: extraction strict reads nothing but a bare answer, and reasons are asked for as well; set extraction to tolerant")
+    if settings.logprobs and (json or settings.reasoning == "before"):
+        before = "an answer in JSON" if json else "an answer after reasons"
+        raise SpanLabError(f"chat settings: logprobs are those of the first token, which is no part of {before}; set logprobs to false")
+
+
+def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = False) -> Reading:
+    """Read an answer by the declared rule.
+
+    * ``strict``: the whole reply, but for space around it, is an answer as it is written.
+    * ``first_character``: so, or else its first character is one. The published runs with GPT-3.5 took the first character of the raw reply, those with other
+      models that of the reply without space around it. Here the raw one counts, and where that is no answer the first one that is no space: the two rules
+      differ only where a reply begins with a space or a new line, which with GPT-3.5 stopped a run or put the question again.
+    * ``tolerant``: so, or else the answer is found within the reply (``kind.parse``, "Answer: ...", tags and boxes). Where reasons come before the answer it
+      stands last, where they come after it first; else anywhere. Two different candidates are no answer.
+
+    * ``model``: so, or else another model is asked (:mod:`.judge`), which is not done here.
+
+    With ``constrained: json`` JSON of the form that was asked for comes before all of these.
+
+    Parameters
+    ----------
+    kind : what was asked
+    text : the reply, without the reasoning that :func:`split_reasoning` takes away
+    settings : the protocol
+    cut : whether the reply ended at the largest number of tokens: then reasons may be without their answer, and its last word may be half of another
+    """
+    json = settings.constrained == "json"
+    value, how = None, "unread"
+    if json and (value := read_constrained(kind, text, settings)) is not None:
+        how = "constrained"
+    elif (value := _exact(kind, text)) is not None:
+        how = "exact"
+    elif settings.extraction == "first_character" and (value := _first_character(kind, text)) is not None:
+        how = "first_character"
+    elif settings.extraction in ("tolerant", "model") and (plain := loosely(text) if json else text) is not None:
+        # a JSON object keeps reasons apart, and its answer is all that is left here
+        value = _tolerant(kind, plain, settings.reasoning if plain is text else "none")
+        how = "unread" if value is None else "tolerant"
+    if value is None or (cut and how in ("exact", "tolerant") and _may_go_on(kind, text, value, settings)):
+        return Reading(None, "unread", text)
+    return Reading(value, how, kind.write(value))
+
+
+def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str | None, str]:
+    """The reasoning in a reply, and the rest, in which the answer is read.
+
+    Reasoning is what the server delivered as such and, with ``strip_think``, what stands in ``<think>`` (or ``<thinking>``) blocks. A closing tag alone has its
+    opening one in the prompt (some chat templates put it there): all before it is reasoning. After an opening tag that is never closed there is no answer:
+    the reply was cut, and all of it is reasoning.
+    """
+    content = reply.content
+    thoughts = [reply.reasoning] if reply.reasoning else []
+    if settings.strip_think:
+        content, before = _last_channel(content)
+        thoughts += before
+    rest: list[str] = []
+    depth = end = 0
+    for tag in _TAG.finditer(content) if settings.strip_think else ():
+        closing = any(tag.groups())
+        piece = content[end : tag.start()]
+        if depth or not closing:
+            (thoughts if depth else rest).append(piece)
+        else:
+            thoughts += [*rest, piece]
+            rest = []
+        depth = max(0, depth - 1) if closing else depth + 1
+        end = tag.end()
+    if depth:
+        thoughts += [*rest, content[end:]]
+        rest = []
+    else:
+        rest.append(content[end:])
+    reasoning = "\n\n".join(thought.strip() for thought in thoughts if thought.strip())
+    return reasoning or None, "".join(rest).strip() if end or content != reply.content else content
+
+
+def _last_channel(content: str) -> tuple[str, list[str]]:
+    """What a model wrote in its last channel, and what it wrote before. A reply that is cut within its reasoning has nothing in the last one."""
+    finals = list(_FINAL.finditer(content))
+    if finals:
+        final = finals[-1]
+        before = _LEFT_OVER.sub(" ", _CHANNEL.sub(" ", content[: final.start()]))
+        return _LEFT_OVER.sub("", content[final.end() :]), [before]
+    if (channel := _CHANNEL.search(content)) is not None and "<|" in channel[0]:
+        return "", [_LEFT_OVER.sub(" ", content)]
+    return _LEFT_OVER.sub("", content) if "<|" in content and "of_thought" not in content else re.sub(r"<\|(?:begin|end)_of_solution\|>", "", content), []
+
+
+def _exact(kind: ResponseKind, text: str) -> Answer | None:
+    """The answer that the whole text is, as it is written."""
+    bare = text.strip()
+    if len(bare) > LONGEST:
+        return None
+    answers = kind.written_answers()
+    if answers and bare not in answers and text not in answers:
+        return None
+    value = kind.parse(text if text in answers else bare)
+    return value if value is not None and kind.write(value).strip() == bare else None
+
+
+def _first_character(kind: ResponseKind, text: str) -> Answer | None:
+    """The answer that the first character is: the raw one, or else the first that is no space."""
+    answers = kind.written_answers()
+    first = next((character for character in (text[:1], text.lstrip()[:1]) if character in answers), None)
+    return None if first is None else kind.parse(first)
+
+
+def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:
+    """The answer within a text: in the place where it was asked for, else wherever it is clear that it is the answer, and the only one."""
+    if reasoning == "none" and len(text) > LONGEST:
+        return None
+    text = plain(text[-LONGEST:] if reasoning == "before" else text[:LONGEST], kind)
+    anywhere = _sole([kind.parse(text), *_marked(kind, text)])
+    lines = [line for line in text.split("\n") if line.strip()]
+    if reasoning == "none" or not lines:
+        return anywhere
+    candidates = _last(kind, text, lines) if reasoning == "before" else _first(kind, text, lines)
+    if candidates:
+        return _sole(candidates) if None not in candidates else None
+    # Reasons may name one answer alone, without giving it.
+    clear = not kind.written_answers() or anywhere in (_bare(kind, text), _head(kind, lines[0]), *_marked(kind, text))
+    return anywhere if clear else None
+
+
+def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
+    """What is read after each place at which a text says that its answer comes, up to the next such place."""
+    markers = [marker for marker in _MARKER.finditer(text) if not negated(_SENTENCE.split(text[max(0, marker.start() - _BACK) : marker.start()])[-1])]
+    ends = [*(marker.start() for marker in markers), len(text)][1:]
+    values: list[Answer | None] = []
+    known: dict[str, Answer | None] = {}
+    for marker, end in zip(markers, ends, strict=True):
+        said = text[marker.end() : end]
+        if marker["tag"]:
+            said = re.split("</answer>", said, maxsplit=1, flags=re.IGNORECASE)[0]
+        elif marker["box"]:
+            said = re.sub(r"\A ?\\(?:text|mathrm|mathbf)\w* ?\{", "", said).partition("}")[0]
+        if said not in known:
+            known[said] = kind.parse(said)
+        values.append(known[said])
+    return values
+
+
+def _last(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None]:
+    """What stands last, after reasons: in the last line, in its last sentence, or after the last place at which the answer is announced.
+
+    Nothing when no answer is given there; None among them stands for one that cannot be read.
+    """
+    line = lines[-1]
+    if (value := _bare(kind, line)) is not None:
+        return [value]
+    if _MARKER.search(line):
+        return _marked(kind, line)[-1:] or [None]
+    ends = [0, *(end.end() for end in _SENTENCE_END.finditer(line))]
+    sentence = None if negated(line) else _bare(kind, line[ends[-1] :])
+    concluded = [kind.parse(line[conclusion.start() :]) for conclusion in _CONCLUSION.finditer(line)][-1:]
+    called = kind.parse(line[ends[-1] :]) if names_position(line[ends[-1] :]) and not negated(line) else None
+    return [value for value in (sentence, *concluded, called, _short(kind, line), *_marked(kind, text)[-1:]) if value is not None]
+
+
+def _first(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None]:
+    """What stands first, before reasons: in the first line, or at its head; and what is announced as the answer further on.
+
+    Nothing when no answer is given there; None among them stands for a list of what there may be.
+    """
+    first, *more = lines[1:] if len(lines) > 1 and _HEADING.fullmatch(lines[0]) else lines
+    value = _head(kind, first)
+    if value is None and (marker := _MARKER.search(first)) is not None and not negated(first[: marker.start()]):
+        value = _head(kind, first[marker.end() :])
+    if value is None:
+        value = _short(kind, first)
+    if value is None:
+        return []
+    others = "|".join(re.escape(answer) for answer in kind.written_answers() if answer != kind.write(value))
+    listed = rf"(?<![^\W_])(?:{others}) ?:|\bor [*_`'\"(]*(?:{others})(?![^\W_])"
+    if others and (re.search(listed, first, re.IGNORECASE) or any(re.match(rf"\W*(?:{others}) ?:", line, re.IGNORECASE) for line in more)):
+        return [None]
+    return [value, *(other for other in _marked(kind, text) if other is not None)]
+
+
+def _short(kind: ResponseKind, line: str) -> Answer | None:
+    """The answer in a line too short for reasons, such as "Position 3", or in one for answers that are no words."""
+    if len(line.split()) > _FEW and kind.written_answers():
+        return None
+    return kind.parse(line) if _head(kind, line) is None else None
+
+
+def _head(kind: ResponseKind, line: str) -> Answer | None:
+    """The answer with which a line begins, before reasons."""
+    ends = [*islice(HEAD_END.finditer(line), _HEADS), *(islice(DASH_END.finditer(line), 1) if _no_signs(kind) else ())]
+    heads = (line[: end.start()] for end in sorted(ends, key=lambda end: end.start()))
+    return next((value for head in (line, *heads) if (value := _bare(kind, head)) is not None), None)
+
+
+def _no_signs(kind: ResponseKind) -> bool:
+    """Whether the answers are numbers or words of some length, and no single letters and signs."""
+    return all(len(answer) > 1 or answer.isdigit() for answer in kind.written_answers())
+
+
+def _bare(kind: ResponseKind, text: str) -> Answer | None:
+    """The answer that a text is, but for what stands around it."""
+    value = kind.parse(text)
+    return value if value is not None and alike(kind.write(value)) in map(alike, undressed(text)) else None
+
+
+def bare_answer(kind: ResponseKind, text: str) -> Answer | None:
+    """The answer that a whole text is, whatever the case and the quotes around it."""
+    value = _exact(kind, text)
+    return value if value is not None else _bare(kind, text)
+
+
+def _sole(values: Iterable[Answer | None]) -> Answer | None:
+    """The only answer among several readings; None when there is none, or another."""
+    found = {value for value in values if value is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _may_go_on(kind: ResponseKind, text: str, value: Answer, settings: ChatSettings) -> bool:
+    """Whether a reply that was cut may have meant to say another answer than the one that is read in it."""
+    if settings.reasoning == "before":
+        return True
+    end, said = text.rstrip(), kind.write(value)
+    answers = kind.written_answers()
+    if not answers:
+        return end[-1:].isalnum()
+    return end.endswith(said) and any(answer != said and answer.startswith(said) for answer in answers)

@@ -1,0 +1,282 @@
+"""Requests to the endpoint: the official openai client, one per event loop, under a gate, and repeated as long as that may help."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from ..cost.account import Account
+from ..cost.expected import characters
+from ..messages import Message, Picture, Reply, Request
+from .cache import ReplyCache
+from .departing import Departing, watch
+from .endpoint import Endpoint, EndpointError, explain, explain_status
+from .faults import TRIES_OF_STRANGERS, Departures, Fault, FaultWord, asked_wait, may_be_paid, word_of_status
+from .rate_limiter import Gate, Limit, Pass
+from .replies import NoReplyError, read_reply
+from .request_limits import Care
+
+if TYPE_CHECKING:
+    import ssl
+
+    from openai import AsyncOpenAI
+
+_PICTURED_KEPT = 2048
+#: how many conversations share the connections of one client
+_CONNECTIONS = 16
+#: how long a connection is kept that nobody uses: shorter than servers keep theirs (many for 5 s), so that none is closed while a request is on its way
+_KEPT_S = 4.0
+
+
+class Client:
+    """Sends conversations to one model.
+
+    Parameters
+    ----------
+    endpoint, model, care : where, which, and how it is treated
+    conversation_header : name of a request header that carries the name of the conversation
+    clock : seconds from any origin, for the latency
+    account : what keeps the account of it; one of its own when not given
+    repeat : number of this repetition; what other repetitions were answered does not come from the cache
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        care: Care | None = None,
+        conversation_header: str | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        account: Account | None = None,
+        repeat: int = 1,
+    ) -> None:
+        endpoint.check()
+        self._endpoint = endpoint
+        self._model = model
+        self._care = care or Care()
+        self._account = account or Account(self._care)
+        self._header = conversation_header
+        self._clock = clock
+        self._cache = ReplyCache(self._care.cache, [endpoint.public, endpoint.provider, model, repeat]) if self._care.cache is not None else None
+        self._gate = Gate(Limit(self._care.max_concurrency, self._care.concurrency), self._care.requests_per_minute, self._care.tokens_per_minute)
+        self._account.freed = self._gate.look
+        self._orders: dict[str, int] = {}
+        self._met = False
+        self._certificates: ssl.SSLContext | None = None
+        # connections belong to the event loop that opened them; a few conversations share a client, since it looks at all its connections for every request
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, AsyncOpenAI]] = WeakKeyDictionary()
+        self._shares = -(-(self._care.concurrency or self._care.max_concurrency) // _CONNECTIONS)
+
+    def _client(self, order: int) -> AsyncOpenAI:
+        """The client of a conversation."""
+        import httpx2
+        import openai
+
+        from .wire import send_at_once
+
+        clients = self._clients.setdefault(asyncio.get_running_loop(), {})
+        share = order % self._shares
+        if share not in clients:
+            self._certificates = self._certificates or httpx2.create_ssl_context()
+            # every conversation keeps its connection between its questions
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT_S)
+            sender = openai.DefaultAsyncHttpxClient(limits=limits, verify=self._certificates, event_hooks={"request": [watch]})
+            send_at_once(sender)
+            clients[share] = openai.AsyncOpenAI(
+                api_key=self._endpoint.key(),
+                base_url=self._endpoint.url,
+                timeout=self._care.timeout_s,
+                max_retries=0,
+                http_client=sender,
+            )
+        return clients[share]
+
+    def place(self) -> AbstractAsyncContextManager[None]:
+        """A place for one trial: no more of them are open than requests may be under way."""
+        return self._gate.place()
+
+    def wind_down(self, why: str) -> None:
+        """Send no new request from now on, nor repeat one: whoever wants to gets :class:`.rate_limiter.Stopped`. Those under way come back."""
+        self._gate.stop(why)
+
+    async def ask(self, request: Request, departures: Departures | None = None, fresh: bool = False) -> Reply:
+        """The reply to a conversation.
+
+        Parameters
+        ----------
+        request : the conversation
+        departures : who is told whenever the request really leaves, and of what comes to nothing: never for replies from the cache
+        fresh : whether the server itself is to reply, now, whatever the cache holds
+
+        Raises
+        ------
+        EndpointError
+            when there is none; never for what a reply says. No other request begins after that, unless it says something of this request alone.
+        Stopped
+            when no new request may begin.
+        """
+        cache = None if fresh else self._cache
+        if cache is not None and (reply := cache.get(request)) is not None:
+            self._account.found(reply)
+            return reply
+        outcome = await self._until_answered(request, departures)
+        if isinstance(outcome, EndpointError):
+            if not outcome.of_request:
+                self.wind_down(str(outcome))
+            raise outcome  # outside any except block, so that nothing of the request (whose headers hold the key) hangs on it
+        if cache is not None:
+            cache.put(request, outcome)
+        return outcome
+
+    async def _until_answered(self, request: Request, departures: Departures | None) -> Reply | EndpointError:
+        """The reply, or why there will be none."""
+        order = self._orders.setdefault(request.conversation, len(self._orders))
+        client, content, size = self._client(order), self._content(request), characters(request)
+        headers = {"Content-Type": "application/json", **({self._header: request.conversation} if self._header else {})}
+        at_most = next((request.options[name] for name in ("max_tokens", "max_completion_tokens") if name in request.options), None)
+        faults: list[Fault] = []
+        began = self._clock()
+        while True:
+            held = self._account.hold(size, at_most)
+            tokens = self._account.size.tokens(size) if self._care.tokens_per_minute else 0.0
+            async with self._gate.request(order, tokens, held) as one:
+                if held.refusal:
+                    return EndpointError(held.refusal)
+                waited = self._clock() - began
+                outcome = await self._sent(client, content, headers, len(faults) + 1, Departing(held, departures))
+                self._note(one, outcome)
+            if isinstance(outcome, Reply):
+                words = tuple(fault.word for fault in faults)
+                return outcome.model_copy(update={"faults": words, "waited_ms": waited * 1000}) if faults else outcome
+            faults.append(outcome)
+            most = self._care.max_retries if self._met or not outcome.stranger else min(self._care.max_retries, TRIES_OF_STRANGERS)
+            begun = sum(fault.begun for fault in faults)
+            if outcome.error.permanent or len(faults) > most:
+                return outcome.error
+            if begun > self._care.max_retries_begun:
+                # others are answered, so it is this conversation that the server cannot bring to an end
+                return outcome.error if not self._met else EndpointError(str(outcome.error), False, outcome.error.status, of_request=True)
+            await self._gate.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
+
+    async def _sent(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int, departing: Departing) -> Reply | Fault:
+        """What one request brings, once the account and whoever keeps a journal have been told."""
+        try:
+            outcome = await self._once(client, content, headers, tries, departing)
+        except BaseException:
+            departing.held.fails(None, departing.in_doubt)
+            raise
+        if isinstance(outcome, Reply):
+            departing.held.arrives(outcome)
+            return outcome
+        departing.held.fails(outcome, departing.in_doubt)
+        if departing.departures is not None:
+            departing.departures.fails(outcome, departing.held.left, departing.in_doubt)
+        return outcome
+
+    def _note(self, one: Pass, outcome: Reply | Fault) -> None:
+        """Tell the gate what became of a request."""
+        if isinstance(outcome, Reply):
+            self._met = one.answered = True
+            if outcome.prompt_tokens is not None:
+                one.tokens = float(outcome.prompt_tokens + (outcome.completion_tokens or 0))
+        else:
+            one.busy, one.wait_s = outcome.busy, outcome.wait_s
+            if outcome.error.status is not None and not outcome.begun:
+                one.tokens = 0.0  # refused, and not taken from what the server allows
+
+    def _content(self, request: Request) -> bytes:
+        """A request as it is sent."""
+        messages = b",".join(map(_written, request.messages))
+        return b'{"messages":[' + messages + b"]," + _json({"model": self._model, **request.options})[1:]
+
+    async def _once(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int, departing: Departing) -> Reply | Fault:
+        """What one request brings."""
+        import httpx2
+        import openai
+
+        # one is made up else for every request, and never sent
+        options: Any = {"headers": headers, "idempotency_key": "none"}
+        started = self._clock()
+        fault: Fault
+        try:
+            with departing:
+                async with asyncio.timeout(self._care.timeout_s):  # of all of it: a server may drip
+                    response = await client.post("/chat/completions", cast_to=httpx2.Response, content=content, options=options)
+            latency_ms = (self._clock() - started) * 1000
+            return read_reply(response.content, latency_ms, self._endpoint.reasoning_fields)
+        except TimeoutError:
+            error = openai.APITimeoutError(request=httpx2.Request("POST", self._endpoint.public))
+            fault = self._fault(error, tries, departing.held.left)
+        except NoReplyError as nothing:
+            fault = self._told(nothing, tries)
+        except (openai.OpenAIError, httpx2.HTTPError, OSError) as error:
+            fault = self._fault(error, tries, departing.held.left)
+        if departing.trouble is not None:
+            raise departing.trouble
+        return fault
+
+    def _fault(self, error: Exception, tries: int, left: bool) -> Fault:
+        """An exception as a fault; ``left``: whether the request had left before it."""
+        import openai
+
+        told = explain(error, self._endpoint, self._model, self._care.timeout_s, tries)
+        if isinstance(error, openai.APIStatusError):
+            return self._of_status(told, error.status_code, asked_wait(error.response.headers))
+        if isinstance(error, openai.APITimeoutError):
+            return Fault("timeout", told, busy=True, begun=left)  # a server that lets requests queue up says so by being late
+        return Fault("garbage" if isinstance(error, openai.APIResponseValidationError) else "connection", told, begun=left)
+
+    def _of_status(self, told: EndpointError, status: int, wait_s: float | None = None) -> Fault:
+        busy = not told.permanent and status in (402, 429, 503, 529)
+        word: FaultWord = "filter" if told.filtered else "rate_limit" if busy and status == 402 else word_of_status(status)
+        return Fault(word, told, busy, wait_s, begun=may_be_paid(status))
+
+    def _told(self, nothing: NoReplyError, tries: int) -> Fault:
+        """What came in place of a reply, as if all was well: an error that the server tells, or nothing that can be read."""
+        where, said = self._endpoint.public, self._endpoint.redact(nothing.said)
+        if not said:
+            wrong = f"{where} answered, but not as a chat-completions server does; is {self._endpoint.source} right (it usually ends in /v1)?"
+            return Fault("garbage", EndpointError(wrong, permanent=False), begun=True, taken=nothing.taken)
+        status = nothing.status
+        if status is None:
+            failed = EndpointError(f"{where} reported an error instead of a reply ({said}); try again later", permanent=False)
+            return Fault("server", failed, begun=nothing.begun, taken=nothing.taken)
+        quoted = said if nothing.filtered else f"an error in place of a reply: {said}"
+        fault = self._of_status(explain_status(self._endpoint, self._model, status, quoted, tries, nothing.code, nothing.filtered), status)
+        return replace(fault, begun=nothing.begun or fault.begun, taken=nothing.taken)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        for client in self._clients.pop(asyncio.get_running_loop(), {}).values():
+            await client.close()
+
+    def close(self) -> None:
+        """Close what can be closed without waiting: connections of loops that are over went with them."""
+        for loop, client in [(loop, client) for loop, clients in self._clients.items() for client in clients.values()]:
+            if loop.is_running():
+                loop.create_task(client.close())
+            elif not loop.is_closed():
+                loop.run_until_complete(client.close())
+        self._clients.clear()
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+
+
+def _written(message: Message) -> bytes:
+    """A message as it is sent."""
+    return _pictured(message) if any(isinstance(part, Picture) for part in message.parts) else _json(message.sent())
+
+
+@lru_cache(maxsize=_PICTURED_KEPT)
+def _pictured(message: Message) -> bytes:
+    """A message with pictures, which take time to draw and come back with every question of a conversation."""
+    return _json(message.sent())

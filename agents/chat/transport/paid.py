@@ -1,0 +1,103 @@
+"""Requests whose replies are kept before they are used, and taken from what was kept instead of being paid for again."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from ....core.errors import SpanLabError
+from ...base import Journal
+from ..messages import Reply, Request
+from .faults import Departures, Fault
+
+#: sends a request and gives the reply; is told who wants to know of every departure
+Send = Callable[[Request, Departures | None], Awaitable[Reply]]
+
+
+class Paid:
+    """The requests of one conversation.
+
+    Parameters
+    ----------
+    send : sends a request and gives the reply
+    judge : the name of the model that they are sent to, where it is not the one that takes the trial; each of them is a conversation of its own then
+    """
+
+    def __init__(self, send: Send, judge: str = "") -> None:
+        self._send = send
+        self._judge = judge
+        self._journal: Journal | None = None
+        self._stored: list[Mapping[str, Any]] = []
+        self._written = 0
+
+    def attach(self, journal: Journal) -> None:
+        """Keep every reply in ``journal``, and take those that it already holds first."""
+        self._journal = journal
+        self._stored = [line for line in journal.replies() if line.get("judge", "") == self._judge]
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the next reply is one that was kept."""
+        return bool(self._stored)
+
+    def kept_for_other_words(self, request: Request) -> Sequence[Mapping[str, Any]]:
+        """The messages with which the next reply that was kept was asked for, where these are others than those of ``request``; none otherwise."""
+        stored = self._stored[0] if self._stored else {}
+        return stored.get("sent", []) if stored.get("request") not in (None, request.identity) else []
+
+    def goes_on_with(self, words: str) -> None:
+        """Note whose words a conversation goes on with."""
+        if self._journal is not None:
+            self._journal.note({"what": "conversation", "words": words})
+
+    async def reply(self, request: Request, question: int) -> Reply:
+        """The reply to a request.
+
+        Parameters
+        ----------
+        request : the conversation so far, with what is added to it
+        question : which question of the trial it is about, from 1
+
+        Raises
+        ------
+        SpanLabError
+            when what was kept answers another request, or when there is no reply.
+        """
+        added = [message.stored() for message in request.messages[self._written :]]
+        self._written = 0 if self._judge else len(request.messages)
+        if self._stored:
+            stored = self._stored.pop(0)
+            if stored.get("request") != request.identity:
+                raise SpanLabError(
+                    "a stored reply answers other words than those of this trial: the paradigm or the chat settings have changed; start a new session"
+                )
+            return Reply.model_validate(stored["reply"])
+        about = {"ask": question, "request": request.identity, **({"judge": self._judge} if self._judge else {})}
+        journal = self._journal
+        reply = await self._send(request, None if journal is None else _Noted(journal, about))
+        if journal is not None:
+            await journal.keep({**about, "sent": added, "reply": reply.model_dump(mode="json")})
+        return reply
+
+
+class _Noted:
+    """Notes what becomes of every departure of a request."""
+
+    def __init__(self, journal: Journal, about: Mapping[str, Any]) -> None:
+        self._journal, self._about = journal, about
+
+    def leaves(self) -> None:
+        self._journal.begun(self._about)
+
+    def gone(self) -> None:
+        self._journal.gone(self._about)
+
+    def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
+        told = {**self._about, "fault": fault.word}
+        if not left:
+            self._journal.unsent(told)
+        elif fault.begun:
+            taken = {} if fault.taken is None else {"taken": fault.taken.model_dump(exclude_none=True)}
+            self._journal.lost({**told, **taken, **({"in_doubt": True} if in_doubt else {})})
+        else:
+            self._journal.refused(told)

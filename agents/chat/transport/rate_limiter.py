@@ -1,0 +1,288 @@
+"""Who may send a request now: a limit that follows the server, budgets a minute, older trials first.
+
+All times are those of the running event loop, so that a loop with a clock of its own needs no real time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from ...base import Stopped
+from .pace import Bucket, Pace
+
+#: where a limit begins that follows the server
+FIRST_LIMIT: Final = 8
+#: for so long after it was halved a limit stays as it is: what a server refuses meanwhile belongs to the same burst
+COOL_DOWN_S: Final = 2.0
+
+
+class Limit:
+    """How many requests may be under way.
+
+    It begins small, doubles from reply to reply until the server first complains, and from then on grows by one in the time of one reply. When the server is
+    too busy it is halved, at most once in a cool-down, and only for requests that were sent after the last time: all that a burst of refusals says is one
+    thing.
+
+    Parameters
+    ----------
+    most : it never grows over this
+    fixed : it stays at this, whatever happens
+    """
+
+    def __init__(self, most: int, fixed: int | None = None) -> None:
+        self._most = most
+        self._fixed = fixed
+        self._value = float(fixed if fixed is not None else min(FIRST_LIMIT, most))
+        self._doubling = True
+        self._calm_from = float("-inf")
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it stays as it is."""
+        return self._fixed is not None
+
+    @property
+    def now(self) -> int:
+        """The limit as a whole number, at least 1."""
+        return int(self._value)
+
+    def thrive(self, under_way: int, at: float) -> None:
+        """A reply came, while so many were under way. A limit that was not made use of does not grow."""
+        if self._fixed is None and at >= self._calm_from and 2 * under_way > self._value:
+            self._value = min(self._most, self._value + (1 if self._doubling else 1 / self._value))
+
+    def suffer(self, sent_at: float, at: float) -> bool:
+        """The server was too busy for a request; whether the limit was halved for it."""
+        if self._fixed is not None or sent_at < self._calm_from:
+            return False
+        self._value = max(1.0, self._value / 2)
+        self._doubling = False
+        self._calm_from = at + COOL_DOWN_S
+        return True
+
+
+class Budget(Protocol):
+    """What a request may take of a budget of cost or tokens."""
+
+    def reserve(self, alone: bool) -> bool:
+        """Hold it, if it is there. One that is ``alone`` is let in, to be told why it may not leave, unless it waits for what is held elsewhere."""
+        ...
+
+    def release(self) -> None:
+        """It is known what it took."""
+        ...
+
+
+@dataclass(order=True, slots=True)
+class _Waiting:
+    order: int
+    number: int
+    tokens: float = field(compare=False)
+    budget: Budget | None = field(compare=False)
+    admitted: asyncio.Future[None] = field(compare=False)
+
+
+@dataclass(slots=True)
+class Pass:
+    """A request that may be sent now. What became of it is noted here before it goes out of the gate.
+
+    ``tokens`` are those that it took, as far as that is known; ``busy``: the server was too busy for it, and asked to be left alone for ``wait_s``;
+    ``answered``: a reply came.
+    """
+
+    sent_at: float
+    expected: float
+    tokens: float | None = None
+    busy: bool = False
+    wait_s: float | None = None
+    answered: bool = False
+
+
+class Gate:
+    """Where requests wait until they may be sent, and trials until they may begin.
+
+    Parameters
+    ----------
+    limit : how many requests may be under way
+    requests_per_minute, tokens_per_minute : budgets; None = no such budget
+    """
+
+    def __init__(self, limit: Limit, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> None:
+        self._limit = limit
+        self._pace = None if limit.fixed else Pace()
+        self._per_minute = (requests_per_minute, tokens_per_minute)
+        self._budgets: tuple[Bucket | None, Bucket | None] | None = None
+        self._waiting: list[_Waiting] = []
+        self._number = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._places: list[asyncio.Future[None]] = []
+        self._pausing: set[asyncio.Future[None]] = set()
+        self._stopping = ""
+        #: requests that were sent and have not come back
+        self.under_way = 0
+        #: trials that have begun and are not over
+        self.open_trials = 0
+
+    @property
+    def limit(self) -> int:
+        """How many requests may be under way now."""
+        return self._limit.now
+
+    def stop(self, why: str) -> None:
+        """Let nothing new in from now on: whoever waits, or comes, gets :class:`Stopped`."""
+        self._stopping = self._stopping or why
+        for future in (*(waiting.admitted for waiting in self._waiting), *self._places, *self._pausing):
+            if not future.done():
+                future.set_exception(Stopped(self._stopping))
+        self._waiting.clear()
+
+    def look(self) -> None:
+        """Let in whoever may go now: what they may take can have changed elsewhere."""
+        if self._waiting:
+            self._admit()
+
+    def check(self) -> None:
+        """Raise :class:`Stopped` when nothing new may begin."""
+        if self._stopping:
+            raise Stopped(self._stopping)
+
+    async def pause(self, seconds: float) -> None:
+        """Wait before a request is sent again.
+
+        Raises
+        ------
+        Stopped
+            as soon as no new request may begin.
+        """
+        self.check()
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._pausing.add(over)
+        try:
+            async with asyncio.timeout(seconds):
+                await over
+        except TimeoutError:
+            pass
+        finally:
+            self._pausing.discard(over)
+
+    @asynccontextmanager
+    async def place(self) -> AsyncGenerator[None]:
+        """A place for one trial: there are as many as requests may be under way, so that trials are finished rather than begun."""
+        self.check()
+        while self.open_trials >= self._limit.now:
+            free: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._places.append(free)
+            try:
+                await free
+            finally:
+                if free in self._places:
+                    self._places.remove(free)
+        self.open_trials += 1
+        try:
+            yield
+        finally:
+            self.open_trials -= 1
+            self._open_places()
+
+    def _open_places(self) -> None:
+        for free in self._places[: max(0, self._limit.now - self.open_trials)]:
+            if not free.done():
+                free.set_result(None)
+
+    @asynccontextmanager
+    async def request(self, order: int, tokens: float = 0.0, budget: Budget | None = None) -> AsyncGenerator[Pass]:
+        """Wait until a request may be sent; it is under way until the context ends.
+
+        Parameters
+        ----------
+        order : those of a lower number go first
+        tokens : how many it is expected to take
+        budget : what it may cost, held from the moment when it is let in
+
+        Raises
+        ------
+        Stopped
+            when no new request may begin.
+        """
+        self.check()
+        await self._enter(order, tokens, budget)
+        one = Pass(asyncio.get_running_loop().time(), tokens)
+        try:
+            yield one
+        finally:
+            self._leave(one, budget)
+
+    async def _enter(self, order: int, tokens: float, budget: Budget | None) -> None:
+        waiting = _Waiting(order, self._number, tokens, budget, asyncio.get_running_loop().create_future())
+        self._number += 1
+        heapq.heappush(self._waiting, waiting)
+        self._admit()
+        try:
+            await waiting.admitted
+        except asyncio.CancelledError:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+                heapq.heapify(self._waiting)
+            elif waiting.admitted.done() and not waiting.admitted.cancelled() and waiting.admitted.exception() is None:
+                self.under_way -= 1  # it was let in at the very moment
+                if budget is not None:
+                    budget.release()
+                self._admit()
+            raise
+
+    def _leave(self, one: Pass, budget: Budget | None) -> None:
+        at = asyncio.get_running_loop().time()
+        if one.busy:
+            self._limit.suffer(one.sent_at, at)
+            if self._pace is not None:
+                self._pace.refused(one.sent_at, at, one.wait_s)
+        elif one.answered:
+            self._limit.thrive(self.under_way, at)
+            if self._pace is not None:
+                self._pace.accepted(one.sent_at, at)
+        elif self._pace is not None:
+            self._pace.nothing(one.sent_at)
+        self.under_way -= 1
+        if budget is not None:
+            budget.release()
+        tokens = self._buckets(at)[1]
+        if tokens is not None and one.tokens is not None:
+            tokens.take(one.tokens - one.expected, at)
+        self._admit()
+        self._open_places()
+
+    def _buckets(self, at: float) -> tuple[Bucket | None, Bucket | None]:
+        if self._budgets is None:
+            requests, tokens = (None if budget is None else Bucket(budget, at) for budget in self._per_minute)
+            self._budgets = (requests, tokens)
+        return self._budgets
+
+    def _admit(self) -> None:
+        """Let in whoever may go now, the oldest trial first; come back when the budgets allow the next one."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        loop = asyncio.get_running_loop()
+        while self._waiting and self.under_way < self._limit.now:
+            first, at = self._waiting[0], loop.time()
+            if self._pace is not None and self._pace.tried:
+                return
+            costs = [(bucket, cost) for bucket, cost in zip(self._buckets(at), (1.0, first.tokens), strict=True) if bucket is not None]
+            waits = [bucket.wait(cost, at) for bucket, cost in costs] + ([] if self._pace is None else [self._pace.wait(at)])
+            if (wait := max(waits, default=0.0)) > 0:
+                self._timer = loop.call_later(wait, self._admit)
+                return
+            if first.budget is not None and not first.budget.reserve(alone=not self.under_way):
+                return  # when one of those under way comes back, it is known how much is left
+            heapq.heappop(self._waiting)
+            for bucket, cost in costs:
+                bucket.take(cost, at)
+            if self._pace is not None:
+                self._pace.take(at)
+            self.under_way += 1
+            first.admitted.set_result(None)

@@ -1,0 +1,269 @@
+"""Reading what a server sends with status 200: a reply, an error that a provider tells in its place, or what can be read as neither.
+
+Three things that look alike. A reply that arrived whole is kept whatever its metadata look like: numbers written as text, parts in place of a string, counts
+that are missing. An error is never a reply, wherever it stands: in place of the choices, beside them, within one, or as the reason for which it ended.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..messages import Reply, Taken
+
+#: Ends of a reply that say that it was broken off and not ended: words of gateways and of single providers.
+BROKEN = frozenset({"error", "network_error", "insufficient_system_resource", "abort", "aborted", "cancelled", "failed"})
+#: Ends of a reply that say that a filter took it away.
+FILTERED = ("content_filter", "sensitive", "safety", "prohibited_content", "blocklist", "recitation", "spii")
+#: Ends of a reply that was cut, in other words than the usual one.
+_CUT = {"max_tokens": "length", "model_length": "length", "model_context_window_exceeded": "length"}
+#: The statuses that types of errors have where they are told without one.
+_STATUSES = {
+    "rate_limit": 429,
+    "too_many_requests": 429,
+    "overloaded": 503,
+    "unavailable": 503,
+    "timeout": 504,
+    "server_error": 500,
+    "api_error": 500,
+    "internal": 500,
+    "insufficient_quota": 402,
+    "authentication": 401,
+    "invalid_api_key": 401,
+    "permission": 403,
+    "not_found": 404,
+    "content_filter": 400,
+    "content_policy": 400,
+    "exceed_context": 400,
+    "context_length": 400,
+    "invalid_request": 400,
+    "badrequest": 400,
+    "bad_request": 400,
+}
+
+
+class NoReplyError(Exception):
+    """What came is no reply.
+
+    Parameters
+    ----------
+    said : the error that the server tells in its place; empty when it tells none
+    status : the HTTP status that this error would have had, when it says so
+    code : a word for it, when it gives one
+    filtered : whether a filter took the reply away
+    taken : the tokens that it counted all the same; None when it counted none
+    begun : whether a reply was under way that may have to be paid for
+    """
+
+    def __init__(
+        self, said: str = "", status: int | None = None, code: str = "", filtered: bool = False, taken: Taken | None = None, begun: bool = True
+    ) -> None:
+        super().__init__(said)
+        self.said, self.status, self.code = said, status, code
+        self.filtered, self.taken, self.begun = filtered, taken, begun
+
+
+def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str] = ()) -> Reply:
+    """The body of an answer as a reply.
+
+    Parameters
+    ----------
+    content : as it came
+    latency_ms : how long it took
+    reasoning_fields : fields of a message that may hold the model's reasoning; the first that is there counts
+
+    Raises
+    ------
+    NoReplyError
+        when it tells an error, is cut off, or is not what a chat server sends.
+    """
+    try:
+        # broken characters, which random weights write, are a part of a reply that arrived
+        completion = json.loads(content.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        raise NoReplyError from None
+    if isinstance(completion, list) and len(completion) == 1:
+        completion = completion[0]
+    if not isinstance(completion, Mapping):
+        raise NoReplyError
+    choices = completion.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
+    taken = _taken(completion.get("usage"), {} if choice is None else choice.get("usage"))
+    _raise_told(completion, choice, taken)
+    if choice is None:
+        raise NoReplyError(taken=taken)
+    message = next((choice[name] for name in ("message", "delta") if isinstance(choice.get(name), Mapping)), None)
+    if message is None and not isinstance(choice.get("text"), str):
+        raise NoReplyError(taken=taken)
+    message = message if message is not None else {"content": choice["text"]}
+    text, thoughts = _content(message.get("content"))
+    reasoning = next((found for name in reasoning_fields if (found := _content(message.get(name))[0])), None) or thoughts
+    ended = _word(choice.get("finish_reason"))
+    if ended is None and not text and not reasoning and not message.get("refusal") and not message.get("tool_calls"):
+        raise NoReplyError("a choice that holds nothing and has not ended", taken=taken)
+    return Reply(
+        content=text,
+        reasoning=reasoning or None,
+        refusal=_word(message.get("refusal")),
+        finish_reason=None if ended is None else _CUT.get(ended.lower(), ended),
+        served_model=_word(completion.get("model")),
+        fingerprint=_word(completion.get("system_fingerprint")),
+        **({} if taken is None else taken.model_dump()),
+        latency_ms=latency_ms,
+        first_logprobs=_first_logprobs(choice.get("logprobs")),
+    )
+
+
+def is_reply(reply: Reply) -> bool:
+    """Whether what was once kept as a reply is one, by the reason for which it ended: some programs keep errors as replies."""
+    ended = (reply.finish_reason or "").lower()
+    return ended not in BROKEN and not ended.startswith(FILTERED)
+
+
+def _raise_told(completion: Mapping[str, Any], choice: Mapping[str, Any] | None, taken: Taken | None) -> None:
+    """Raise what a body tells as an error, wherever it stands."""
+    begun = choice is not None or (taken is not None and bool(taken.completion_tokens))
+    inside = {} if choice is None else choice
+    ended = (_word(inside.get("finish_reason")) or "").lower()
+    filtered = ended.startswith(FILTERED)
+    for found in (completion.get("error"), inside.get("error"), completion.get("errors")):
+        found = found[0] if isinstance(found, list) and found else found
+        if any(found.values()) if isinstance(found, Mapping) else found:
+            said, status, code = _error(found)
+            raise NoReplyError(said, status, code, filtered or _is_filter(code), taken, begun)
+    if ended in BROKEN:
+        raise NoReplyError(f"the reply was broken off ({ended})", 429 if ended == "insufficient_system_resource" else None, ended, taken=taken, begun=begun)
+    if filtered:
+        raise NoReplyError(f"a filter took the reply away ({ended})", 400, "content_filter", True, taken, begun)
+    if choice is None and (completion.get("object") == "error" or completion.get("type") == "error" or "choices" not in completion):
+        for name in ("message", "detail", "error_msg", "msg"):
+            if completion.get(name):
+                said, status, code = _error({**completion, "message": completion[name]})
+                raise NoReplyError(said, status, code, _is_filter(code), taken, begun)
+
+
+def _error(found: Any) -> tuple[str, int | None, str]:
+    """An error that is told: what is said, the status that it would have had, and a word for it."""
+    if not isinstance(found, Mapping):
+        return str(found), None, ""
+    said = found.get("message") or found.get("detail") or found.get("msg") or found.get("type") or found.get("code") or "no reason is given"
+    status, words = None, []
+    for name in ("status", "status_code", "code", "error_code", "type"):
+        value = found.get(name)
+        number = _count(value)
+        if number is not None and 400 <= number < 600:
+            status = status or number
+        elif isinstance(value, str) and value:
+            words.append(value)
+    metadata = found.get("metadata")
+    if isinstance(metadata, Mapping) and (metadata.get("flagged_input") or metadata.get("reasons")):
+        words.insert(0, "content_filter")
+    known = [number for word in words for key, number in _STATUSES.items() if key in word.lower()]
+    return said if isinstance(said, str) else json.dumps(said), status or next(iter(known), None), words[0] if words else ""
+
+
+def _is_filter(code: str) -> bool:
+    return code.lower().startswith(("content_filter", "content_policy", "responsibleai"))
+
+
+def _taken(*usages: Any) -> Taken | None:
+    """The tokens that a server counts, however it writes them; None when it counts none."""
+    for usage in usages:
+        if not isinstance(usage, Mapping):
+            continue
+        prompt = _first_count(usage, "prompt_tokens", "input_tokens")
+        completion = _first_count(usage, "completion_tokens", "output_tokens")
+        total = _first_count(usage, "total_tokens")
+        if total is not None and prompt is None and completion is not None:
+            prompt = max(0, total - completion)
+        if total is not None and completion is None and prompt is not None:
+            completion = max(0, total - prompt)
+        written, read = (usage.get(name) for name in ("completion_tokens_details", "prompt_tokens_details"))
+        taken = Taken(
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            reasoning_tokens=_first_count(written, "reasoning_tokens"),
+            cached_tokens=_first_count(read, "cached_tokens"),
+        )
+        if prompt is not None or completion is not None:
+            return taken
+    return None
+
+
+def _first_count(found: Any, *names: str) -> int | None:
+    if not isinstance(found, Mapping):
+        return None
+    return next((count for name in names if (count := _count(found.get(name))) is not None), None)
+
+
+def _count(value: Any) -> int | None:
+    """A number of tokens, or a status, written as a number of any kind or as text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return round(number) if math.isfinite(number) and 0 <= number < 2**53 else None
+
+
+def _content(content: Any) -> tuple[str, str | None]:
+    """The text of a message, whether it is one string or parts, and the reasoning that stands among the parts."""
+    if isinstance(content, str):
+        return _sendable(content), None
+    if isinstance(content, int | float) and not isinstance(content, bool):
+        return str(content), None
+    if isinstance(content, Mapping):
+        content = [content]
+    if not isinstance(content, list):
+        return "", None
+    texts: list[str] = []
+    thoughts: list[str] = []
+    for part in content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, Mapping):
+            thinking = str(part.get("type", "")).startswith(("thinking", "reasoning", "redacted"))
+            said = next((part[name] for name in ("text", "thinking", "reasoning", "content") if part.get(name)), "")
+            (thoughts if thinking else texts).append(said if isinstance(said, str) else _content(said)[0])
+    return _sendable("".join(texts)), _sendable("\n\n".join(filter(None, thoughts))) or None
+
+
+def _word(value: Any) -> str | None:
+    """What should be a word, whatever it is: the word within an object, or its JSON."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return _sendable(value)
+    if isinstance(value, Mapping):
+        named = next((value[name] for name in ("type", "reason", "value", "name", "message", "text") if isinstance(value.get(name), str)), None)
+        if named:
+            return _sendable(named)
+    return _sendable(json.dumps(value, sort_keys=True)) if not isinstance(value, int | float) else str(value)
+
+
+def _first_logprobs(logprobs: Any) -> dict[str, float] | None:
+    """The logarithms of the probabilities of the first token, by token; None when the server gives none. The likeliest counts where tokens look alike."""
+    if not isinstance(logprobs, Mapping) or not isinstance(logprobs.get("content"), list) or not logprobs["content"]:
+        return None
+    first = logprobs["content"][0]
+    found: dict[str, float] = {}
+    several = first.get("top_logprobs") if isinstance(first, Mapping) else None
+    for one in [first, *(several if isinstance(several, list) else [])]:
+        if not isinstance(one, Mapping) or not isinstance(one.get("token"), str) or isinstance(one.get("logprob"), bool):
+            continue
+        try:
+            value = float(one["logprob"])
+        except (KeyError, TypeError, ValueError):
+            continue  # null: the server does not tell this one
+        if math.isfinite(value):
+            token = _sendable(one["token"])
+            found[token] = max(value, found.get(token, value))
+    return found or None
+
+
+def _sendable(text: str) -> str:
+    """A text as it can be sent back: half characters (lone surrogates), which only garbage has, become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,8 @@
+"""The person at the PsychoPy window, and the simulated one who presses real keys. Importing this package does not import PsychoPy."""
+
+from .display.screen import virtual_screen
+from .errors import Abandoned
+from .participant import Participant, ParticipantEpisode
+from .simulated import SimulatedParticipant
+
+__all__ = ["Abandoned", "Participant", "ParticipantEpisode", "SimulatedParticipant", "virtual_screen"]

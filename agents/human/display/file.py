@@ -1,0 +1,188 @@
+"""Display files: what was measured on one display, once, so that sessions can cite it and tell when they run on another one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from ....core.atomic_files import write_whole
+from ....core.errors import ParadigmError, SpanLabError
+from ....core.locale import sentence
+from ....core.registry import Ints
+from ....paradigms.identity import digest
+from ....paradigms.language import yaml_source
+from ....paradigms.language.diagnostics import validated
+
+#: Where ``spanlab display`` writes when nothing else is said: in the folder from which sessions are run, beside their data.
+DEFAULT_FILE = Path("display.yaml")
+#: The version of this format. Readers accept this one and all older ones.
+FORMAT_VERSION = 1
+#: A refresh rate that differs by more than this share is another one.
+SAME_RATE = 0.01
+
+Positive = Annotated[float, Field(gt=0, le=10_000)]
+Time = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Made(_Part):
+    """When and where: told for people, and no part of the hash."""
+
+    at: str = Field("", description="when it was measured (UTC)")
+    machine: str = Field("", description="name of the computer")
+    system: str = Field("", description="operating system")
+    spanlab: str = Field("", description="version of SpanLab")
+    psychopy: str = Field("", description="version of PsychoPy")
+
+
+class ScreenPart(_Part):
+    """The screen and where the participant sits."""
+
+    number: Annotated[int, Field(ge=0)] = Field(0, description="number of the screen, from 0")
+    resolution_px: Ints = Field(description="width and height of the screen in pixels")
+    width_cm: Positive = Field(description="visible width of the screen, as measured with a ruler")
+    distance_cm: Positive = Field(description="from the eyes to the screen")
+
+
+class RefreshPart(_Part):
+    """How often the screen is refreshed, and how steadily flips come."""
+
+    vsync: bool = Field(description="whether flips wait for the screen")
+    hz: Positive | None = Field(description="refreshes per second; null where flips do not wait for the screen, so that it cannot be known")
+    trouble: str = Field("", description="why the rate cannot be known")
+    flips_hz: Positive = Field(description="flips per second when nothing holds them back")
+    paced_hz: Positive | None = Field(None, description="the rate at which flips were paced by the clock instead, where they do not wait for the screen")
+    seconds: Time = Field(description="how long was measured")
+    flips: Count = Field(description="flips that were measured")
+    interval_ms: Time = Field(description="mean time from one flip to the next")
+    sd_ms: Time = Field(description="standard deviation of that time")
+    p99_ms: Time = Field(description="99th percentile of that time")
+    longest_ms: Time = Field(description="the longest of these times")
+    missed: Count = Field(description="refreshes that were missed")
+
+
+class KeyboardPart(_Part):
+    """How keys are read."""
+
+    backend: Literal["ptb", "event"] = Field(description="ptb (precise) or event (precise to one frame)")
+    devices: Count = Field(0, description="keyboards that are listened to")
+    polled_ms: Time = Field(description="median time from one look at keyboard and mouse to the next")
+    polled_p99_ms: Time = Field(description="99th percentile of that time, flips included: clicks of the mouse are no more precise than that")
+
+
+class OpenGLPart(_Part):
+    """Who draws."""
+
+    vendor: str = ""
+    renderer: str = ""
+    version: str = ""
+
+
+class DisplayFile(_Part):
+    """What was measured on one display."""
+
+    spanlab_display: Annotated[int, Field(ge=1)] = Field(FORMAT_VERSION, description="version of this format")
+    made: Made = Field(Made.model_validate({}), description="when and where")
+    screen: ScreenPart = Field(description="the screen and the distance")
+    refresh: RefreshPart = Field(description="how often it is refreshed")
+    keyboard: KeyboardPart = Field(description="how keys are read")
+    opengl: OpenGLPart = Field(OpenGLPart.model_validate({}), description="the graphics")
+
+    @property
+    def hash(self) -> str:
+        """Identifies what was measured, whenever and on whichever computer the file was written."""
+        return digest(self.model_dump(mode="json", exclude={"made"}))
+
+    def cited(self) -> dict[str, Any]:
+        """What a session's record says of it."""
+        return {"hash": self.hash, **self.model_dump(mode="json", exclude={"made"})}
+
+    def differences(self, found: Mapping[str, Any], language: str = "en") -> list[str]:
+        """In which ways the display found now (:meth:`.window.LabWindow.apparatus` and the keyboard's back end) is not the one measured, a sentence each."""
+        told: list[str] = []
+
+        def tell(key: str, now: object = "", then: object = "") -> None:
+            told.append(sentence(f"window.{key}", language, now=now, then=then))
+
+        if found["screen"] != self.screen.number:
+            tell("other_screen", found["screen"], self.screen.number)
+        now, then = tuple(found["screen_px"]), self.screen.resolution_px
+        if now != then:
+            tell("other_size", f"{now[0]} x {now[1]}", f"{then[0]} x {then[1]}")
+        if not found["vsync"] and self.refresh.vsync:
+            tell("unsynchronised", then=f"{self.refresh.hz:.2f}")
+        elif found["vsync"] and not self.refresh.vsync:
+            tell("synchronised", f"{found['measured_hz']:.2f}")
+        elif self.refresh.hz is not None and abs(found["measured_hz"] / self.refresh.hz - 1) > SAME_RATE:
+            tell("other_rate", f"{found['measured_hz']:.2f}", f"{self.refresh.hz:.2f}")
+        if found["keyboard"] != self.keyboard.backend:
+            tell("other_keyboard", found["keyboard"], self.keyboard.backend)
+        if found["opengl"]["renderer"] != self.opengl.renderer:
+            tell("other_graphics", found["opengl"]["renderer"], self.opengl.renderer)
+        return told
+
+
+_HEAD = """\
+# A display as spanlab display measured it. Sessions cite it: spanlab run PARADIGM --display FILE
+# Measure again when anything changes: screen, resolution, cable, driver, distance. Only screen > width_cm and distance_cm may be corrected by hand.
+"""
+
+
+def write_display(measured: DisplayFile, path: Path, replace: bool = False) -> None:
+    """Write a display file.
+
+    Raises
+    ------
+    SpanLabError
+        when there is one already and it is not to be replaced, or it cannot be written.
+    """
+    text = _HEAD + yaml.safe_dump(measured.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+    if os.path.exists(path) and not replace:
+        raise SpanLabError(f"{path} is there already; give --replace to measure anew in its place, or another file with -o")
+    write_whole(path, text.encode("utf-8"), "choose another file with -o", folders="all")
+
+
+def read_display(path: str | Path) -> DisplayFile:
+    """Read a display file.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be read, was written by a newer version, or with everything that is wrong with it: file, line and key.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise SpanLabError(f"there is no display file at {path}; make one on the computer on which sessions run: spanlab display -o {path}")
+    document = yaml_source.read(path)
+    if not isinstance(document.data, dict) or "spanlab_display" not in document.data:
+        raise SpanLabError(f"{path} is no display file (it has no key spanlab_display); make one with: spanlab display -o FILE")
+    version = document.data["spanlab_display"]
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise SpanLabError(f"{path} was written by a newer spanlab (format {version}, this one reads up to {FORMAT_VERSION}): update spanlab")
+    return _checked(document)
+
+
+def _checked(document: yaml_source.Document) -> DisplayFile:
+    read, found = validated(DisplayFile, document.data)
+    if found or not isinstance(read, DisplayFile):
+        raise ParadigmError([document.problem(place, message) for place, message in found])
+    if len(read.screen.resolution_px) != 2 or min(read.screen.resolution_px) < 1:
+        raise ParadigmError([document.problem(("screen", "resolution_px"), "expected the width and the height of the screen in pixels")])
+    if read.refresh.vsync != (read.refresh.hz is not None):
+        raise ParadigmError([document.problem(("refresh", "hz"), "expected a rate exactly where flips wait for the screen (vsync)")])
+    return read
+
+
+def cited_display(cited: Mapping[str, Any]) -> DisplayFile:
+    """The display file that a session cites, from the session's own record."""
+    return DisplayFile.model_validate_json(json.dumps({key: value for key, value in cited.items() if key != "hash"}))

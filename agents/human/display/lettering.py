@@ -1,0 +1,179 @@
+"""Words on the lab's screen: drawn by Pillow at the size at which they are shown, uploaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from ....stimuli.render.fonts import Weight, face, wrap
+from ....stimuli.scene import Colour
+from .theme import STANDARD, Theme
+
+Align = Literal["left", "centre"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some text of one kind.
+
+    Parameters
+    ----------
+    size : height of the font in pixels
+    colour : that of the theme's text when not given
+    after : space below, in pixels
+    """
+
+    text: str
+    size: int
+    colour: Colour | None = None
+    weight: Weight = "regular"
+    after: int = 0
+
+
+def line_height(size: int) -> int:
+    """Distance of two lines."""
+    return round(size * 1.45)
+
+
+def balanced(text: str, size: float, room: float, weight: Weight = "regular") -> list[str]:
+    """Break text into as few lines as fit, of about equal length."""
+    lines = wrap(text, size, room, weight)
+    narrower = room
+    while len(lines) > 1 and narrower > room / 2:
+        narrower -= room / 40
+        closer = wrap(text, size, narrower, weight)
+        if len(closer) > len(lines):
+            break
+        lines = closer
+    return lines
+
+
+def set_text(blocks: tuple[Block, ...], room: int, align: Align = "centre", theme: Theme = STANDARD) -> Image.Image:
+    """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even width and height. The space below the last one is no part of
+    it."""
+    broken = wrap if align == "left" else balanced
+    lines = [(line, block) for block in blocks for line in broken(block.text, block.size, room, block.weight)]
+    widths = [face(line, block.size, block.weight).getlength(line) for line, block in lines]
+    last_of = {id(block): number for number, (_, block) in enumerate(lines) if block is not blocks[-1]}
+    height = sum(line_height(block.size) + (block.after if last_of.get(id(block)) == number else 0) for number, (_, block) in enumerate(lines))
+    width = max([*widths, 1])
+    image = Image.new("RGB", (_even(width + 2), _even(height)), theme.background)
+    draw = ImageDraw.Draw(image)
+    top = 0
+    for number, ((line, block), wide) in enumerate(zip(lines, widths, strict=True)):
+        left = 0 if align == "left" else (image.width - wide) / 2
+        draw.text((round(left), top + line_height(block.size) / 2), line, block.colour or theme.text, face(line, block.size, block.weight), anchor="lm")
+        top += line_height(block.size) + (block.after if last_of.get(id(block)) == number else 0)
+    return image
+
+
+@lru_cache(maxsize=64)
+def pill(text: str, size: int, fill: Colour, ink: Colour, edge: Colour, ground: Colour) -> Image.Image:
+    """A button: text on a box with round ends, smooth, on the background of the window (``ground``)."""
+    width, height = _even(face(text, size, "semibold").getlength(text) + 2.4 * size), _even(2.1 * size)
+    fine = 4
+    large = Image.new("RGB", (width * fine, height * fine), ground)
+    ImageDraw.Draw(large).rounded_rectangle((0, 0, width * fine - 1, height * fine - 1), height * fine / 2.6, fill, edge, round(fine * max(1.0, size / 14)))
+    image = large.reduce(fine)
+    ImageDraw.Draw(image).text((width / 2, height / 2), text, ink, face(text, size, "semibold"), anchor="mm")
+    return image
+
+
+def _even(length: float) -> int:
+    return 2 * max(1, -int(-length // 2))
+
+
+class Pictures:
+    """Pictures in a window at whole pixels, uploaded once and kept.
+
+    Parameters
+    ----------
+    win : the PsychoPy window
+    """
+
+    def __init__(self, win: Any) -> None:
+        self._win = win
+        self._kept: dict[Any, Any] = {}
+
+    def put(self, key: Any, make: Any) -> Any:
+        """The picture called ``key``; ``make()`` draws it when it is not there yet."""
+        if key not in self._kept:
+            self._kept[key] = self.once(make())
+        return self._kept[key]
+
+    def once(self, image: Image.Image) -> Any:
+        """A picture that is not kept."""
+        from psychopy import visual
+
+        # Drivers may put the upload off until the first use, so it is drawn: outside the window, as a frame may be half drawn already.
+        aside = (int(self._win.size[0]) + image.width, 0)
+        stimulus = visual.ImageStim(self._win, image=image, units="pix", size=image.size, pos=aside, interpolate=False, autoLog=False)
+        stimulus.draw()
+        return stimulus
+
+    def sparse(self, key: Any, make: Any) -> Callable[[], None]:
+        """What draws, in the middle of the window, a picture that is see-through but for boxes and lines of one colour; ``make()`` gives it when it is not
+        there yet. Only what is there is filled, so that a frame costs next to nothing, where a picture of the same size is blended as a whole."""
+        if key not in self._kept:
+            self._kept[key] = self._filled(make())
+        return self._kept[key]
+
+    def _filled(self, image: Image.Image) -> Callable[[], None]:
+        from pyglet import gl
+
+        if not getattr(self._win, "USE_LEGACY_GL", False):
+            whole = self.once(image)
+            return lambda: self.draw(whole, 0, 0)
+        boxes, colour = runs(image)
+        listed = gl.glGenLists(1)
+        gl.glNewList(listed, gl.GL_COMPILE)
+        gl.glBegin(gl.GL_QUADS)
+        for x0, y0, x1, y1 in boxes:
+            for x, y in ((x0, y0), (x1, y0), (x1, y1), (x0, y1)):
+                gl.glVertex2f(x - image.width / 2, image.height / 2 - y)
+        gl.glEnd()
+        gl.glEndList()
+        shade = tuple(value / 255 for value in colour)
+
+        def draw() -> None:
+            gl.glPushAttrib(gl.GL_ENABLE_BIT | gl.GL_TEXTURE_BIT | gl.GL_CURRENT_BIT)
+            for unit in (gl.GL_TEXTURE1, gl.GL_TEXTURE0):
+                gl.glActiveTexture(unit)
+                gl.glDisable(gl.GL_TEXTURE_2D)
+            gl.glPushMatrix()
+            self._win.setScale("pix")
+            gl.glColor4f(*shade)
+            gl.glCallList(listed)
+            gl.glPopMatrix()
+            gl.glPopAttrib()
+
+        return draw
+
+    @staticmethod
+    def draw(stimulus: Any, x: float, y: float) -> None:
+        """Draw with the middle at (x, y), in pixels from the middle of the window. A picture that stays in its place costs far less than one that moves."""
+        if (round(x), round(y)) != tuple(stimulus.pos):
+            stimulus.setPos((round(x), round(y)), log=False)
+        stimulus.draw()
+
+
+def runs(image: Image.Image) -> tuple[list[tuple[int, int, int, int]], tuple[int, ...]]:
+    """The parts of a see-through picture that are there, as boxes (x0, y0, x1, y1) that do not overlap, and their one colour (RGBA)."""
+    there = np.asarray(image)[:, :, 3] > 0
+    colours = np.unique(np.asarray(image)[there], axis=0)
+    assert len(colours) == 1, "one colour"
+    boxes: list[tuple[int, int, int, int]] = []
+    top = 0
+    while top < len(there):
+        below = top + 1
+        while below < len(there) and (there[below] == there[top]).all():
+            below += 1
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], there[top].astype(np.int8), [0]))))
+        boxes += [(int(x0), top, int(x1), below) for x0, x1 in zip(edges[::2], edges[1::2], strict=True)]
+        top = below
+    return boxes, tuple(int(value) for value in colours[0])

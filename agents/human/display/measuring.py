@@ -1,0 +1,164 @@
+"""Measuring a display: how often it is refreshed, how steadily flips come, how often keyboard and mouse are looked at."""
+
+from __future__ import annotations
+
+import platform
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import pairwise
+from typing import Any
+
+from ..input.keyboard import Backend, Keyboard
+from .file import DisplayFile
+from .lettering import Block, Pictures, set_text
+from .theme import STANDARD
+from .window import LabWindow, Screen
+
+#: Seconds before each refresh at which waiting ends, as in sessions.
+_GUARD = 0.003
+
+
+@dataclass(frozen=True, slots=True)
+class Flips:
+    """What was seen in some seconds of flips.
+
+    Parameters
+    ----------
+    times : of the flips, in seconds
+    passed : refreshes from the flip before to each one but the first
+    polls : when keyboard and mouse were looked at, in seconds
+    """
+
+    times: Sequence[float]
+    passed: Sequence[int]
+    polls: Sequence[float]
+
+    @property
+    def hz(self) -> float:
+        """Refreshes per second; a missed refresh is counted as what it is."""
+        return sum(self.passed) / (self.times[-1] - self.times[0])
+
+    def intervals_ms(self) -> list[float]:
+        """From one flip to the next."""
+        return [(later - earlier) * 1000.0 for earlier, later in pairwise(self.times)]
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which ``share`` of the values lie."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def watch(window: LabWindow, draw: Callable[[], object], poll: Callable[[], object], seconds: float) -> Flips:
+    """Flip for some seconds just as in a session: waiting, looking after keyboard and mouse all the while, drawing, flipping."""
+    times, passed, polls = [], [], []
+
+    def look() -> None:
+        polls.append(window.now())
+        poll()
+
+    for _ in range(10):  # nothing of the start-up counts
+        draw()
+        window.flip()
+    while not times or times[-1] - times[0] < seconds:
+        window.wait(_GUARD, look)
+        draw()
+        at, refreshes = window.flip()
+        passed += [refreshes] if times else []
+        times.append(at)
+    return Flips(times, passed, polls)
+
+
+def measure_display(
+    *,
+    width_cm: float,
+    distance_cm: float,
+    screen: int = 0,
+    seconds: float = 5.0,
+    keyboard: Backend = "ptb",
+    fullscreen: bool = True,
+    say: Callable[[str], None] = lambda sentence: None,
+) -> DisplayFile:
+    """Open the window, measure, close it again.
+
+    Parameters
+    ----------
+    width_cm, distance_cm : visible width of the screen and distance of the eyes, as measured with a ruler
+    screen : number of the screen, from 0
+    seconds : how long to measure
+    keyboard : how keys are to be read
+    say : told, in a sentence, what is not as a lab would want it
+
+    Raises
+    ------
+    SpanLabError
+        when no window can be opened.
+    """
+    window = LabWindow(Screen(fullscreen, screen, width_cm=width_cm, distance_cm=distance_cm), say)
+    try:
+        keys = Keyboard(keyboard, say)
+        handle = window.win.winHandle
+        notice = Pictures(window.win).once(set_text((Block("The display is being measured.", 24, STANDARD.muted),), window.size[0]))
+
+        def draw() -> None:
+            notice.draw()
+
+        def poll() -> None:
+            keys.poll()
+            handle.dispatch_events()
+
+        flips = watch(window, draw, poll, seconds)
+        backend, devices = keys.backend, keys.devices
+        found = window.apparatus()
+        keys.close()
+    finally:
+        window.close()
+    return described(found, flips, backend, devices, window.trouble, seconds)
+
+
+def described(found: dict[str, Any], flips: Flips, backend: Backend, devices: int, trouble: str, seconds: float) -> DisplayFile:
+    """What was found and seen, as a display file."""
+    intervals = flips.intervals_ms()
+    gaps = [(later - earlier) * 1000.0 for earlier, later in pairwise(flips.polls)]
+    vsync = bool(found["vsync"])
+    return DisplayFile.model_validate(
+        {
+            "made": {
+                "at": datetime.now(UTC).isoformat(timespec="seconds"),
+                "machine": platform.node(),
+                "system": f"{platform.system()} {platform.release()}",
+                "spanlab": version("spanlab"),
+                "psychopy": found["psychopy"],
+            },
+            "screen": {
+                "number": found["screen"],
+                "resolution_px": tuple(found["screen_px"]),
+                "width_cm": float(found["screen_width_cm"]),
+                "distance_cm": float(found["distance_cm"]),
+            },
+            "refresh": {
+                "vsync": vsync,
+                "hz": round(flips.hz, 4) if vsync else None,
+                "trouble": trouble,
+                "flips_hz": float(found["measured_hz"]),
+                "paced_hz": None if vsync else float(found["hz"]),
+                "seconds": float(seconds),
+                "flips": len(intervals),
+                "interval_ms": round(statistics.fmean(intervals), 4),
+                "sd_ms": round(statistics.pstdev(intervals), 4),
+                "p99_ms": round(percentile(intervals, 0.99), 3),
+                "longest_ms": round(max(intervals), 3),
+                "missed": sum(passed - 1 for passed in flips.passed),
+            },
+            "keyboard": {
+                "backend": backend,
+                "devices": devices,
+                "polled_ms": round(statistics.median(gaps), 3),
+                "polled_p99_ms": round(percentile(gaps, 0.99), 3),
+            },
+            "opengl": found["opengl"],
+        }
+    )

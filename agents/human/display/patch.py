@@ -1,0 +1,125 @@
+"""A square in a corner of the screen for a photodiode: white on the first frame of a display, black otherwise. No part of the canvas."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from PIL import Image
+
+from ....core.errors import SpanLabError
+from ....core.registry import nearest
+from .lettering import Pictures
+
+#: Corner: on which side of the middle it is, horizontally and vertically (up is positive).
+CORNERS = {"upper-left": (-1, 1), "upper-right": (1, 1), "lower-left": (-1, -1), "lower-right": (1, -1)}
+#: Width and height in cm when nothing else is said.
+USUAL_CM = 2.0
+#: Large enough for any photodiode, in cm.
+_LARGEST_CM = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A corner patch as it is asked for.
+
+    Parameters
+    ----------
+    corner : one of :data:`CORNERS`
+    cm : its width and height on the screen
+    phases : only displays of these phases are marked; all when there are none
+    """
+
+    corner: str
+    cm: float = USUAL_CM
+    phases: tuple[str, ...] = ()
+
+    def marks(self, phase: str) -> bool:
+        """Whether displays of a phase are marked."""
+        return not self.phases or phase in self.phases
+
+    def check(self, phases: Collection[str]) -> None:
+        """Whether these phases, which are going to come, hold all that are to be marked.
+
+        Raises
+        ------
+        SpanLabError
+            with the one that does not come.
+        """
+        for phase in self.phases:
+            if phase not in phases:
+                hint = nearest(phase, phases) or f"; there are {', '.join(sorted(phases))}"
+                raise SpanLabError(f"the patch is to mark the phase '{phase}', which this session does not have{hint}")
+
+    @property
+    def text(self) -> str:
+        """As :func:`read_patch` reads it."""
+        return f"{self.corner}:{self.cm:g}" + (f":{','.join(self.phases)}" if self.phases else "")
+
+    def settings(self) -> dict[str, Any]:
+        """For the record."""
+        return {"text": self.text, "corner": self.corner, "cm": self.cm, "phases": list(self.phases)}
+
+
+def read_patch(text: str) -> Patch:
+    """``CORNER``, ``CORNER:CM`` or ``CORNER:CM:PHASE,PHASE``, such as ``upper-left:1.5:present,probe``.
+
+    Raises
+    ------
+    SpanLabError
+        when it is none of these.
+    """
+    corner, _, rest = text.partition(":")
+    size, _, phases = rest.partition(":")
+    if corner not in CORNERS:
+        raise SpanLabError(
+            f"the patch is in one of the corners {', '.join(CORNERS)} (such as upper-left:{USUAL_CM:g}, the number being its size in cm); found '{text}'"
+        )
+    try:
+        cm = float(size) if size else USUAL_CM
+    except ValueError:
+        cm = 0.0
+    if not 0 < cm <= _LARGEST_CM:
+        raise SpanLabError(f"the size of the patch is a number of cm up to {_LARGEST_CM:g}, such as {corner}:{USUAL_CM:g}; found '{text}'")
+    named = tuple(phase.strip() for phase in phases.split(",")) if phases else ()
+    if not all(named):
+        raise SpanLabError(f"the phases to be marked are separated by commas, such as {corner}:{cm:g}:present,probe; found '{text}'")
+    return Patch(corner, cm, named)
+
+
+class PatchView:
+    """The patch in the window.
+
+    Parameters
+    ----------
+    patch : what is asked for
+    pictures : where pictures are uploaded
+    window_px : width and height of the window
+    canvas_px : width and height of the canvas in its middle
+    px_per_cm : of the screen
+
+    Raises
+    ------
+    SpanLabError
+        when it would lie on the canvas.
+    """
+
+    def __init__(self, patch: Patch, pictures: Pictures, window_px: tuple[int, int], canvas_px: int, px_per_cm: float) -> None:
+        self.patch = patch
+        self.px = max(2, 2 * round(patch.cm * px_per_cm / 2))
+        room = max((side - canvas_px) // 2 for side in window_px)
+        if self.px > room:
+            raise SpanLabError(
+                f"a patch of {patch.cm:g} cm would lie on the canvas: there is room for {room / px_per_cm:.1f} cm beside it; choose a smaller patch or canvas"
+            )
+        self._at = tuple(sign * (side - self.px) / 2 for sign, side in zip(CORNERS[patch.corner], window_px, strict=True))
+        self._white, self._black = (pictures.once(Image.new("RGB", (self.px, self.px), (level,) * 3)) for level in (255, 0))
+
+    def draw(self, marked: bool) -> None:
+        """Draw it to the frame that is shown next."""
+        Pictures.draw(self._white if marked else self._black, *self._at)
+
+    def facts(self) -> dict[str, Any]:
+        """What was found, fit for JSON."""
+        return {**self.patch.settings(), "px": self.px, "white": "on the first frame of a display"}

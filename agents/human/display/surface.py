@@ -1,0 +1,225 @@
+"""What surrounds the canvas and lies on it while a question is open: legend, marks, the done button, acknowledgement. None of it is part of the stimulus."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from functools import lru_cache
+from typing import Any
+
+from PIL import Image, ImageDraw
+
+from ....core.locale import sentence
+from ....paradigms import Region, ResponseKind, Surface
+from ....stimuli.scene import BACKGROUND, CANVAS, Colour
+from ..input.answering import AnswerSheet, hit
+from .lettering import Block, Pictures, pill, set_text
+from .theme import STANDARD, Theme
+
+#: How long a single press is acknowledged, in seconds.
+ACKNOWLEDGE = 0.15
+#: Marks on the canvas, which is the same in every theme.
+_MARK, _STRONG, _GRID = STANDARD.accent, STANDARD.accent_strong, (150, 154, 160)
+
+
+class SurfaceView:
+    """Draws the answering surface of questions, and knows where its parts are.
+
+    Parameters
+    ----------
+    win : the PsychoPy window
+    pictures : where pictures are kept
+    canvas_px : width and height of the canvas
+    letter_px : height of letters
+    theme : colours of what is beside the canvas; marks on it are the same in every theme
+    """
+
+    def __init__(self, win: Any, pictures: Pictures, canvas_px: int, letter_px: int, theme: Theme = STANDARD) -> None:
+        self._theme = theme
+        self._pictures = pictures
+        self.canvas_px = canvas_px
+        self.letter_px = letter_px
+        self._width = int(win.size[0])
+        self.language = "en"
+
+    # -- places ----------------------------------------------------------------------------------------------------------------------------------
+
+    def to_canvas(self, x: float, y: float) -> tuple[float, float]:
+        """Pixels from the middle of the window (y up) to canvas units (y down)."""
+        return CANVAS * (x / self.canvas_px + 0.5), CANVAS * (0.5 - y / self.canvas_px)
+
+    def to_pixels(self, x: float, y: float) -> tuple[float, float]:
+        """Canvas units to pixels from the middle of the window (y up)."""
+        return self.canvas_px * (x / CANVAS - 0.5), self.canvas_px * (0.5 - y / CANVAS)
+
+    @property
+    def _below(self) -> float:
+        """Where the space below the canvas begins."""
+        return -self.canvas_px / 2 - 0.9 * self.letter_px
+
+    def _button_middle(self, button: Any) -> tuple[float, float]:
+        return 0.0, self._below - float(button.size[1]) / 2
+
+    def on_done(self, x: float, y: float) -> bool:
+        """Whether a place (pixels) is on the done button."""
+        button = self._button("enabled")
+        middle_x, middle_y = self._button_middle(button)
+        return abs(x - middle_x) <= float(button.size[0]) / 2 and abs(y - middle_y) <= float(button.size[1]) / 2
+
+    def done_middle(self) -> tuple[float, float]:
+        """The middle of the done button, in pixels from the middle of the window."""
+        return self._button_middle(self._button("enabled"))
+
+    # -- pictures --------------------------------------------------------------------------------------------------------------------------------
+
+    def prepare(self, kinds: Iterable[ResponseKind], language: str) -> None:
+        """Draw and upload everything that questions of these kinds will need."""
+        self.language = language
+        self._hint()
+        for kind in kinds:
+            self._legend(kind)
+            surface = kind.surface()
+            if surface.several:
+                for state in ("disabled", "enabled", "under"):
+                    self._button(state)
+                self._grid(surface.regions)
+                for marked in range((surface.take or len(surface.regions)) + 1):
+                    self._counter(marked, surface.take)
+            else:
+                for number in range(2, 13):
+                    self._which(number)
+                if not surface.regions:
+                    for value in dict.fromkeys(value for _, value in surface.keys):
+                        self._given(kind, value)
+
+    def _text(self, key: Any, text: str, scale: float = 1.0, **style: Any) -> Any:
+        room = min(self._width - 4 * self.letter_px, max(2 * self.canvas_px, 34 * self.letter_px))
+        block = Block(text, round(self.letter_px * scale), **style)
+        return self._pictures.put((key, self.language), lambda: set_text((block,), room, theme=self._theme))
+
+    def _legend(self, kind: ResponseKind) -> Any:
+        text = kind.legend("participant", self.language)
+        return self._text(("legend", text), text, colour=self._theme.muted)
+
+    def _hint(self) -> Any:
+        return self._text("hint", sentence("window.go_on", self.language), colour=self._theme.muted)
+
+    def _which(self, number: int) -> Any:
+        return self._text(("which", number), sentence("window.which", self.language, n=number), weight="semibold")
+
+    def _given(self, kind: ResponseKind, value: int | str) -> Any:
+        text, theme = kind.label(value), self._theme
+        return self._pictures.put(("given", text), lambda: pill(text, self.letter_px, theme.background, theme.accent_strong, theme.accent, theme.background))
+
+    def _counter(self, marked: int, take: int | None) -> Any:
+        key = "marked_any" if take is None else "marked"
+        return self._text(("counter", marked, take), sentence(f"window.{key}", self.language, n=marked, take=take), weight="semibold")
+
+    def _button(self, state: str) -> Any:
+        theme = self._theme
+        fill, ink, edge = {
+            "disabled": (theme.background, theme.muted, theme.pale),
+            "enabled": (theme.accent, theme.on_accent, theme.accent),
+            "under": (theme.accent_strong, theme.on_accent, theme.accent_strong),
+        }[state]
+        text = sentence("window.done", self.language)
+        return self._pictures.put(("done", state, self.language), lambda: pill(text, self.letter_px, fill, ink, edge, theme.background))
+
+    def _grid(self, regions: tuple[Region, ...]) -> Any:
+        """Thin outlines of all regions, see-through elsewhere."""
+
+        def make() -> Image.Image:
+            image = Image.new("RGBA", (self.canvas_px, self.canvas_px), (*BACKGROUND, 0))
+            draw = ImageDraw.Draw(image)
+            factor = self.canvas_px / CANVAS
+            for region in regions:
+                box = tuple(round(value * factor) for value in (region.x0, region.y0, region.x1, region.y1))
+                draw.rectangle(tuple(min(value, self.canvas_px - 1) for value in box), None, (*_GRID, 130))  # type: ignore[arg-type]
+            return image
+
+        return self._pictures.sparse(("grid", regions), make)
+
+    # -- drawing ---------------------------------------------------------------------------------------------------------------------------------
+
+    def draw_hint(self) -> None:
+        """How to go on, for a display that waits without a question."""
+        self._line(self._hint(), self._below)
+
+    def state(self, sheet: AnswerSheet, pointer: tuple[float, float], now: float) -> Hashable:
+        """Everything that changes what :meth:`draw` draws while a question is open."""
+        under = hit(sheet.surface.regions, *self.to_canvas(*pointer))
+        given = sheet.acknowledged
+        seen = None if given is None or sheet.surface.several or now - given[1] >= 2 * ACKNOWLEDGE else given
+        return tuple(sheet.marks), sheet.complete, under, self.on_done(*pointer) if sheet.surface.several else None, seen
+
+    def draw(self, sheet: AnswerSheet, number: int, pointer: tuple[float, float], now: float) -> None:
+        """Everything that belongs to an open question.
+
+        Parameters
+        ----------
+        number : of the question among the self-paced ones of its phase, from 1; 0 = none
+        pointer : where the mouse is, in pixels from the middle of the window
+        now : seconds on PsychoPy's clock
+        """
+        surface = sheet.surface
+        under = hit(surface.regions, *self.to_canvas(*pointer))
+        top = self._below
+        if surface.several:
+            self._draw_marks(sheet, surface, under)
+            button = self._button("disabled" if not sheet.may_finish else "under" if self.on_done(*pointer) else "enabled")
+            self._pictures.draw(button, *self._button_middle(button))
+            top -= float(button.size[1]) + 0.5 * self.letter_px
+            top = self._line(self._counter(len(sheet.marks), surface.take), top)
+        else:
+            self._draw_single(sheet, surface, under, now)
+            if number > 1:
+                top = self._line(self._which(number), top)
+        self._line(self._legend(sheet.ask.kind), top)
+
+    def _line(self, text: Any, top: float) -> float:
+        height = float(text.size[1])
+        self._pictures.draw(text, 0, round(top - height / 2))
+        return top - height - 0.15 * self.letter_px
+
+    def _draw_marks(self, sheet: AnswerSheet, surface: Surface, under: Region | None) -> None:
+        self._grid(surface.regions)()
+        marked = set(sheet.marks)
+        for region in surface.regions:
+            if region.value in marked:
+                self._outline(region, fill=_MARK, inset=0.16)
+        if under is not None and (under.value in marked or not sheet.may_finish):
+            self._outline(under, line=_STRONG, inset=0.05)
+
+    def _draw_single(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float) -> None:
+        given = sheet.acknowledged
+        if given is not None and now - given[1] < 2 * ACKNOWLEDGE:
+            region = next((region for region in surface.regions if region.value == given[0]), None)
+            if region is not None:
+                width = max(3.0, self.letter_px / 5)
+                self._outline(region, line=(255, 255, 255), width=width + 4, inset=0.04)  # to be seen on any colour
+                self._outline(region, line=_MARK, width=width, inset=0.04)
+            else:
+                chip = self._given(sheet.ask.kind, given[0])
+                self._pictures.draw(chip, 0, self.canvas_px / 2 + float(chip.size[1]))
+        elif under is not None and not sheet.complete:
+            self._outline(under, line=_MARK, width=1.5, inset=0.04)
+
+    def _outline(self, region: Region, line: Colour | None = None, fill: Colour | None = None, width: float = 2.0, inset: float = 0.0) -> None:
+        """A box on a region; ``inset`` is the margin as a part of the region's smaller side."""
+        x0, y0 = self.to_pixels(region.x0, region.y0)
+        x1, y1 = self.to_pixels(region.x1, region.y1)
+        margin = inset * min(x1 - x0, y0 - y1)
+        wide, high = (2 * max(2, round(side / 2 - margin)) for side in (x1 - x0, y0 - y1))
+        x, y = (x0 + x1) / 2, (y0 + y1) / 2
+        box = self._pictures.put(("box", wide, high, line, fill, width, x, y), lambda: outlined(wide, high, line, fill, width))
+        self._pictures.draw(box, x, y)
+
+
+@lru_cache(maxsize=64)
+def outlined(wide: int, high: int, line: Colour | None, fill: Colour | None, width: float) -> Image.Image:
+    """A box with slightly rounded corners, see-through where there is nothing; smooth."""
+    fine = 4
+    large = Image.new("RGBA", (wide * fine, high * fine), (*(line or fill or BACKGROUND), 0))
+    edge = None if line is None else (*line, 255)
+    inside = None if fill is None else (*fill, 255)
+    ImageDraw.Draw(large).rounded_rectangle((0, 0, wide * fine - 1, high * fine - 1), min(wide, high) * fine / 12, inside, edge, max(1, round(width * fine)))
+    return large.reduce(fine)

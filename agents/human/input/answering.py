@@ -1,0 +1,184 @@
+"""What becomes of presses and clicks: the answer to one question. Knows nothing of screens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ....paradigms import Answer, Ask, Region, Surface
+
+#: Keys that end an answer of several values.
+CONFIRM_KEYS = ("return", "enter", "num_enter")
+#: The value of a click on the done button.
+DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """One key or mouse button going down.
+
+    Parameters
+    ----------
+    device : ``key`` or ``click``
+    time : seconds on PsychoPy's clock
+    key : the key's name, as PsychoPy calls it
+    x, y : where the click was, in canvas units (it may lie outside the canvas)
+    done : whether the click hit the done button
+    held : whether the key was down already, so that only its repetition makes a press of it
+    """
+
+    device: Literal["key", "click"]
+    time: float
+    key: str = ""
+    x: float = 0.0
+    y: float = 0.0
+    done: bool = False
+    held: bool = False
+
+    @property
+    def escapes(self) -> bool:
+        """Whether it asks for a pause."""
+        return self.device == "key" and self.key == "escape"
+
+    def record(self, onset: float) -> dict[str, Any]:
+        """The press in the form in which it is recorded, with its time from ``onset`` in ms."""
+        rt = round((self.time - onset) * 1000.0, 3)
+        if self.device == "key":
+            return {"key": self.key, "rt_ms": rt, **({"held": True} if self.held else {})}
+        place: dict[str, Any] = {"click": [round(self.x, 2), round(self.y, 2)]}
+        return {**place, "on": DONE, "rt_ms": rt} if self.done else {**place, "rt_ms": rt}
+
+
+def hit(regions: tuple[Region, ...], x: float, y: float) -> Region | None:
+    """The region under a point; a point on a common border belongs to the region on its right or below."""
+    return next((region for region in regions if region.x0 <= x < region.x1 and region.y0 <= y < region.y1), None)
+
+
+@dataclass(slots=True)
+class AnswerSheet:
+    """The answer to one question as it comes about.
+
+    Parameters
+    ----------
+    ask : the question
+    onset : when it came on, in seconds on PsychoPy's clock
+
+    Attributes
+    ----------
+    marks : the values given so far, in the order in which they were given
+    presses : everything that was pressed, with what it did; fit for JSON
+    late : presses after the window
+    """
+
+    ask: Ask
+    onset: float
+    marks: list[int | str] = field(default_factory=list)
+    presses: list[dict[str, Any]] = field(default_factory=list)
+    late: list[dict[str, Any]] = field(default_factory=list)
+    answered_at: float | None = None
+    #: the press that gave the answer
+    answered_by: Press | None = None
+    #: the value acknowledged last, and when
+    acknowledged: tuple[int | str, float] | None = None
+    paused: float = 0.0
+    surface: Surface = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.surface = self.ask.kind.surface()
+
+    @property
+    def complete(self) -> bool:
+        """Whether an answer has been given."""
+        return self.answered_at is not None
+
+    @property
+    def closes(self) -> float | None:
+        """When the window closes (s), or None when the question waits."""
+        return None if self.ask.window_ms is None else self.onset + self.paused + self.ask.window_ms / 1000.0
+
+    @property
+    def may_finish(self) -> bool:
+        """Whether the done button is enabled."""
+        if self.surface.take is not None:
+            return len(self.marks) == self.surface.take
+        return self.ask.kind.allows(tuple(self.marks))
+
+    def take(self, press: Press) -> str:
+        """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``, ``full``, ``not yet``, ``extra``, ``late`` or ``nothing``."""
+        entry = press.record(self.onset)
+        if self.closes is not None and press.time > self.closes:
+            if self.ask.late == "record":
+                self.late.append(entry)
+            return "late"
+        effect = self._several(press, entry) if self.surface.several else self._one(press, entry)
+        if effect == "answer":
+            self.answered_by = press
+        self.presses.append({**entry, "does": effect})
+        return effect
+
+    def refuse(self, press: Press, why: str) -> None:
+        """Note a press that has no effect, and why."""
+        self.presses.append({**press.record(self.onset), "does": why})
+
+    def _value(self, press: Press, entry: dict[str, Any]) -> int | str | None:
+        if press.device == "key":
+            value = next((value for key, value in self.surface.keys if key == press.key), None)
+        elif press.done:
+            value = None
+        else:
+            region = hit(self.surface.regions, press.x, press.y)
+            value = None if region is None else region.value
+        if value is not None:
+            entry["value"] = value
+        return value
+
+    def _one(self, press: Press, entry: dict[str, Any]) -> str:
+        value = self._value(press, entry)
+        if value is None:
+            return "nothing"
+        if self.complete and self.ask.counts == "first":
+            return "extra"
+        self.marks[:] = [value]
+        self.answered_at = press.time
+        self.acknowledged = (value, press.time)
+        return "answer"
+
+    def _several(self, press: Press, entry: dict[str, Any]) -> str:
+        if self.complete and self.ask.counts == "first":
+            return "extra"
+        if press.done or (press.device == "key" and press.key in CONFIRM_KEYS):
+            if not self.may_finish:
+                return "not yet"
+            self.answered_at = press.time
+            return "answer"
+        value = self._value(press, entry)
+        if value is None:
+            return "nothing"
+        if value in self.marks:
+            self.marks.remove(value)
+            self.answered_at = None
+            return "unmark"
+        if self.surface.take is not None and len(self.marks) >= self.surface.take:
+            return "full"
+        self.marks.append(value)
+        self.answered_at = None
+        self.acknowledged = (value, press.time)
+        return "mark"
+
+    def answer(self) -> Answer | None:
+        """The answer as it stands: None when there is none. Marks of exactly the right number count even where the window closed before they were confirmed."""
+        if self.surface.several:
+            return tuple(self.marks) if self.complete or self.may_finish else None  # type: ignore[return-value]
+        return self.marks[0] if self.complete else None
+
+    def notes(self) -> Mapping[str, Any]:
+        """What else is worth recording, fit for JSON."""
+        notes: dict[str, Any] = {}
+        if self.late:
+            notes["late"] = self.late
+        if self.paused:
+            notes["paused_ms"] = round(self.paused * 1000.0, 1)
+        if self.surface.several and not self.complete and self.answer() is not None:
+            notes["confirmed"] = False
+        return notes

@@ -1,0 +1,266 @@
+"""Button boxes: ``button_1`` ... in place of keys. A box that is not there stops a session before it begins.
+
+Most USB boxes type keys and need no driver: ``keys:1+2+3+4``. Others send a byte for every press over a serial port: ``serial:PORT@BAUD``. Whatever else
+PsychoPy knows (or a plug-in of it) is reached through its device layer: ``psychopy:CLASS``.
+"""
+
+from __future__ import annotations
+
+import re
+import select
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, cast, get_args
+
+from ....core.errors import SpanLabError
+from ....core.registry import nearest
+from ....paradigms.responses.keys import KEY_NAMES
+from .answering import Press
+
+Kind = Literal["keys", "serial", "psychopy"]
+_EXAMPLES = "keys:1+2+3+4 (a box that types), serial:/dev/ttyUSB0@115200 or psychopy:CLASS,NAME=VALUE"
+#: What a serial box sends for its buttons when nothing else is said.
+PRESSES = "123456789"
+BAUD = 115_200
+
+
+@dataclass(frozen=True, slots=True)
+class BoxAddress:
+    """A button box as it was named.
+
+    Parameters
+    ----------
+    where : the keys that it types, joined by ``+``; the serial port; or the class in PsychoPy's device layer
+    baud : of a serial port
+    presses : the bytes that stand for a press of button 1, 2, ...
+    settings : what the class takes
+    """
+
+    kind: Kind
+    where: str
+    baud: int = BAUD
+    presses: bytes = PRESSES.encode()
+    settings: tuple[tuple[str, str | int | float], ...] = ()
+
+
+def read_box(text: str) -> BoxAddress:
+    """A button box by its name.
+
+    Raises
+    ------
+    SpanLabError
+        when it is not understood.
+    """
+    name, *parts = text.split(",")
+    kind, _, where = name.partition(":")
+    if kind not in get_args(Kind) or not where:
+        raise SpanLabError(f"unknown button box '{text}'{nearest(kind, get_args(Kind)) or '; write ' + _EXAMPLES}")
+    pairs: dict[str, str] = {}
+    for part in parts:
+        name, _, value = part.partition("=")
+        pairs[name] = value
+    if kind == "psychopy":
+        return BoxAddress(kind, where, settings=tuple((name, _value(value)) for name, value in pairs.items()))
+    if kind == "keys":
+        keys = where.split("+")
+        unknown = next((key for key in keys if key not in KEY_NAMES), None)
+        if unknown is not None or len(set(keys)) < len(keys) or pairs:
+            raise SpanLabError(f"a box that types is named by its keys, each once, as in keys:1+2+3+4; found '{text}'")
+        return BoxAddress(kind, where)
+    baud = BAUD
+    if "@" in where:
+        where, _, rate = where.rpartition("@")
+        if not re.fullmatch(r"[1-9][0-9]{2,7}", rate):
+            raise SpanLabError(f"the rate of a serial port is a number of baud, such as 115200; found '{rate}' in '{text}'")
+        baud = int(rate)
+    presses = pairs.pop("presses", PRESSES)
+    if pairs:
+        raise SpanLabError(f"a serial button box has no setting '{next(iter(pairs))}'; there is presses=BYTES, such as presses=abcd or presses=0x01+0x02")
+    return BoxAddress(cast(Kind, kind), where, baud, _bytes(presses, text))
+
+
+def _bytes(presses: str, text: str) -> bytes:
+    if re.fullmatch(r"0x[0-9a-fA-F]{2}(\+0x[0-9a-fA-F]{2})*", presses):
+        found = bytes(int(one, 16) for one in presses.split("+"))
+    else:
+        found = presses.encode("latin-1", "ignore")
+    if not found or len(set(found)) < len(found):
+        raise SpanLabError(f"presses= gives the byte of each button, each another one, such as presses=abcd or presses=0x01+0x02; found '{text}'")
+    return found
+
+
+def _value(text: str) -> str | int | float:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+class Box(Protocol):
+    """An open button box."""
+
+    def check(self) -> None:
+        """Raises SpanLabError when it is gone."""
+        ...
+
+    def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
+        """The presses of the keyboard, and those of the box since the last call."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """What is recorded of it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class TypingBox:
+    """A box that types keys: read, and timed, like the keyboard."""
+
+    def __init__(self, address: BoxAddress) -> None:
+        self._names = {key: f"button_{n}" for n, key in enumerate(address.where.split("+"), start=1)}
+
+    def check(self) -> None:
+        """Whether a box is there cannot be told from a keyboard."""
+
+    def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
+        return [replace(press, key=self._names.get(press.key, press.key)) if press.device == "key" else press for press in presses]
+
+    def facts(self) -> dict[str, Any]:
+        return {"box": "keys", "keys": list(self._names), "timed_by": "the keyboard"}
+
+    def close(self) -> None:
+        pass
+
+
+class SerialBox:
+    """A box that sends a byte for every press over a serial port. A thread waits for the bytes, so that each is dated when it arrives.
+
+    Raises
+    ------
+    SpanLabError
+        when the port cannot be opened.
+    """
+
+    def __init__(self, address: BoxAddress, now: Callable[[], float]) -> None:
+        try:
+            import serial
+        except ImportError as error:
+            raise SpanLabError("a serial button box needs pyserial; install it with: pip install 'spanlab[triggers]'") from error
+        self._address, self._now = address, now
+        self._names = {byte: f"button_{n}" for n, byte in enumerate(address.presses, start=1)}
+        self._lost: str = ""
+        self._arrived: list[tuple[float, int]] = []
+        self._lock = threading.Lock()
+        self._open = True
+        try:
+            self._port: Any = serial.Serial(address.where, address.baud, timeout=0.05)
+            self._port.reset_input_buffer()
+        except (OSError, ValueError, serial.SerialException) as error:
+            raise SpanLabError(f"the button box at {address.where} cannot be opened ({error}); check its cable, its name and your permissions") from None
+        self._thread = threading.Thread(target=self._listen, name="buttons", daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        try:
+            while self._open:
+                if hasattr(select, "poll"):  # where ports are files, the thread sleeps until a byte arrives
+                    ready, _, _ = select.select([self._port.fileno()], [], [], 0.2)
+                    if not ready:
+                        continue
+                found = self._port.read(max(1, self._port.in_waiting))
+                at = time.perf_counter()  # only the main thread asks PsychoPy's clock
+                with self._lock:
+                    self._arrived += [(at, byte) for byte in found]
+        except Exception as error:  # the box was unplugged; pyserial and the system raise several kinds
+            if self._open:
+                self._lost = str(error) or type(error).__name__
+
+    def check(self) -> None:
+        if self._lost:
+            raise SpanLabError(f"the button box at {self._address.where} has gone ({self._lost}); plug it in again")
+
+    def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
+        with self._lock:
+            arrived, self._arrived = self._arrived, []
+        if not arrived:
+            return list(presses)
+        offset = self._now() - time.perf_counter()
+        return [*presses, *(Press("key", at + offset, key=self._names[byte]) for at, byte in arrived if byte in self._names)]
+
+    def facts(self) -> dict[str, Any]:
+        return {"box": "serial", "port": self._address.where, "baud": self._address.baud, "timed_by": "arrival of the byte"}
+
+    def close(self) -> None:
+        self._open = False
+        self._thread.join(1)
+        self._port.close()
+
+
+class PsychopyBox:
+    """A button group of PsychoPy's device layer. Its presses are dated when they are read (about a millisecond apart while an answer is awaited): clocks of
+    the devices differ, and are not relied on.
+
+    Raises
+    ------
+    SpanLabError
+        when there is no such class, or the device does not answer.
+    """
+
+    def __init__(self, address: BoxAddress, now: Callable[[], float]) -> None:
+        from psychopy.hardware import DeviceManager
+        from psychopy.hardware.button import BaseButtonGroup, KeyboardButtonBox
+
+        self._address, self._now = address, now
+        try:
+            DeviceManager.activatePlugins()
+            made: Any = DeviceManager.addDevice(address.where, "spanlab button box", **dict(address.settings))
+        except Exception as error:  # drivers raise whatever they like
+            raise SpanLabError(f"the button box '{address.where}' cannot be opened ({error or type(error).__name__}); check its cable and its driver") from None
+        if isinstance(made, KeyboardButtonBox):
+            raise SpanLabError("PsychoPy's KeyboardButtonBox would take keys away from the keyboard, and loses short ones; write keys:1+2+3+4 instead")
+        if not isinstance(made, BaseButtonGroup):
+            raise SpanLabError(f"'{address.where}' is no button box that PsychoPy knows; it must be a class of button groups (BaseButtonGroup)")
+        self._device = made
+        self._device.dispatchMessages()
+        self._device.responses.clear()
+
+    def check(self) -> None:
+        try:
+            self._device.dispatchMessages()
+        except Exception as error:
+            raise SpanLabError(f"the button box '{self._address.where}' has gone ({error or type(error).__name__}); plug it in again") from None
+
+    def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
+        self.check()
+        found = list(self._device.responses)
+        if not found:
+            return list(presses)
+        self._device.responses.clear()
+        now = self._now()
+        return [*presses, *(Press("key", now, key=f"button_{response.channel + 1}") for response in found if response.value)]
+
+    def facts(self) -> dict[str, Any]:
+        return {"box": "psychopy", "class": self._address.where, "timed_by": "reading"}
+
+    def close(self) -> None:
+        from psychopy.hardware import DeviceManager
+
+        DeviceManager.removeDevice("spanlab button box")
+
+
+def open_box(address: BoxAddress, now: Callable[[], float]) -> Box:
+    """Open a button box; ``now`` is PsychoPy's clock.
+
+    Raises
+    ------
+    SpanLabError
+        when it is not there.
+    """
+    if address.kind == "keys":
+        return TypingBox(address)
+    return SerialBox(address, now) if address.kind == "serial" else PsychopyBox(address, now)

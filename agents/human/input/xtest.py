@@ -1,0 +1,178 @@
+"""Hands for the simulated participant: real key presses and mouse clicks, made through the X server's own test extension (XTEST) from a thread."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from ....core.errors import SpanLabError
+from ..display.frames import apart
+
+_NAMED = {
+    "space": "space",
+    "return": "Return",
+    "escape": "Escape",
+    "backspace": "BackSpace",
+    "left": "Left",
+    "right": "Right",
+    "up": "Up",
+    "down": "Down",
+    "tab": "Tab",
+    "home": "Home",
+    "end": "End",
+    "pageup": "Prior",
+    "pagedown": "Next",
+    "insert": "Insert",
+    "delete": "Delete",
+    **{f"{side}{name}": f"{sign}_{side.upper()}" for side in "lr" for name, sign in (("shift", "Shift"), ("ctrl", "Control"), ("alt", "Alt"))},
+    **{f"f{number}": f"F{number}" for number in range(1, 13)},
+    **{f"num_{name.lower()}": f"KP_{name}" for name in ("Enter", "Add", "Subtract", "Multiply", "Divide", "Decimal")},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One thing that a hand does.
+
+    Parameters
+    ----------
+    key : name of a key as PsychoPy calls it; empty for a click
+    x, y : place of a click, in pixels from the middle of the window (y up)
+    hold : seconds until the release
+    """
+
+    key: str = ""
+    x: float = 0.0
+    y: float = 0.0
+    hold: float = 0.06
+
+
+class Hands:
+    """Presses keys and clicks at given times.
+
+    Parameters
+    ----------
+    now : the clock on which times are given, in seconds
+    size_px : width and height of the window
+    corner : function that gives the window's upper left corner on the screen
+
+    Raises
+    ------
+    SpanLabError
+        where there is no X server with XTEST, or python-xlib is not installed.
+    """
+
+    def __init__(self, now: Callable[[], float], size_px: tuple[int, int], corner: Callable[[], tuple[int, int]]) -> None:
+        if not sys.platform.startswith("linux"):
+            raise SpanLabError("the simulated participant presses keys through X11, which this system does not have; run it on Linux (or take another agent)")
+        try:
+            from Xlib import XK, X, display
+            from Xlib.ext import xtest
+        except ImportError as error:
+            raise SpanLabError("the simulated participant needs python-xlib; install it with: pip install 'spanlab[lab]'") from error
+        self._x, self._keysyms, self._xtest = X, XK, xtest
+        try:
+            self._display: Any = display.Display()
+        except Exception as error:  # Xlib raises its own kinds
+            raise SpanLabError(f"the display '{os.environ.get('DISPLAY', '')}' cannot be reached ({error}); check that it is running") from error
+        if not self._display.has_extension("XTEST"):
+            raise SpanLabError("this X server has no XTEST extension, so no keys can be pressed; use a virtual screen (Xvfb)")
+        self._now, self._size, self._corner = now, size_px, corner
+        self._due: list[tuple[float, int, Touch, tuple[int, int]]] = []
+        self._count = itertools.count()
+        self._change = threading.Condition()
+        self._open = True
+        self._error: Exception | None = None
+        #: what was done: the touch and when (s on the clock of ``now``) the X server had it
+        self.done: list[tuple[Touch, float]] = []
+        self._thread = threading.Thread(target=self._work, name="hands", daemon=True)
+        self._thread.start()
+
+    def at(self, when: float, touch: Touch) -> None:
+        """Do something at a time (s on the clock of ``now``)."""
+        self.check()
+        # The thread waits on the system's monotonic clock and is told where the window is, so that only one thread ever asks PsychoPy's clock and the
+        # window's connection: the latter is not made for two at a time everywhere.
+        due = when - apart(self._now, time.perf_counter)[0]
+        corner = (0, 0) if touch.key else self._corner()
+        with self._change:
+            heapq.heappush(self._due, (due, next(self._count), touch, corner))
+            self._change.notify()
+
+    def cancel(self) -> None:
+        """Do nothing of what is still to be done."""
+        self.check()
+        with self._change:
+            self._due.clear()
+            self._change.notify()
+
+    def close(self) -> None:
+        """Take the hands away."""
+        with self._change:
+            self._open = False
+            self._due.clear()
+            self._change.notify()
+        self._thread.join(5)
+        with suppress(Exception):  # the display may be gone; Xlib raises its own kinds
+            self._display.close()
+
+    def check(self) -> None:
+        """Raise SpanLabError when something could not be done: nobody would do the rest, and a question would wait for ever."""
+        if self._error is not None:
+            raise SpanLabError(f"the simulated participant cannot press keys any more ({self._error}); check that the virtual screen is still running")
+
+    def _work(self) -> None:
+        try:
+            while (what := self._next()) is not None:
+                self._touch(*what)
+        except Exception as error:  # told to the main thread at its next call
+            self._error = error
+
+    def _next(self) -> tuple[Touch, tuple[int, int]] | None:
+        """Wait until the next touch is due, and tell where the window's corner is; None when it is over."""
+        with self._change:
+            while self._open:
+                left = self._due[0][0] - time.perf_counter() if self._due else None
+                if left is not None and left <= 0:
+                    return heapq.heappop(self._due)[2:]
+                self._change.wait(None if left is None else left - 0.001 if left > 0.002 else left)
+            return None
+
+    def _touch(self, touch: Touch, corner: tuple[int, int] = (0, 0)) -> None:
+        x = self._x
+        if touch.key:
+            code = self._code(touch.key)
+            down, up, detail = x.KeyPress, x.KeyRelease, code
+        else:
+            left, top = corner
+            self._fake(x.MotionNotify, x=round(left + self._size[0] / 2 + touch.x - 0.5), y=round(top + self._size[1] / 2 - touch.y - 0.5))
+            down, up, detail = x.ButtonPress, x.ButtonRelease, 1
+        before = time.perf_counter()
+        self._fake(down, detail)
+        self.done.append((touch, before))
+        time.sleep(touch.hold)
+        self._fake(up, detail)
+
+    def _fake(self, what: int, detail: int = 0, **place: int) -> None:
+        self._xtest.fake_input(self._display, what, detail, **place)
+        self._display.sync()
+
+    def _code(self, key: str) -> int:
+        name = _NAMED.get(key) or (f"KP_{key[4:]}" if key.startswith("num_") else key)
+        code = int(self._display.keysym_to_keycode(self._keysyms.string_to_keysym(name)))
+        if not code:
+            raise SpanLabError(f"there is no key '{key}' on this keyboard")
+        return code
+
+    def done_since(self, number: int) -> list[tuple[Touch, float]]:
+        """What was done from the ``number``-th touch on, with times on the clock of ``now``."""
+        ahead = apart(self._now, time.perf_counter)[0]
+        return [(touch, when + ahead) for touch, when in self.done[number:]]

@@ -1,0 +1,231 @@
+"""How a page of text and pictures is laid out for a window of any size: on as many sheets as it takes, with nothing cut off. Needs no window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from PIL import Image
+
+from ....core.locale import sentence
+from ....paradigms.preview.example import ExampleDisplay
+from ....stimuli.render.fonts import rejoined, wrap
+from ....stimuli.scene import Scene
+from ...base import Option
+from ..display.lettering import Block, line_height, pill, set_text
+from ..display.theme import STANDARD, Theme
+from .pictured import progress_bar, strip
+
+#: Width of a column of text, in letters' heights.
+COLUMN = 34
+#: Width of a display, in letters' heights, from which on an example shares a sheet with the text.
+_WELL_SEEN = 5.5
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page.
+
+    Parameters
+    ----------
+    text : paragraphs, separated by empty lines; a line that begins with ``# `` is a heading
+    title : above the text
+    footer : how to go on
+    example : displays of a trial, pictured below the text
+    after : paragraphs below the example
+    progress : how much of the session is done (0 to 1), as a bar below the text
+    least : seconds for which the last sheet stays at least
+    options : the only ways on from the last sheet, as buttons in the place of the footer
+    """
+
+    text: str
+    title: str = ""
+    footer: str = ""
+    example: tuple[ExampleDisplay, ...] = ()
+    after: str = ""
+    progress: float | None = None
+    least: float = 0.0
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture between paragraphs, with space below it."""
+
+    image: Image.Image
+    after: int
+
+
+Item = Block | Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What one screen shows: a picture of the text with its middle ``y`` pixels above that of the window, and the same of the footer.
+
+    ``buttons`` are the boxes of the page's options (x0, y0, x1, y1), in pixels from the middle of the window (y up).
+    """
+
+    body: Image.Image
+    y: int
+    footer: Image.Image | None
+    footer_y: int
+    buttons: tuple[tuple[int, int, int, int], ...] = ()
+
+
+def page_letter(letter: int, window: tuple[int, int]) -> int:
+    """The height of letters on pages: that of the window's other letters, where a page then still holds a few sentences."""
+    return max(8, min(letter, window[0] // 38, window[1] // 26))
+
+
+def blocks(page: Page, letter: int) -> list[Block]:
+    """The text of a page as blocks; that below the example, too."""
+    found = [Block(page.title, round(letter * 1.7), weight="semibold", after=letter)] if page.title else []
+    return found + _paragraphs(page.text, letter) + _paragraphs(page.after, letter)
+
+
+def _paragraphs(text: str, letter: int) -> list[Block]:
+    found: list[Block] = []
+    for paragraph in text.split("\n\n"):
+        for line in paragraph.strip().split("\n"):
+            if line.startswith("# "):
+                found.append(Block(line[2:].strip(), round(letter * 1.15), weight="semibold", after=round(letter * 0.2)))
+            elif line.strip():
+                found.append(Block(line.strip(), round(letter * 1.15), after=round(letter * 0.8)))
+    return found
+
+
+def paginate(found: Sequence[Item], room: int, height: int) -> list[list[Item]]:
+    """Distribute text and pictures over sheets no higher than ``height`` pixels; a block of text that is higher alone is broken between lines, and headings
+    stay with what follows."""
+
+    def height_of(item: Item) -> int:
+        return _height(item, room)
+
+    sheets: list[list[Item]] = [[]]
+    for item in found:
+        if sheets[-1] and sum(map(height_of, sheets[-1])) + height_of(item) - item.after > height:
+            last = sheets[-1][-1]
+            heading = len(sheets[-1]) > 1 and isinstance(last, Block) and last.weight == "semibold"
+            sheets.append([sheets[-1].pop()] if heading else [])
+        used = sum(map(height_of, sheets[-1]))
+        while isinstance(item, Block) and used + height_of(item) - item.after > height:
+            lines, fits = _lines(item, room), max(1, (height - used) // line_height(item.size))
+            if fits >= len(lines):
+                break
+            sheets[-1].append(replace(item, text=rejoined(lines[:fits]), after=0))
+            sheets.append([])
+            item, used = replace(item, text=rejoined(lines[fits:])), 0
+        sheets[-1].append(item)
+    return [sheet for sheet in sheets if sheet] or [[]]
+
+
+def _height(item: Item, room: int) -> int:
+    """Of an item and the space below it."""
+    return (item.image.height if isinstance(item, Figure) else len(_lines(item, room)) * line_height(item.size)) + item.after
+
+
+def _lines(block: Block, room: int) -> list[str]:
+    return wrap(block.text, block.size, room, block.weight)
+
+
+def lay_out(
+    page: Page,
+    language: str,
+    window: tuple[int, int],
+    letter: int,
+    theme: Theme = STANDARD,
+    look: Callable[[Scene], Scene] = lambda scene: scene,
+    footers: bool = True,
+) -> list[Sheet]:
+    """The sheets of a page.
+
+    Parameters
+    ----------
+    window : width and height in pixels
+    letter : height of the window's letters
+    look : what the window makes of a scene before it is drawn
+    footers : whether it is said how to go on
+    """
+    letter = page_letter(letter, window)
+    column = min(window[0] - 3 * letter, COLUMN * letter)
+    below = (sentence("window.next", language), page.footer or sentence("window.go_on", language)) if footers else ()
+    feet = [_text(foot, window[0] - 2 * letter, letter, theme) for foot in below]
+    boxes: list[tuple[int, int, int, int]] = []
+    if page.options:
+        feet[-1:], boxes = _buttons(page.options, window[0] - 2 * letter, letter, theme)
+    foot = max((image.height for image in feet), default=0)
+    top, bottom = window[1] // 2 - letter, -window[1] // 2 + foot + (2 * letter if feet else letter)
+    items = _items(page, language, (window[0] - 3 * letter, top - bottom), column, letter, theme, look)
+    sheets = paginate(items, column, top - bottom)
+    made = []
+    for number, sheet in enumerate(sheets):
+        body = _composed(sheet, column, theme)
+        footer = feet[-1 if number == len(sheets) - 1 else 0] if feet else None
+        y = min((top + bottom) // 2 + round(0.4 * letter), top - -(-body.height // 2))
+        low = -window[1] // 2 + letter + foot // 2
+        last = number == len(sheets) - 1
+        made.append(Sheet(body, y, footer, low, tuple((x0, low + y0, x1, low + y1) for x0, y0, x1, y1 in boxes) if last else ()))
+    return made
+
+
+def _buttons(options: Sequence[Option], room: int, letter: int, theme: Theme) -> tuple[list[Image.Image], list[tuple[int, int, int, int]]]:
+    """The options as buttons that look alike, side by side where there is room: a picture (the only one of a list), and their boxes from its middle (y up)."""
+    pills = [pill(option.label, round(letter * 1.1), theme.background, theme.accent_strong, theme.accent, theme.background) for option in options]
+    gap, high = 2 * letter, pills[0].height
+    beside = sum(one.width + gap for one in pills) - gap <= room
+    rows = [pills] if beside else [[one] for one in pills]
+    wide = max(sum(one.width + gap for one in row) - gap for row in rows)
+    whole = Image.new("RGB", (wide, len(rows) * (high + letter) - letter), theme.background)
+    boxes = []
+    for number, row in enumerate(rows):
+        left, top = (wide - sum(one.width + gap for one in row) + gap) // 2, number * (high + letter)
+        for one in row:
+            whole.paste(one, (left, top))
+            boxes.append((left - wide // 2, whole.height // 2 - top - high, left - wide // 2 + one.width, whole.height // 2 - top))
+            left += one.width + gap
+    return [whole], boxes
+
+
+def _text(text: str, room: int, letter: int, theme: Theme) -> Image.Image:
+    return set_text((Block(text, letter, theme.muted),), room, theme=theme)
+
+
+def _items(page: Page, language: str, room: tuple[int, int], column: int, letter: int, theme: Theme, look: Callable[[Scene], Scene]) -> list[Item]:
+    items: list[Item] = [*blocks(replace(page, after=""), letter)]
+    if page.progress is not None:
+        items.append(Figure(progress_bar(page.progress, round(column * 0.6), letter, theme), letter))
+    after = _paragraphs(page.after, letter)
+    heading = Block(sentence("window.example", language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
+    beside = sum(_height(item, column) for item in (heading, *after)) + letter
+    # All on one sheet if displays are still large enough then; else the example and what is below it have a sheet of their own.
+    drawn = None
+    for above, smallest in ((sum(_height(item, column) for item in items), _WELL_SEEN), (0, 3.0)):
+        if page.example and drawn is None:
+            drawn = strip(page.example, (room[0], room[1] - beside - above), letter, language, theme, look, smallest)
+    if drawn is not None:
+        items += [heading, Figure(drawn, round(letter * 0.6))]
+    return [*items, *after]
+
+
+def _composed(items: Sequence[Item], column: int, theme: Theme) -> Image.Image:
+    """Text and pictures below one another, as one picture of even width and height."""
+    align = "left" if sum(len(item.text) for item in items if isinstance(item, Block)) > 220 else "centre"
+    parts: list[tuple[Image.Image, int, bool]] = []
+    for is_text, run in groupby(items, lambda item: isinstance(item, Block)):
+        if is_text:
+            texts = tuple(item for item in run if isinstance(item, Block))
+            parts.append((set_text(texts, column, align, theme), texts[-1].after, True))
+        else:
+            parts += [(item.image, item.after, False) for item in run if isinstance(item, Figure)]
+    widest = max((image.width for image, _, _ in parts), default=2)
+    height = sum(image.height + after for image, after, _ in parts) - (parts[-1][1] if parts else 0)
+    whole = Image.new("RGB", (widest + widest % 2, max(2, height + height % 2)), theme.background)
+    margin = (widest - max((image.width for image, _, is_text in parts if is_text), default=0)) // 2
+    top = 0
+    for image, after, is_text in parts:
+        middle = (widest - image.width) // 2
+        whole.paste(image, (middle if align == "centre" else margin if is_text else min(margin, middle), top))
+        top += image.height + after
+    return whole

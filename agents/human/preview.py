@@ -1,0 +1,145 @@
+"""Stepping through one trial in the window, display by display, at one's own pace: what it looks like there. Nothing is answered or recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...core.locale import sentence
+from ...paradigms import AnswerKeys, Display, Percept, Trial, Truth
+from ...paradigms.translation import Words, translated_display
+from .display.lettering import Block, set_text
+from .input.answering import AnswerSheet
+from .stage import Room
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One display of the trial.
+
+    Parameters
+    ----------
+    phase : of its step; of feedback with the verdict that brings it
+    asked : number of the question that it puts, 0 without one
+    """
+
+    display: Display
+    phase: str
+    percept: Percept
+    truth: Truth
+    asked: int = 0
+
+
+def views(trial: Trial) -> list[View]:
+    """Every display of a trial in sequence; of feedback all that may come."""
+    return list(_views(trial))
+
+
+def _views(trial: Trial) -> Iterator[View]:
+    asked = 0
+    for step in trial.steps:
+        asked += step.percept.ask is not None
+        for verdict, percept in step.feedback.items() if step.feedback is not None else [("", step.percept)]:
+            phase = f"{percept.phase}: {verdict}" if verdict else percept.phase
+            for display in percept.displays:
+                yield View(display, phase, percept, step.truth, asked if percept.ask is not None else 0)
+
+
+class Preview:
+    """One trial at the window.
+
+    Parameters
+    ----------
+    room : the open window
+    language : of legends and of the preview's own words
+    words : texts of the trial, each with what is read in its place in this language
+    """
+
+    def __init__(self, room: Room, trial: Trial, language: str = "en", words: Words | None = None) -> None:
+        self._room, self._language = room, language
+        self.views = [replace(view, display=translated_display(view.display, words or {})) for view in views(trial)]
+        self.number = 0
+        self.answer_shown = False
+        self._keys = AnswerKeys(words=words or {})
+        kinds = dict.fromkeys(self._keys.kind_for(step.percept.ask.kind) for step in trial.steps if step.percept.ask is not None)
+        room.surface.prepare(tuple(kinds), language)
+        room.renderer.prepare(view.display.stimulus for view in self.views)
+
+    def run(self) -> None:
+        """Show one display after another until Escape is pressed, or the last one is left."""
+        while 0 <= self.number < len(self.views):
+            step = self._show(self.views[self.number])
+            if step == 0:
+                return
+            self.number = max(0, self.number + step)
+            self.answer_shown = False
+
+    def caption(self) -> str:
+        """What is said above a display: which one it is, its phase, how long it lasts."""
+        view = self.views[self.number]
+        ms = sentence("window.until_answer" if view.asked else "window.self_paced", self._language) if view.display.ms is None else f"{view.display.ms:g} ms"
+        return f"{self.number + 1} / {len(self.views)} · {view.phase} · {ms}"
+
+    def answer(self) -> str:
+        """The correct answer to the question on the screen, in words; empty where nothing is asked."""
+        view = self.views[self.number]
+        if view.percept.ask is None or view.truth.answer is None:
+            return ""
+        kind, answer = self._keys.kind_for(view.percept.ask.kind), view.truth.answer
+        written = kind.write(answer) if isinstance(answer, tuple) else kind.label(answer)
+        return sentence("window.correct", self._language, answer=written)
+
+    def _show(self, view: View) -> int:
+        """Show one display; 1 for the next one, -1 for the one before, 0 to leave."""
+        room = self._room
+        room.forget()
+        room.pointer(False)
+        room.renderer.play_on_flip(view.display.stimulus)
+        draw = self._drawing(view)
+        room.tell("page", room.replace(None, draw))
+        while True:
+            room.guard(0.003)
+            for press in room.take():
+                name = "space" if press.device == "click" else press.key
+                if name == "escape":
+                    return 0
+                if name in ("space", "right", "return"):
+                    return 1
+                if name in ("left", "backspace") and self.number:
+                    return -1
+                if name == "a" and self.answer():
+                    self.answer_shown = not self.answer_shown
+                    draw = self._drawing(view)
+                    room.tell("page", room.replace(None, draw))
+            room.ready(draw, id(draw))
+            room.again()
+
+    def _drawing(self, view: View) -> Callable[[], None]:
+        room, letter = self._room, self._room.letter_px
+        width, height = room.window.size
+        edge = height // 2 - round(1.6 * letter)
+        ask = view.percept.ask
+        sheet = None if ask is None else AnswerSheet(replace(ask, kind=self._keys.kind_for(ask.kind)), 0.0)
+        keys = sentence("window.preview_answer" if self.answer() else "window.preview", self._language)
+        above = [Block(self.caption(), letter, weight="semibold")]
+        if self.answer_shown:
+            above.append(Block(self.answer(), letter, room.theme.accent_strong, weight="semibold"))
+        top, bottom = (room.pictures.once(set_text(tuple(blocks), width - 2 * letter, theme=room.theme)) for blocks in (above, [self._muted(keys)]))
+
+        def draw() -> None:
+            room.renderer.draw(view.display.stimulus)
+            if sheet is not None:
+                room.surface.draw(sheet, view.asked, (-width, -height), 0.0)
+            elif view.display.ms is None:
+                room.surface.draw_hint()
+            self._put(top, edge - float(top.size[1]) / 2 + letter)
+            self._put(bottom, -edge)
+
+        return draw
+
+    def _muted(self, text: str) -> Block:
+        return Block(text, round(self._room.letter_px * 0.9), self._room.theme.muted)
+
+    def _put(self, picture: Any, y: float) -> None:
+        self._room.pictures.draw(picture, 0, round(y))

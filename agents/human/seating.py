@@ -1,0 +1,98 @@
+"""Somebody at the window: a person, or the simulated participant; for a new session, or as they sat when it began."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ...core.errors import SpanLabError
+from ...core.extras import need
+from ..base import AgentOptions, WindowAgent
+
+#: what ports of triggers and button boxes need, by how their addresses begin
+_PORT_PACKAGES = {"serial": "serial", "lsl": "pylsl"}
+#: arguments of a participant that no option sets, and their names in a record
+_BEYOND_OPTIONS = {**{name: name for name in ("screen", "paced_hz", "keyboard", "guard_ms", "answers")}, "size_deg": "canvas_deg"}
+
+
+def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any]) -> WindowAgent:
+    """A person, or an observer that presses real keys and clicks. A port for trigger codes is open from here on, so that a recorder can take it up.
+
+    Parameters
+    ----------
+    simulate : the observer, and its speed if it is said there; None for a person
+    seed, speed : of the simulated participant
+    window : arguments of ``Participant``
+
+    Raises
+    ------
+    SpanLabError
+        when a package is not installed, there is no display that can be reached, or the port does not take codes.
+    """
+    from .display.window import need_window
+
+    for port in (window.get("triggers"), window.get("buttons")):
+        kind = str(port or "").partition(":")[0]
+        if kind in _PORT_PACKAGES:
+            need("triggers", _PORT_PACKAGES[kind], f"'{port}'")
+    if simulate is not None:
+        need("lab", "Xlib", "the simulated participant")
+    need_window()
+    if simulate is not None:
+        from .simulated import SimulatedParticipant
+
+        observer, speed = parse_simulate(simulate, speed)
+        agent: WindowAgent = SimulatedParticipant.from_name(observer, AgentOptions(seed, window={"speed": speed, **window}))
+    else:
+        from .participant import Participant
+
+        agent = Participant(**window)
+    agent.ready()
+    return agent
+
+
+def window_again(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How somebody sat at the window, from the settings in a session's record: arguments of ``Participant``."""
+    from .display.file import cited_display
+    from .input.refractory import refractory_from
+
+    window: dict[str, Any] = {"fullscreen": settings["fullscreen"], "patch": settings.get("patch", {}).get("text", "")}
+    window |= {name: settings[name] for name in ("theme", "palette", "buttons", "font") if name in settings}
+    if "refractory" in settings:
+        window["refractory"] = refractory_from(settings["refractory"])
+    window |= defaults_of_then(settings)
+    if "display" in settings:
+        return {**window, "display": cited_display(settings["display"])}
+    return {**window, "width_cm": settings["screen_width_cm"], "distance_cm": settings["distance_cm"]}
+
+
+def defaults_of_then(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How somebody sat at the window beyond what options say, from the settings in a session's record: the defaults of then."""
+    options = {argument: settings[name] for argument, name in _BEYOND_OPTIONS.items() if name in settings}
+    return {**options, **({"size_px": tuple(settings["window_px"])} if settings.get("window_px") else {})}
+
+
+def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
+    """The observer and the speed that ``OBSERVER[@SPEED]`` and a speed beside it stand for; ``capacity:5@8`` has 5 places and is 8 times as fast.
+
+    Raises
+    ------
+    SpanLabError
+        when the speed is none, or said twice.
+    """
+    observer, at, given = simulate.partition("@")
+    kind, colon, detail = observer.partition(":")
+    if kind in ("ideal", "chance") and colon:
+        raise SpanLabError(f"--simulate {simulate}: after a colon comes the size of the buffer of 'capacity'; a speed is written {kind}@{detail or 8}")
+    if not at:
+        return observer, speed
+    if speed != 1.0:
+        raise SpanLabError(f"--simulate {simulate} says the speed already: leave out --speed")
+    try:
+        speed = float(given)
+    except ValueError:
+        speed = math.nan
+    if not 0.1 <= speed <= 100:
+        raise SpanLabError(f"--simulate {simulate}: the speed after the @ is a number from 0.1 to 100, such as {observer}@8")
+    return observer, speed

@@ -1,0 +1,290 @@
+"""The simulated participant: an oracle that sits at the real window and presses real keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from typing_extensions import override
+
+from ...core.agent_kinds import SIMULATED, AgentKind
+from ...core.errors import SpanLabError
+from ...paradigms import AnswerKeys, Ask, Percept, Surface, Truth
+from ...paradigms.translation import Words
+from ...stimuli.render.palette import PaletteName
+from ..base import AgentOptions, Option, Response, TrialContext
+from ..observers import Observer, make_observer
+from .display.file import DisplayFile
+from .display.theme import ThemeName
+from .input.answering import CONFIRM_KEYS
+from .input.keyboard import Backend
+from .input.refractory import USUAL, Refractory
+from .input.xtest import Hands, Touch
+from .pages.between_trials import LEAST
+from .participant import Participant, ParticipantEpisode
+from .stage import Room
+from .trial_player import GO_ON_AFTER, Player
+from .triggers.sender import Line
+
+#: How questions are answered that keys and the mouse can answer.
+Answers = Literal["both", "keys", "mouse"]
+#: Reaction times are ex-Gaussian: (mean and standard deviation of the Gaussian part, mean of the exponential part), in ms.
+ANSWER_MS = (650.0, 90.0, 180.0)
+#: From one mark to the next, when several make the answer.
+NEXT_MARK_MS = (330.0, 50.0, 90.0)
+#: To a display that is self-paced without a question, and to a page.
+GO_ON_MS = (700.0, 100.0, 200.0)
+#: No answer comes earlier than this, whatever the speed.
+FASTEST_MS = 60.0
+#: So long after the refractory times have passed, an answer to a self-paced question comes at the earliest: they count from the flip, as the window has it.
+AFTER_REFRACTORY_MS = 10.0
+#: An answer to a question with a window comes at least so long before it closes.
+BEFORE_CLOSE_MS = 60.0
+
+
+class SimulatedParticipant(Participant):
+    """An observer decides what is answered, given the truth; a hand then answers in the window, at a simulated reaction time, by keys and by the mouse in
+    turn. All of it goes through the window that people use. A declared oracle.
+
+    Parameters
+    ----------
+    observer : ``ideal``, ``capacity``, ``capacity:4``, ``chance``, or an observer of one's own
+    seed : of reaction times and of the choice between keys and mouse
+    speed : how many times faster than the declared reaction times; displays keep their times
+    answers : by ``keys``, by ``mouse``, or by ``both`` in turn, where a question can be answered either way
+    refractory : for a person's speed; divided by ``speed``, as reaction times are
+    others : as for :class:`Participant`
+    """
+
+    kind: ClassVar[AgentKind] = SIMULATED
+
+    def __init__(
+        self,
+        observer: str | Observer = "capacity",
+        *,
+        seed: int = 1,
+        speed: float = 1.0,
+        answers: Answers = "both",
+        fullscreen: bool = True,
+        screen: int = 0,
+        size_deg: float = 10.0,
+        width_cm: float | None = 34.0,
+        distance_cm: float = 57.0,
+        size_px: tuple[int, int] = (1024, 768),
+        paced_hz: float = 60.0,
+        keyboard: Backend = "ptb",
+        guard_ms: float = 3.0,
+        display: DisplayFile | None = None,
+        patch: str = "",
+        theme: ThemeName = "standard",
+        palette: PaletteName = "published",
+        font: str = "",
+        triggers: str = "",
+        buttons: str = "",
+        refractory: Refractory = USUAL,
+        name: str = "",
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        if speed <= 0:
+            raise SpanLabError("the speed of a simulated participant must be above 0; 1 is a normal speed, 4 is four times as fast")
+        self.observer = make_observer(observer) if isinstance(observer, str) else observer
+        super().__init__(
+            fullscreen=fullscreen,
+            screen=screen,
+            size_deg=size_deg,
+            width_cm=width_cm,
+            distance_cm=distance_cm,
+            size_px=size_px,
+            paced_hz=paced_hz,
+            keyboard=keyboard,
+            guard_ms=guard_ms,
+            display=display,
+            patch=patch,
+            theme=theme,
+            palette=palette,
+            font=font,
+            triggers=triggers,
+            buttons=buttons,
+            refractory=refractory,
+            name=name or f"simulated:{self.observer.name}",
+            say=say,
+        )
+        if answers not in get_args(Answers):
+            raise SpanLabError(f"a simulated participant answers by 'keys', 'mouse' or 'both'; found '{answers}'")
+        self._seed = seed
+        self._speed = speed
+        self._answers: Answers = answers
+        self._hands: Hands | None = None
+        self._chosen = ""
+        self._random = np.random.RandomState(seed % 2**32)
+        self.plan: Callable[[float], None] | None = None
+
+    @classmethod
+    @override
+    def from_name(cls, detail: str, options: AgentOptions) -> SimulatedParticipant:
+        observer = detail or "capacity"
+        return cls(observer=observer, seed=options.seed, name=f"simulated:{observer}", **options.window)
+
+    @override
+    def open(self) -> Room:
+        """Open the window and sit down in front of it."""
+        room = super().open()
+        if self._hands is None:
+            self._hands = Hands(room.window.now, room.window.size, room.window.corner)
+            room.attendant = self
+            room.checks.append(self._hands.check)
+        return room
+
+    @override
+    def _refractory_times(self) -> Refractory:
+        return self._refractory.divided(self._speed)
+
+    @property
+    def hands(self) -> Hands:
+        self.open()
+        assert self._hands is not None
+        return self._hands
+
+    @override
+    def start(self, context: TrialContext) -> SimulatedEpisode:
+        self._random = np.random.RandomState([context.seed % 2**32, self._seed % 2**32])
+        return SimulatedEpisode(self, self._player(context), context.seed, context.keys, self._line, context.words)
+
+    @override
+    def close(self) -> None:
+        if self._hands is not None:
+            self._hands.close()
+            self._hands = None
+        super().close()
+
+    @override
+    def settings(self) -> dict[str, Any]:
+        return {
+            **super().settings(),
+            "observer": self.observer.name,
+            **{f"observer_{name}": value for name, value in self.observer.settings().items()},
+            "seed": self._seed,
+            "speed": self._speed,
+            "answers": self._answers,
+            "reaction_times": {
+                "distribution": "ex-Gaussian (mean and standard deviation of the Gaussian part, mean of the exponential part), divided by speed",
+                "answer_ms": list(ANSWER_MS),
+                "next_mark_ms": list(NEXT_MARK_MS),
+                "go_on_ms": list(GO_ON_MS),
+                "fastest_ms": FASTEST_MS,
+            },
+        }
+
+    # -- what the hands do -----------------------------------------------------------------------------------------------------------------------
+
+    def waits(self, for_what: str, onset: float) -> None:
+        """The window waits: answer, go on or turn the page."""
+        self.hands.cancel()
+        if for_what == "answer":
+            if self.plan is not None:
+                self.plan(onset)
+            return
+        least = (GO_ON_AFTER if for_what == "go on" else LEAST) + 0.05
+        after = max(least, self.seconds(GO_ON_MS))
+        if for_what == "choice":
+            self.hands.at(onset + after, Touch(self._chosen, hold=0.05))
+            return
+        self.hands.at(onset + after, Touch("space", hold=0.05) if self._random.randint(2) or for_what == "page" else Touch(x=0, y=0, hold=0.05))
+
+    @override
+    def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
+        self._chosen = next(option.key for option in options if option.name == usual)
+        return super().choose(title, text, options, usual=usual, clicks=clicks)
+
+    def seconds(self, distribution: tuple[float, float, float]) -> float:
+        """One ex-Gaussian time, in seconds."""
+        mean, deviation, tail = distribution
+        ms = (self._random.normal(mean, deviation) + self._random.exponential(tail)) / self._speed
+        return max(FASTEST_MS, ms) / 1000.0
+
+    def answer_plan(self, ask: Ask, value: Any) -> Callable[[float], None]:
+        """What to do from the onset of a question on, so that the answer is ``value``."""
+        surface = ask.kind.surface()
+        delay = self.seconds(ANSWER_MS)
+        if ask.window_ms is None:
+            times = self._refractory_times()
+            delay = max(delay, (max(times.same_ms, times.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)
+        touches: list[tuple[float, Touch]] = []
+        for number, part in enumerate(value if isinstance(value, tuple) else (value,)):
+            delay += self.seconds(NEXT_MARK_MS) if number else 0.0
+            touches.append((delay, self._touch(surface, part)))
+        if surface.several:
+            delay += self.seconds(NEXT_MARK_MS)
+            touches.append((delay, self._confirm()))
+        if ask.window_ms is not None and delay > (ask.window_ms - BEFORE_CLOSE_MS) / 1000.0:
+            squeeze = max(0.0, ask.window_ms - BEFORE_CLOSE_MS) / 1000.0 / delay
+            touches = [(when * squeeze, touch) for when, touch in touches]
+
+        def carry_out(onset: float) -> None:
+            for when, touch in touches:
+                self.hands.at(onset + when, touch)
+
+        return carry_out
+
+    def _touch(self, surface: Surface, value: int | str) -> Touch:
+        keys = [key for key, stands_for in surface.keys if stands_for == value]
+        region = next((region for region in surface.regions if region.value == value), None)
+        hold = 0.05 / max(1.0, self._speed)
+        if region is not None and (not keys or self._by_mouse()):
+            x, y = self.open().surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
+            return Touch(x=x, y=y, hold=hold)
+        if not keys:
+            raise SpanLabError(f"there is no key and no place to click for the answer {value!r}; the response kind has to declare one")
+        return Touch(keys[int(self._random.randint(len(keys)))], hold=hold)
+
+    def _by_mouse(self) -> bool:
+        by_mouse = bool(self._random.randint(2))  # drawn in any case, so that reaction times do not depend on the choice
+        return by_mouse if self._answers == "both" else self._answers == "mouse"
+
+    def _confirm(self) -> Touch:
+        hold = 0.05 / max(1.0, self._speed)
+        if not self._by_mouse():
+            return Touch(CONFIRM_KEYS[0], hold=hold)
+        x, y = self.open().surface.done_middle()
+        return Touch(x=x, y=y, hold=hold)
+
+
+class SimulatedEpisode(ParticipantEpisode):
+    """One trial of the simulated participant. Among its notes, ``injected_ms`` is when the hands acted, from the onset of the step."""
+
+    def __init__(
+        self, agent: SimulatedParticipant, player: Player, seed: int, keys: AnswerKeys | None = None, line: Line | None = None, words: Words | None = None
+    ) -> None:
+        super().__init__(player, keys, line, words)
+        self._agent = agent
+        self._memory = agent.observer.fresh(seed)
+        self._guess = np.random.RandomState([seed % 2**32, 1])
+
+    @override
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
+        """Take one step at the window; the truth decides what is answered.
+
+        Raises
+        ------
+        SpanLabError
+            when keys can no longer be pressed.
+        """
+        assert truth is not None, "the runner hands the truth to declared oracles"
+        value = self._memory.choose(percept, truth)
+        agent, ask = self._agent, percept.ask
+        if ask is not None and value is None and ask.window_ms is None:
+            value = ask.kind.guess(self._guess)  # the window waits until there is an answer
+        percept = self.as_asked(percept)
+        ask = percept.ask
+        agent.plan = agent.answer_plan(ask, value) if ask is not None and value is not None else None
+        before = len(agent.hands.done)
+        response = self.player.play(percept)
+        agent.hands.cancel()
+        if response is not None and response.value != value:
+            self.player.notes["intended"] = value
+        onset = self.player.onset
+        injected = [round((when - onset) * 1000.0, 3) for _, when in agent.hands.done_since(before) if when >= onset]
+        if injected:
+            self.player.notes["injected_ms"] = injected
+        return response

@@ -1,0 +1,347 @@
+"""The lab room: the open window with everything in it, shared by all trials and pages of a session."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from PIL import Image
+
+from ...core.errors import SpanLabError
+from ...paradigms import Display
+from ...stimuli.render.palette import PaletteName
+from ...stimuli.render.window import WindowRenderer
+from ...stimuli.scene import BACKGROUND
+from ..base import Shown
+from .display.focus import Focus
+from .display.frames import apart
+from .display.lettering import Pictures
+from .display.patch import Patch, PatchView
+from .display.surface import SurfaceView
+from .display.theme import THEMES, ThemeName
+from .display.watchdog import Lookout
+from .display.window import LabWindow, Screen
+from .input.answering import Press
+from .input.buttons import Box
+from .input.keyboard import Backend, Keyboard
+from .input.mouse import Mouse
+from .input.refractory import USUAL, Refractory
+
+_NOTHING = object()
+#: Seconds by which two clocks must part before it is said.
+CLOCK_JUMP = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How the window looks to people: the theme around the canvas, and the palette of the stimuli."""
+
+    theme: ThemeName = "standard"
+    palette: PaletteName = "published"
+
+
+class Attendant(Protocol):
+    """Somebody who is told when the window waits for something: the simulated participant."""
+
+    def waits(self, for_what: str, onset: float) -> None:
+        """``for_what`` is ``answer``, ``go on`` (a self-paced display), ``page`` or ``choice`` (a page with options).
+
+        ``onset`` is in seconds on PsychoPy's clock.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class OnScreen:
+    """The display that is on the screen now.
+
+    ``planned_ms`` is its own time, or what is left of the window of its question where that is longer. ``refreshes`` counts from its onset to the last flip;
+    ``away`` is the time (s) for which a pause page covered it; ``marked``: whether the corner patch tells of its onset; ``stamp_late``: by how much (s) its
+    picture can have come on before ``onset``. What became of it is written to ``sink[index]``.
+    """
+
+    display: Display
+    planned_ms: float | None
+    planned_frames: int | None
+    onset: float
+    onset_ms: float
+    sink: list[Shown]
+    index: int
+    refreshes: int = 0
+    dropped: int = 0
+    away: float = 0.0
+    marked: bool = False
+    stamp_late: float = 0.0
+
+    def put(self, end: float, refreshes: int) -> None:
+        """Write what is known: shown until ``end`` (s), for so many refreshes."""
+        shown = Shown(
+            planned_ms=self.planned_ms,
+            onset_ms=round(self.onset_ms, 3),
+            shown_ms=round((end - self.onset - self.away) * 1000.0, 3),
+            planned_frames=self.planned_frames,
+            shown_frames=refreshes,
+            dropped_frames=self.dropped,
+            onset_bound_ms=round(self.stamp_late * 1000.0, 3),
+        )
+        self.sink[self.index : self.index + 1] = [shown]
+
+
+class Room:
+    """The open window, its renderer, keyboard and mouse, and the session's clock.
+
+    Parameters
+    ----------
+    screen : where the window is and how large
+    size_deg : width and height of the canvas, in degrees of visual angle
+    keyboard : the back end that is wanted
+    say : told, in a sentence, what is not as a lab would want it
+    patch : a square for a photodiode, when one is wanted
+    looks : theme and palette
+    refractory : how soon a self-paced step takes presses after the one that ended the step before
+
+    Raises
+    ------
+    SpanLabError
+        when no window can be opened, or the canvas (or the patch beside it) does not fit into it
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        size_deg: float,
+        keyboard: Backend,
+        say: Callable[[str], None],
+        patch: Patch | None = None,
+        looks: Looks = Looks(),
+        refractory: Refractory = USUAL,
+    ) -> None:
+        self.refractory = refractory
+        self.window = LabWindow(screen, say)
+        self.theme = THEMES[looks.theme]
+        self.window.win.color = self.theme.background
+        self.pictures = Pictures(self.window.win)
+        try:
+            self.canvas_px = self._fit(size_deg)
+            self.patch = None if patch is None else PatchView(patch, self.pictures, self.window.size, self.canvas_px, self.window.px_per_cm)
+        except SpanLabError:
+            self.window.close()
+            raise
+        self.letter_px = max(14, round(self.window.pixels(0.5)))
+        self.renderer = WindowRenderer(self.window.win, self.canvas_px, say, palette=looks.palette)
+        self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px, self.theme)
+        self.keyboard = Keyboard(keyboard, say)
+        self.mouse = Mouse(self.window.win, self.surface.to_canvas)
+        self.focus = Focus(self.window.win.winHandle, self.window.now)
+        left, top = self.window.corner()
+        self.lookout = Lookout((left + self.window.size[0] // 2, top + self.window.size[1] // 2), self.window.connection)
+        self.attendant: Attendant | None = None
+        #: asked whenever keyboard and mouse are looked after; each raises SpanLabError when nothing more can come from its side
+        self.checks: list[Callable[[], object]] = []
+        self.box: Box | None = None
+        self.on: OnScreen | None = None
+        self.queue: list[Press] = []
+        #: when the interval before the coming trial began, in seconds on PsychoPy's clock
+        self.rested: float | None = None
+        #: what was pressed between two trials, such as an answer to the last question of the one before that came too late
+        self.aside: list[Press] = []
+        #: takes what is pressed after a trial, until the next one begins, and counts from when its last step came on; None before the first one
+        self.afterwards: Callable[[Sequence[Press]], None] | None = None
+        #: until when (s) somebody may still want to answer the last question, too late
+        self.late_until: float | None = None
+        #: the press that ended the last step or page; None where the clock ended it
+        self.ended_by: Press | None = None
+        self._say = say
+        self._zero = self.window.now()
+        self._beside = self.window.now() - time.monotonic()
+        self._drawn: Hashable = _NOTHING
+        self._ahead: Hashable = _NOTHING
+        for _ in range(2):  # a window takes a new colour with its next flip
+            self.flip(lambda: None)
+        gc.collect()
+        gc.freeze()  # what PsychoPy has loaded is not looked through again at every collection
+
+    def _fit(self, size_deg: float) -> int:
+        canvas = self.window.pixels(size_deg)
+        width, height = self.window.size
+        largest = min(width, height * 0.72)  # the legend and the done button need room below
+        if canvas > largest:
+            fits = size_deg * largest / canvas
+            raise SpanLabError(
+                f"a canvas of {size_deg:g} degrees takes {canvas} pixels here, but the window of {width} x {height} pixels has room for {int(largest)}; "
+                f"choose at most {rounded_down(fits)} degrees, a larger window, or check the given width of the screen and the distance"
+            )
+        return canvas
+
+    # -- the session's clock -------------------------------------------------------------------------------------------------------------------
+
+    def ms(self, at: float) -> float:
+        """Seconds on PsychoPy's clock as ms on the session's, which starts when the window opens."""
+        return (at - self._zero) * 1000.0
+
+    def clock_jump(self) -> float:
+        """By how many ms PsychoPy's clock has moved against the monotonic clock of the system since the last call.
+
+        On Linux the former is the wall clock, which may be set while a session runs. 0 when the two cannot be read together because the machine is busy.
+        """
+        beside, within = apart(self.window.now, time.monotonic)
+        if within >= 0.001:
+            return 0.0
+        jump, self._beside = beside - self._beside, beside
+        if abs(jump) > CLOCK_JUMP:
+            self._say(f"The computer's clock was set while the session ran: it jumped by {jump * 1000:.0f} ms. The step is marked in the record.")
+        return jump * 1000.0
+
+    # -- the screen ------------------------------------------------------------------------------------------------------------------------------
+
+    def flip(self, draw: Callable[[], object], marked: bool = False) -> tuple[float, int]:
+        """Draw and flip; returns the time and the refreshes since the last flip. The corner patch, if there is one, is white on this frame when ``marked``."""
+        if self._ahead is not _NOTHING:
+            self.window.win.clearBuffer()
+            self._ahead = _NOTHING
+        draw()
+        if self.patch is not None:
+            self.patch.draw(marked)
+        self._drawn = _NOTHING
+        return self._flip()
+
+    def _flip(self) -> tuple[float, int]:
+        try:
+            return self.window.flip()
+        finally:
+            self.lookout.check()  # whatever OpenGL says when the display is gone
+
+    def backdrop(self, wanted: bool = True) -> None:
+        """The empty canvas, where it differs from what is around it; nothing when it is not ``wanted``."""
+        if wanted and self.theme.background != BACKGROUND:
+            empty = self.pictures.put("canvas", lambda: Image.new("RGB", (self.canvas_px, self.canvas_px), BACKGROUND))
+            self.pictures.draw(empty, 0, 0)
+
+    def guard(self, seconds: float, attend: Callable[[], object] | None = None) -> None:
+        """Wait until shortly before the next refresh, looking after keyboard and mouse all the while; ``attend`` is called when something was pressed."""
+
+        def look() -> None:
+            self.collect()
+            if attend is not None and self.queue:
+                attend()
+
+        self.window.wait(seconds, look)
+
+    def replace(self, what: OnScreen | None, draw: Callable[[], object]) -> float:
+        """Put something else on the screen and close the account of what was there; returns the time of the change."""
+        at, passed = self.flip(draw, what is not None and what.marked)
+        if self.on is not None:
+            self.on.dropped += passed - 1
+            self.on.put(at, self.on.refreshes + passed)
+        self.on = what
+        if what is not None:
+            what.onset, what.onset_ms, what.stamp_late = at, self.ms(at), self.window.stamp_late
+        return at
+
+    def ready(self, draw: Callable[[], object], state: Hashable) -> None:
+        """Draw the next frame of the same display ahead of time, so that nothing but the flip is left to do when the refresh is due.
+
+        What is drawn depends on ``state`` alone: where it is as it was, and flips do not wait for the screen, nothing is drawn anew.
+        """
+        if self._ahead is _NOTHING and not (self.window.grid.paced and state == self._drawn):
+            draw()
+            if self.patch is not None:
+                self.patch.draw(False)
+            self._ahead = state
+
+    def again(self) -> None:
+        """Show the same display for one more refresh, as it was made ready."""
+        if self._ahead is _NOTHING:
+            passed = self.window.skip()
+        else:
+            _, passed = self._flip()
+            self._drawn, self._ahead = self._ahead, _NOTHING
+        if self.on is not None:
+            self.on.refreshes += passed
+            self.on.dropped += passed - 1
+
+    # -- input -----------------------------------------------------------------------------------------------------------------------------------
+
+    def collect(self) -> None:
+        """Read keyboard and mouse into :attr:`queue`, ordered by time.
+
+        Raises
+        ------
+        SpanLabError
+            when the display or a keyboard has gone away, or the simulated participant cannot press keys any more.
+        """
+        self.lookout.check()
+        for check in self.checks:
+            check()
+        keys = self.keyboard.poll()
+        if self.box is not None:
+            keys = self.box.with_buttons(keys)
+        fresh = keys + self.mouse.poll(self.surface.on_done)
+        if fresh:
+            self.queue = sorted(self.queue + fresh, key=lambda press: press.time)
+
+    def take(self) -> list[Press]:
+        """Everything that was pressed and not yet taken."""
+        taken, self.queue = self.queue, []
+        return taken
+
+    def forget(self) -> None:
+        """Forget every press until now."""
+        self.keyboard.clear()
+        self.mouse.clear()
+        if self.box is not None:
+            self.box.with_buttons(())
+        self.queue, self.aside = [], []
+
+    def set_aside(self) -> list[Press]:
+        """Nobody waits for what was pressed until now; the record of the next trial has it all the same. Returns it."""
+        self.collect()
+        taken = self.take()
+        self.aside += taken
+        return taken
+
+    def note_aside(self) -> None:
+        """Put what was pressed since the last trial, and meant nothing, on its record. Before the first trial nobody waits for presses: they are forgotten."""
+        if self.afterwards is not None and self.aside:
+            self.afterwards(self.aside)
+        self.aside = []
+
+    def pointer(self, visible: bool) -> None:
+        """Show or hide the mouse pointer."""
+        if bool(self.window.win.mouseVisible) != visible:
+            self.window.win.mouseVisible = visible
+
+    def tell(self, for_what: str, onset: float) -> None:
+        """Tell the attendant that the window waits."""
+        if self.attendant is not None:
+            self.attendant.waits(for_what, onset)
+
+    def apparatus(self) -> dict[str, Any]:
+        """What was found, fit for JSON."""
+        return {
+            **self.window.apparatus(),
+            "canvas_px": self.canvas_px,
+            "keyboard": self.keyboard.backend,
+            "keyboard_precision_ms": self.keyboard.precision_ms,
+            "key_names": self.keyboard.key_names,
+            "tones": self.renderer.tones,
+            "refractory": self.refractory.record(),
+            "focus": "watched",
+            **({} if self.patch is None else {"patch": self.patch.facts()}),
+        }
+
+    def close(self) -> None:
+        """Close keyboard and window."""
+        self.lookout.close()
+        if not self.lookout.trouble:  # Psychtoolbox would wait for ever for a keyboard that is gone
+            self.keyboard.close()
+        if not self.lookout.gone:
+            self.window.close()
+
+
+def rounded_down(value: float) -> str:
+    """Rounded down to one decimal."""
+    return f"{int(value * 10) / 10:g}"

@@ -1,0 +1,455 @@
+"""Plays the steps of one trial at the window: every display for its frames, every press to the step in which it happened."""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from ...paradigms import Ask, Display, Percept, ResponseKind, Verdict
+from ...paradigms.responses.keys import is_button
+from ...stimuli.kinds.plain import Tone
+from ..base import Response, Shown, TrialCut
+from .display.surface import ACKNOWLEDGE
+from .input.answering import AnswerSheet, Press
+from .input.refractory import TOO_SOON
+from .pages.between_trials import pause
+from .stage import CLOCK_JUMP, OnScreen, Room
+from .step_account import StepAccount, time_of
+from .tidying import tidy
+from .triggers.marker import Marker
+
+#: Seconds that a press needs at most to reach the program, as a rule (measured: 0.3 ms); so long after a window has closed, presses in it are still waited for.
+DELIVERY = 0.002
+#: Seconds for which, after the last trial, presses are still waited for that come too late for a question that nobody has answered.
+LATE = 0.5
+#: Seconds within which nobody goes on to the next display on purpose: a second click of a double click is not taken for it.
+GO_ON_AFTER = 0.2
+
+
+class Player:
+    """One trial at the window.
+
+    Parameters
+    ----------
+    room : the open window
+    language : of the window's own words
+    kinds : the response kinds of the trial
+    guard_ms : how long before a refresh the next frame is drawn
+    """
+
+    def __init__(self, room: Room, language: str, kinds: Sequence[ResponseKind], guard_ms: float) -> None:
+        self.room = room
+        self.language = language
+        self._guard = guard_ms / 1000.0
+        self._asked = self._place = 0
+        self._asked_in = ""
+        #: sends trigger codes, where there is a port for them
+        self.marker: Marker | None = None
+        self._step: StepAccount | None = None
+        self._earlier: StepAccount | None = None
+        self._coming: Percept | None = None
+        self._last = False
+        self._cleared: float | None = None
+        self._begun: OnScreen | None = None
+        #: whether anything of the trial but fixation and empty screens has been seen
+        self._item_seen = False
+        #: takes what is pressed after the trial and came too late for it, fit for JSON
+        self.note_late: Callable[[list[dict[str, Any]]], None] | None = None
+        room.surface.prepare(kinds, language)
+
+    def prepare(self, displays: Sequence[Display]) -> None:
+        """Upload every display that may come. Collects garbage too, so that it is not done between frames."""
+        self.room.renderer.prepare(display.stimulus for display in displays)
+        gc.collect()
+
+    def announce_next(self, percept: Percept | None, last: bool = False) -> None:
+        """Announce the step after the one that is played next, where it does not depend on the answer, or that this one is the ``last``. The change (to the
+        next step's first display, or to an empty screen) is then made on the very frame on which it is due, before the step returns.
+
+        Where it is not known what comes, and nobody has answered when the frame has to be drawn on which the window closes, the display stays for one refresh
+        more: an answer in the window counts, and decides what comes.
+        """
+        self._coming, self._last = percept, last
+
+    @property
+    def shown(self) -> list[Shown]:
+        """What was shown in the last step. The end of its last display is the planned one until that display has been replaced; the list is then completed in
+        place."""
+        return self._step.shown if self._step is not None else []
+
+    @property
+    def onset(self) -> float:
+        """When the last step came on, in seconds on PsychoPy's clock."""
+        return self._step.onset if self._step is not None else 0.0
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What happened besides in the last step, fit for JSON; completed in place until the next step has begun."""
+        return self._step.notes if self._step is not None else {}
+
+    # -- one step --------------------------------------------------------------------------------------------------------------------------------
+
+    def play(self, percept: Percept) -> Response | None:
+        """Take one step; a Response exactly when there is a question.
+
+        Raises
+        ------
+        Abandoned
+            when the participant leaves.
+        TrialCut
+            when the participant has paused after the first item of the trial was seen.
+        """
+        gc.disable()
+        try:
+            step = self._begin(percept)
+            for index, display in enumerate(percept.displays):
+                if index:
+                    self._change(step, index)
+                self._hold(step, display, last=index == len(percept.displays) - 1)
+                if step.over:
+                    break
+            self._acknowledge(step)
+            if step.sheet is not None and step.over:
+                step.ended_by = step.sheet.answered_by
+            self.room.ended_by = step.ended_by if step.over or step.gone_on else None
+            self._end(step)
+        finally:
+            gc.enable()
+            if self.marker is not None:
+                self.marker.record()
+        return self._response(step)
+
+    def _count(self, percept: Percept, ask: Ask) -> None:
+        """Number the self-paced questions of a phase, so that two that look alike can be told apart; others follow the clock and have no number."""
+        self._asked = 0 if ask.window_ms is not None else self._asked + 1 if self._asked_in == percept.phase else 1
+        self._asked_in = percept.phase
+
+    def _begin(self, percept: Percept) -> StepAccount:
+        earlier, shown = self._step, []
+        if percept.ask is not None:
+            self._count(percept, percept.ask)
+        self._place += 1
+        first = percept.displays[0]
+        if self._begun is not None:
+            on, self._begun = self._begun, None
+            if on.display != first:
+                raise ValueError("another display was announced than the one that came")
+            on.sink, on.index = shown, 0
+        else:
+            self.room.collect()
+            on = self._account(percept, 0, shown)
+            self._bring_on(percept, self._place, on, lambda: self._draw_first(percept))
+        sheet = AnswerSheet(percept.ask, on.onset) if percept.ask is not None else None
+        self._step = step = StepAccount(
+            percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked, self._place, before=self.room.ended_by
+        )
+        if any(isinstance(display.stimulus, Tone) for display in percept.displays):
+            step.notes["tone"] = self.room.renderer.tones
+        for press in self.room.aside:
+            step.notes.setdefault("before_trial", []).append(press.record(step.onset))
+        self.room.aside, self.room.afterwards = [], None
+        self._item_seen = self._item_seen or percept.model_step
+        if earlier is not None:
+            self._note_focus(earlier, on.onset)
+        if self.room.rested is not None:
+            step.notes["interval_ms"] = round((on.onset - self.room.rested) * 1000.0, 3)
+            self.room.rested = None
+        jump = self.room.clock_jump()
+        if abs(jump) > CLOCK_JUMP * 1000:
+            step.notes["clock_jump_ms"] = round(jump, 1)
+        self._earlier = earlier
+        self.room.pointer(sheet is not None and bool(sheet.surface.regions))
+        if sheet is not None:
+            self.room.tell("answer", on.onset)
+        elif first.ms is None:
+            self.room.tell("go on", on.onset)
+        return step
+
+    def _bring_on(self, percept: Percept, place: int, on: OnScreen, draw: Callable[[], None]) -> float:
+        """The change to the first display of a step, with the code that goes out within that flip."""
+        within = self.marker.arm(percept.phase, place) if self.marker is not None else None
+        if within is not None:
+            self.room.window.on_flip(within)
+        at = self.room.replace(on, draw)
+        if self.marker is not None:
+            self.marker.landed(at)
+        return at
+
+    def _account(self, percept: Percept, index: int, sink: list[Shown]) -> OnScreen:
+        ms = time_of(percept, index)
+        planned = None if ms is None else self.room.window.grid.frames(ms)
+        marked = self.room.patch is not None and self.room.patch.patch.marks(percept.phase)
+        return OnScreen(percept.displays[index], ms, planned, 0.0, 0.0, sink, index, marked=marked)
+
+    def _change(self, step: StepAccount, index: int) -> None:
+        """From one display of the step to the next."""
+        display = step.percept.displays[index]
+        step.ended_by = step.ended_by if step.gone_on else None
+        step.gone_on = False
+        at = self.room.replace(self._account(step.percept, index, step.shown), lambda: self._draw(step, display, first=True))
+        if step.sheet is None and display.ms is None:
+            self.room.tell("go on", at)
+
+    def _hold(self, step: StepAccount, display: Display, last: bool) -> None:
+        """Keep a display on the screen until the refresh at which it is to be replaced."""
+        room, on = self.room, self.room.on
+        assert on is not None
+        refreshes = on.planned_frames
+        window = step.percept.ask.window_ms if step.percept.ask is not None else None
+        if last and step.sheet is not None:
+            if window is None:
+                refreshes = None if refreshes is None or step.percept.ask is None or step.percept.ask.ends == "on_answer" else refreshes
+            elif refreshes is None:  # a display before this one waited to be gone on from
+                before = sum(shown.shown_frames for shown in step.shown[: on.index])
+                refreshes = max(1, room.window.grid.frames(window) - before)
+        while not (step.over or step.gone_on):
+            final = refreshes is not None and on.refreshes + 1 >= refreshes
+            if final and not step.waits:
+                return
+            if not final:
+                room.ready(lambda: self._draw(step, display), self._state(step, display))
+            room.guard(self._guard, lambda: self._attend_at_once(step))
+            self._attend(step)
+            if final or step.over or step.gone_on:
+                return
+            self._again(step, display)
+
+    def _acknowledge(self, step: StepAccount) -> None:
+        """Let a self-paced answer be seen for a moment before the step ends. Nothing that has a published or declared time is lengthened."""
+        if step.over and step.percept.ask is not None and step.percept.ask.window_ms is None and self.room.on is not None:
+            display = self.room.on.display
+            for _ in range(self.room.window.grid.frames(ACKNOWLEDGE * 1000)):
+                self._again(step, display)
+                self.room.guard(self._guard, lambda: self._attend_at_once(step))
+                self._attend(step)
+
+    def _again(self, step: StepAccount, display: Display) -> None:
+        """One more refresh of the same display; drawn now where it was not drawn ahead."""
+        self.room.ready(lambda: self._draw(step, display), self._state(step, display))
+        self.room.again()
+
+    def _end(self, step: StepAccount) -> None:
+        on = self.room.on
+        assert on is not None
+        if self._coming is not None:
+            percept, self._coming = self._coming, None
+            display = percept.displays[0]
+            self._begun = self._account(percept, 0, [])
+            at = self._bring_on(percept, self._place + 1, self._begun, lambda: self._draw_display(display))
+            self._settle(step, at)
+        elif self._last:
+            self._cleared = self.room.replace(None, self.room.backdrop)
+            self._settle(step, self._cleared)
+        else:
+            self._wait_for_window(step, on.display)
+            # Not known yet what comes: account for it until the next refresh, and correct this when the change has been made.
+            grid = self.room.window.grid
+            on.put(grid.due, on.refreshes + 1)
+
+    def _settle(self, step: StepAccount, at: float) -> None:
+        """The step has made way at ``at``: what was pressed before is still its own, and whatever is pressed as long as its window is open and unanswered."""
+        until = at
+        if step.open_until is not None:
+            until = max(at, math.nextafter(step.open_until, math.inf))
+            end = min(until + DELIVERY, self.room.window.now() + self.room.window.grid.period)  # no clock that is set meanwhile holds this up
+            while (left := end - self.room.window.now()) > 0:
+                self.room.collect()
+                self.room.window.sleep(min(left, 0.0005))
+        self.room.collect()
+        self._attend(step, until=until)
+
+    def _wait_for_window(self, step: StepAccount, display: Display) -> None:
+        """Keep the display for the refreshes that it takes until no answer can come any more, where the answer decides what comes."""
+        waited = 0
+        while waited < 2 and step.open_until is not None and self.room.window.grid.due - self._guard < step.open_until + DELIVERY:
+            self._again(step, display)
+            waited += 1
+            self.room.guard(self._guard, lambda: self._attend_at_once(step))
+            self._attend(step)
+        if waited:
+            step.notes["waited_frames"] = waited
+
+    def judged(self, verdict: Verdict) -> None:
+        """The answer to the last step was judged: for trigger codes alone."""
+        if self.marker is not None and self._step is not None:
+            self.marker.judged(verdict, self._step.place)
+
+    def finish(self) -> None:
+        """The trial is over: clear the screen, close the account of the last display, and tidy up."""
+        self.room.collect()
+        at, self._cleared = self._cleared, None
+        if at is None:
+            at = self.room.replace(None, self.room.backdrop)
+        self._close(at)
+        if self.marker is not None:
+            self.marker.end(at)
+        gc.enable()
+        tidy()
+
+    def cut(self) -> None:
+        """The trial is cut off: as :meth:`finish`, but without an end that others are told of."""
+        self.room.forget()
+        self._close(self.room.replace(None, self.room.backdrop))
+        if self.marker is not None:
+            self.marker.record()
+        gc.enable()
+        tidy()
+
+    def _close(self, at: float) -> None:
+        """Close the account of the last step; the screen was cleared at ``at`` (s)."""
+        last, self._step = self._step, None
+        if last is None:
+            return
+        self._note_focus(last, at)
+        self.room.collect()
+        self._earlier = last
+        for press in self.room.take():
+            if press.escapes:
+                self.room.queue.append(press)  # who has pressed it waits for the pause
+            elif press.time < at:
+                self._belongs_earlier(press)
+            else:
+                self.room.aside.append(press)
+        closed = last.sheet.closes if last.sheet is not None and not last.sheet.complete and last.sheet.ask.late == "record" else None
+        self.room.late_until = None if closed is None else closed + LATE
+        if (note := self.note_late) is not None:
+            self.room.afterwards = lambda presses: note([press.record(last.onset) for press in presses])
+
+    def _note_focus(self, step: StepAccount, until: float) -> None:
+        """Note when the window had lost the focus within a step that lasted ``until`` (s)."""
+        for lost, back in self.room.focus.away(step.onset, until):
+            away = {"at_ms": round((lost - step.onset) * 1000.0, 1), "for_ms": round((back - lost) * 1000.0, 1)}
+            step.notes.setdefault("focus_lost", []).append(away)
+
+    # -- presses ---------------------------------------------------------------------------------------------------------------------------------
+
+    def _attend(self, step: StepAccount, until: float = float("inf")) -> None:
+        """Let presses have their effect: on this step, or on the one before where they happened before this one came on."""
+        for press in self.room.take():
+            if press.time >= until or (press.escapes and until < math.inf):
+                self.room.queue.append(press)
+            elif press.escapes:
+                self._pause(step)
+            elif press.time < step.onset:
+                self._belongs_earlier(press)
+            elif step.sheet is not None:
+                if step.sheet.closes is None and not step.sheet.complete and self.room.refractory.holds_off(press, step.before, step.onset):
+                    step.sheet.refuse(press, TOO_SOON)
+                    continue
+                effect = step.sheet.take(press)
+                if effect == "late":
+                    step.notes.update(step.sheet.notes())
+                elif effect in ("answer", "mark") and self.marker is not None:
+                    value = step.sheet.presses[-1].get("value")
+                    self.marker.answered(value, step.place, step.onset, press.time)
+            else:
+                step.notes.setdefault("presses", []).append({**press.record(step.onset), "does": self._go_on(step, press)})
+
+    def _attend_at_once(self, step: StepAccount) -> None:
+        """While the next refresh is waited for, presses have their effect when they happen (their trigger codes do not wait for the frame); a pause waits."""
+        if not any(press.escapes for press in self.room.queue):
+            self._attend(step)
+
+    def _go_on(self, step: StepAccount, press: Press) -> str:
+        on = self.room.on
+        if on is None or on.display.ms is not None or not (press.device == "click" or press.key == "space" or is_button(press.key)):
+            return "nothing"
+        before = step.before if on.index == 0 else step.ended_by
+        if press.time - on.onset < GO_ON_AFTER or self.room.refractory.holds_off(press, before, on.onset):
+            return TOO_SOON
+        step.gone_on, step.ended_by = True, press
+        return "go on"
+
+    def _belongs_earlier(self, press: Press) -> None:
+        earlier = self._earlier
+        if earlier is None:
+            if self._step is not None:
+                self._step.notes.setdefault("before_trial", []).append(press.record(self._step.onset))
+            return
+        ask = earlier.percept.ask
+        if ask is None:
+            earlier.notes.setdefault("presses", []).append({**press.record(earlier.onset), "does": "nothing"})
+        elif earlier.open_until is not None and press.time <= earlier.open_until:
+            # The machine passed it on only after the answer had been taken: never silently.
+            earlier.notes.setdefault("passed_on_too_late", []).append(press.record(earlier.onset))
+        elif ask.late == "record":
+            earlier.notes.setdefault("late", []).append(press.record(earlier.onset))
+
+    def _pause(self, step: StepAccount) -> None:
+        """Escape: ask whether to leave; otherwise show the display again as if the pause had not been. Who has seen an item, and is still to be asked, has had
+        time to rehearse it: the trial is cut off then."""
+        room, began = self.room, self.room.window.now()
+        on, room.on = room.on, None
+        assert on is not None
+        on.put(began, on.refreshes)
+        paused: dict[str, Any] = {"at_ms": round((began - step.onset) * 1000, 1), "for_ms": None}
+        step.notes.setdefault("paused", []).append(paused)
+        nothing_left = self._last and (step.sheet is None or step.sheet.complete)
+        cut = self._item_seen and not nothing_left
+        pause(room, self.language, replaces=cut)  # raises Abandoned
+        if cut:
+            paused["for_ms"] = round((room.window.now() - began) * 1000, 1)
+            raise TrialCut("paused")
+        room.on = on
+        display = on.display
+        room.flip(lambda: self._draw(step, display))
+        room.forget()
+        away = room.window.now() - began
+        paused["for_ms"] = round(away * 1000, 1)
+        on.away += away
+        room.pointer(step.sheet is not None and bool(step.sheet.surface.regions))
+        if step.sheet is not None:
+            step.sheet.paused += away
+            room.tell("answer", room.window.now())
+        elif display.ms is None:
+            room.tell("go on", room.window.now())
+
+    # -- drawing ---------------------------------------------------------------------------------------------------------------------------------
+
+    def _draw_display(self, display: Display) -> None:
+        self.room.renderer.draw(display.stimulus)
+        self.room.renderer.play_on_flip(display.stimulus)
+
+    def _draw_first(self, percept: Percept) -> None:
+        """The first frame of a step, whose account has not begun yet."""
+        self._draw_display(percept.displays[0])
+        if percept.ask is not None:
+            self.room.surface.draw(AnswerSheet(percept.ask, 0.0), self._asked, self.room.mouse.at, 0.0)
+        elif percept.displays[0].ms is None:
+            self.room.surface.draw_hint()
+
+    def _draw(self, step: StepAccount, display: Display, first: bool = False) -> None:
+        if first:
+            self._draw_display(display)
+        else:
+            self.room.renderer.draw(display.stimulus)
+        if step.sheet is not None:
+            self.room.surface.draw(step.sheet, step.number, self.room.mouse.at, self.room.window.now())
+        elif display.ms is None:
+            self.room.surface.draw_hint()
+
+    def _state(self, step: StepAccount, display: Display) -> Hashable:
+        """Everything on which :meth:`_draw` depends."""
+        surface = None if step.sheet is None else self.room.surface.state(step.sheet, self.room.mouse.at, self.room.window.now())
+        return id(step), id(display), surface
+
+    # -- the answer ------------------------------------------------------------------------------------------------------------------------------
+
+    def _response(self, step: StepAccount) -> Response | None:
+        sheet = step.sheet
+        if sheet is None or step.percept.ask is None:
+            return None
+        step.notes.update(sheet.notes())
+        raw = {"presses": sheet.presses}
+        value = sheet.answer()
+        if value is None:
+            return Response(None, None, raw, "omitted", step.notes)
+        if not step.percept.ask.kind.allows(value):
+            return Response(None, None, {**raw, "value": value}, "invalid", step.notes)
+        # after a pause the time since the onset is no reaction time
+        timed = sheet.answered_at is not None and not sheet.paused
+        rt = round((sheet.answered_at - sheet.onset) * 1000.0, 3) if timed and sheet.answered_at is not None else None
+        return Response(value, rt, raw, "answered", step.notes)

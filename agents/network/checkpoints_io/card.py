@@ -1,0 +1,147 @@
+"""The model card: what a trained network is, how it was made, what it can and what it is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from ..settings import WormSettings, heads_of
+from ..training.config import TrainingConfig
+from ..training.evaluation import Row, as_markdown
+from ..training.state import TrainingState
+from .checkpoint import Checkpoint, TrainedOn
+from .files import write_atomically
+
+
+def write(
+    folder: Path, config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: TrainingState, times: Mapping[str, float], why: str, command: str
+) -> None:
+    """Write ``NAME.md`` for people and ``NAME.json`` for programs."""
+    trained = _trained(kept)
+    result = {
+        "name": config.name,
+        "sha256": kept.sha256,
+        "bytes": kept.bytes,
+        "parameters": kept.network.parameter_count,
+        "settings": config.model.model_dump(mode="json"),
+        "trained": trained.model_dump(mode="json"),
+        **({} if kept.vectors is None else {"vectors": kept.vectors.described()}),
+        "ended": why,
+        **times,
+        "test": [row.as_json() for row in rows],
+    }
+    write_atomically(folder / f"{config.name}.json", (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
+    write_atomically(folder / f"{config.name}.md", _text(config, kept, rows, state, times, why, command).encode("utf-8"))
+
+
+def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: TrainingState, times: Mapping[str, float], why: str, command: str) -> str:
+    trained = _trained(kept)
+    seen = ", ".join(f"{count:,} trials of {name} (from a pool of {_pool(config, name):,})" for name, count in trained.trials.items())
+    reads = (
+        f"""It reads one vector per step in {", ".join(sorted(kept.network.reading))}: that of the word that is shown, brought to one length, and zeros
+        where no single word is shown. The vectors: {kept.vectors.name}{_sha256(kept.vectors.sha256)}."""
+        if kept.vectors is not None
+        else ""
+    )
+    later = [f"{Path(task.paradigm).stem} from step {task.from_step:,} on" for task in config.tasks if task.from_step]
+    joined = f"(the others: {', '.join(later)})" if later else "in every step"
+    parts = [
+        f"# network:{config.name}",
+        config.about,
+        "## What it is",
+        f"""{_article(config.model.architecture)} with {config.model.hidden} units, with one linear head per {_heads(kept)}:
+        {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB in half precision. {_eye(config, kept)} {reads} {_start(config)}""",
+        "## How it was made",
+        f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}, for {state.step:,} steps
+        ({why}). {_recipe(config)} The weights are those of step {state.best_step:,}, which had the highest {_selected(config)}; until then it had seen {seen}.
+        The whole run took, with compiling the trials and the test, {times["wall_s"] / 60:.1f} minutes by the clock and
+        {times["cpu_s"] / 60:.1f} minutes of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
+        {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`.""",
+        "## Held-out accuracy",
+        """On test trials that come from a stream of seeds of their own, read out from the half-precision weights in the file. Accuracy is the share of
+        items that are right; its standard error is over trials. The best blind guess is the best fixed answer: chosen on the training trials,
+        scored on these. A star marks levels that were kept from training.""",
+        as_markdown(rows),
+        "## What it is not",
+        f"""{_no_other(config)} It knows only the tasks above and their published stimuli. Conditions near the blind guess are ones that it has not
+        learned. Some answers can be guessed better than blindly by somebody who sees the frames and remembers nothing (in vsr, only positions
+        that hold a pattern: 1 / list length; in sfr, only squares that were shown: list length / 30), so compare with that as well.""",
+        f"SHA-256 `{kept.sha256}`",
+    ]
+    # Paragraphs are flowed; tables and headings keep their lines.
+    return "\n\n".join(part if part.startswith("#") else " ".join(part.split()) for part in parts if part) + "\n"
+
+
+def _trained(kept: Checkpoint) -> TrainedOn:
+    assert kept.trained is not None, "SpanLab's own checkpoints say what they were trained on"
+    return kept.trained
+
+
+def _article(architecture: str) -> str:
+    """An LSTM, a GRU, a transformer."""
+    name = architecture.upper() if len(architecture) <= 4 else architecture
+    return f"{'An' if name[0] in 'AEIFHLMNRSX' else 'A'} {name}"
+
+
+def _heads(kept: Checkpoint) -> str:
+    shared = len(heads_of(kept.network.tasks)) < len(kept.network.tasks)
+    return "task (the tasks of a family share one)" if shared else "task"
+
+
+def _eye(config: TrainingConfig, kept: Checkpoint) -> str:
+    """What it makes of a frame."""
+    model = config.model
+    if not kept.network.seeing:
+        return ""
+    if isinstance(model, WormSettings):
+        return "It sees one 32 x 32 frame per step and nothing else, through the four convolutional layers of the published benchmark networks."
+    match = "Before the heads, a template made from the state is compared with each window of the present frame." if model.match else ""
+    return f"""It sees one 32 x 32 frame per step and nothing else: {model.components} decorrelated components of the pixels (found on the frames of training
+        trials, then left as they are), and a small convolutional eye that reads {model.windows} x {model.windows} windows and an overview with the same
+        {model.filters} filters; positions are kept. {match}"""
+
+
+def _start(config: TrainingConfig) -> str:
+    """Where its weights started."""
+    model = config.model
+    if isinstance(model, WormSettings):
+        return "Its weights start as those of the published networks do."
+    if model.start != "delay_line":
+        return "Its recurrent weights start orthogonal." if model.start == "orthogonal" else "Its weights start as PyTorch has it."
+    line = model.delay_line
+    return f"""Its recurrent weights start as a delay line of {line.slots} x {line.width} units beside {model.hidden - line.slots * line.width} integrating
+        units; all of them are then learned."""
+
+
+def _no_other(config: TrainingConfig) -> str:
+    """With what it is not to be confused."""
+    if isinstance(config.model, WormSettings):
+        return "It has the architecture of the published benchmark networks and is none of them: it was trained as told above. It is no model of human memory."
+    return """It is a small network made for trying things out: not a model of human memory, not one of the published benchmark networks, and not trained as
+        long as they were."""
+
+
+def _sha256(digest: str | None) -> str:
+    """The hash of a file, where there is one."""
+    return "" if digest is None else f" (SHA-256 `{digest}`)"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _selected(config: TrainingConfig) -> str:
+    """By what the weights were chosen."""
+    return "mean validation accuracy" if config.selection == "published" else "mean gain over the best blind guess in validation"
+
+
+def _recipe(config: TrainingConfig) -> str:
+    """How it was trained, by the names of the settings."""
+    return f"Loss {config.loss}, schedule {config.schedule}, validation {config.validation}, selection {config.selection}."
+
+
+def _pool(config: TrainingConfig, name: str) -> int:
+    return sum(config.train_trials or task.train_trials for task in config.tasks if Path(task.paradigm).stem == name)

@@ -1,0 +1,238 @@
+"""Checkpoints: weights and what they are, in one file without code. SpanLab's own, in half precision, and those of the WorM benchmark."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ....core.errors import SpanLabError
+from ....core.registry import nearest
+from ....paradigms import WordVectors, random_vectors
+from ....paradigms.word_vectors import DIMENSIONS
+from ..settings import CompactSettings, Settings, Task, WormSettings, tasks_from
+from .files import read_torch, write_atomically
+from .published import NotPublishedError, Published, is_published, understand
+
+if TYPE_CHECKING:
+    from ..models import Network
+
+FORMAT = "spanlab network"
+VERSION = 1
+_ENDINGS = (".pt", ".pth", ".ckpt")
+
+
+class TrainedOn(BaseModel):
+    """What a network was trained on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    paradigms: dict[str, str] = Field(description="hash of each paradigm that it was trained on, by name")
+    levels: dict[str, dict[str, list[Any]]] = Field(description="factor levels of each paradigm")
+    steps: int = Field(ge=0, description="steps of training")
+    trials: dict[str, int] = Field(description="trials seen in training, repeats counted, by paradigm")
+    config: str = Field(description="hash of the training config")
+
+
+class Vectors(BaseModel):
+    """Which vectors of words a network reads. Random ones are made again from their seed; those of a file are kept with the weights, as they were."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(description="where they come from, as it is recorded")
+    sha256: str | None = Field(description="of their file")
+    seed: int | None = Field(description="of random vectors")
+    words: list[str] = Field(description="words whose vectors are kept")
+    tasks: list[str] = Field(description="tasks in which they are read")
+
+
+class Header(BaseModel):
+    """The part of SpanLab's own checkpoints that is not weights."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: str
+    version: int
+    name: str
+    settings: Settings
+    tasks: dict[str, int] = Field(description="size of the head of each task")
+    heads: dict[str, str] = Field(default_factory=dict, description="name of the head, for tasks that share one")
+    trained: TrainedOn
+    vectors: Vectors | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A loaded checkpoint.
+
+    Parameters
+    ----------
+    name : of the network
+    network : in float32 on the CPU, in evaluation mode
+    sha256 : of the file
+    bytes : size of the file
+    trained : what it was trained on; not known of others' checkpoints
+    vectors : of words, for networks that read them
+    published : what was found, in a checkpoint of the WorM benchmark
+    """
+
+    name: str
+    network: Network
+    sha256: str
+    bytes: int
+    trained: TrainedOn | None
+    vectors: WordVectors | None = None
+    published: Published | None = None
+
+
+def shipped() -> list[str]:
+    """The names of the checkpoints that ship."""
+    folder = resources.files("spanlab.agents.network") / "checkpoints"
+    return sorted(entry.name.removesuffix(".pt") for entry in folder.iterdir() if entry.name.endswith(".pt")) if folder.is_dir() else []
+
+
+def locate(spec: str | Path) -> Path:
+    """The file of a checkpoint that is given by its name in the package or by its path.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none; names what there is.
+    """
+    text = str(spec).removeprefix("network:")
+    path = Path(text)
+    looks_like_path = isinstance(spec, Path) or path.suffix in _ENDINGS or "/" in text or "\\" in text
+    if not looks_like_path:
+        if text in shipped():
+            return Path(str(resources.files("spanlab.agents.network") / "checkpoints" / f"{text}.pt"))
+        names = ", ".join(shipped()) or "none"
+        raise SpanLabError(
+            f"there is no network '{text}'{nearest(text, shipped())} (those that ship: {names}; your own is given by its file, ending in {', '.join(_ENDINGS)})"
+        )
+    if path.is_dir():
+        raise SpanLabError(f"{path} is a folder, and a checkpoint is a file: give one of the files in it")
+    if not path.is_file():
+        raise SpanLabError(f"there is no checkpoint at {path}; spanlab train writes one, and these ship with SpanLab: {', '.join(shipped()) or 'none'}")
+    return path
+
+
+def save(path: Path, network: Network, name: str, trained: TrainedOn, vectors: WordVectors | None = None) -> str:
+    """Write a checkpoint, atomically; returns its SHA-256. The vectors of words from a file are kept in full precision."""
+    import torch
+
+    assert (vectors is None) == (not network.reading), "a network that reads words comes with their vectors"
+    sizes = {task: known.outputs for task, known in network.tasks.items()}
+    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": name, "settings": network.settings.model_dump(mode="json"), "tasks": sizes}
+    if shared := {task: known.head for task, known in network.tasks.items() if known.head != task}:
+        header["heads"] = shared
+    half = {key: tensor.detach().to("cpu", torch.float16).clone() for key, tensor in network.state_dict().items()}
+    data: dict[str, Any] = {**header, "trained": trained.model_dump(mode="json"), "weights": half}
+    if vectors is not None:
+        words = sorted(vectors.table) if vectors.seed is None else []
+        kept = Vectors(**vectors.described(), seed=vectors.seed, words=words, tasks=sorted(network.reading))
+        data |= {"vectors": kept.model_dump(mode="json"), "vector_table": torch.from_numpy(vectors.of(words))}
+    buffer = io.BytesIO()
+    torch.save(data, buffer)
+    write_atomically(path, buffer.getvalue())
+    return hashlib.sha256(buffer.getvalue()).hexdigest()
+
+
+def load(spec: str | Path) -> Checkpoint:
+    """Load a checkpoint by its name in the package (``laptop``) or from a file of SpanLab or of the WorM benchmark.
+
+    Raises
+    ------
+    SpanLabError
+        when torch or the file is missing, or the file is no such checkpoint, or its weights do not fit.
+    """
+    path = locate(spec)
+    data, content = read_torch(path, "checkpoint")
+    digest, size = hashlib.sha256(content).hexdigest(), len(content)
+    if data.get("format") != FORMAT and is_published(data):
+        try:
+            found = understand(data)
+            network = _filled(found.settings, found.tasks, found.weights, size)
+        except (NotPublishedError, SpanLabError, ValidationError, KeyError, ValueError, TypeError, RuntimeError, IndexError) as error:
+            raise SpanLabError(f"{path} looks like a checkpoint of the WorM benchmark, but {_first(error)}; give one that its training wrote") from None
+        return Checkpoint(found.facts.get("run") or path.stem, network, digest, size, None, published=found)
+    if data.get("format") != FORMAT:
+        raise SpanLabError(
+            f"{path} is no checkpoint that SpanLab knows: it has neither SpanLab's mark ('{FORMAT}') nor the weights of a network of the WorM benchmark; "
+            "give a file that spanlab train or that benchmark has written"
+        )
+    if data.get("version") != VERSION:
+        shown = data.get("version") if isinstance(data.get("version"), int) else "of another kind"
+        raise SpanLabError(f"{path} has checkpoint format {shown}, and this SpanLab reads {VERSION}; use the SpanLab that wrote it, or a newer one")
+    try:
+        header = Header.model_validate({key: value for key, value in data.items() if key not in ("weights", "vector_table")})
+        tasks = tasks_from(header.tasks, header.heads, header.vectors.tasks if header.vectors is not None else ())
+        network = _filled(header.settings, tasks, data["weights"], size)
+        vectors = None if header.vectors is None else _vectors(header.vectors, data["vector_table"])
+    except (SpanLabError, ValidationError, KeyError, AttributeError, TypeError, ValueError, RuntimeError) as error:
+        raise SpanLabError(f"{path} is a damaged checkpoint: {_first(error)}; train it again") from None
+    return Checkpoint(header.name, network, digest, size, header.trained, vectors)
+
+
+def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task], weights: Mapping[str, Any], size: int) -> Network:
+    """A network with these weights, in float32. Names and shapes are compared before any memory is taken for it.
+
+    Raises
+    ------
+    SpanLabError
+        when they do not fit, as the middle of a sentence.
+    """
+    import torch
+
+    from ..models.build import empty
+
+    network = empty(settings, tasks)
+    expected = {name: tensor.shape for name, tensor in network.state_dict().items()}
+    for name, shape in expected.items():
+        tensor = weights.get(name)
+        if not isinstance(tensor, torch.Tensor):
+            raise SpanLabError(f"the weights {name} are missing")
+        if tensor.layout != torch.strided or not tensor.is_floating_point() or tensor.shape != shape:
+            raise SpanLabError(f"the weights {name} have the shape {_sides(tensor.shape)}, and this network needs {_sides(shape)}")
+    if more := [name for name in weights if name not in expected]:
+        raise SpanLabError(f"it has weights that this network has no place for ({str(more[0])[:60]!r})")
+    if (
+        sum(weights[name].numel() * weights[name].element_size() for name in expected) > size
+    ):  # one number that stands for many takes no space until it is copied
+        raise SpanLabError("its weights are larger than the file that they come from")
+    full = {name: weights[name].to(torch.float32, copy=True, memory_format=torch.contiguous_format) for name in expected}
+    if not all(torch.isfinite(tensor).all() for tensor in full.values()):
+        raise SpanLabError("some weights are not finite")
+    network.load_state_dict(full, strict=True, assign=True)
+    network.eval()
+    network.requires_grad_(False)
+    return network
+
+
+def _sides(shape: Any) -> str:
+    return " x ".join(str(side) for side in list(shape)[:6]) or "of a single number"
+
+
+def _first(error: Exception) -> str:
+    """The first line of what is wrong."""
+    if isinstance(error, ValidationError):
+        found = error.errors(include_url=False, include_input=False)[0]
+        return f"its description does not fit ({'.'.join(str(part)[:40] for part in found['loc'][:4])}: {found['msg'][:120]})"
+    if isinstance(error, KeyError):
+        return "a part of it is missing"
+    return str(error).split("\n")[0][:300] or "it cannot be understood"
+
+
+def _vectors(header: Vectors, table: Any) -> WordVectors:
+    """The vectors that a checkpoint keeps."""
+    if header.seed is not None:
+        return random_vectors(header.seed)
+    if tuple(table.shape) != (len(header.words), DIMENSIONS) or not np.isfinite(found := table.float().numpy()).all():
+        raise ValueError("the vectors of words do not fit")
+    return WordVectors(header.name, header.sha256, dict(zip(header.words, found, strict=True)))

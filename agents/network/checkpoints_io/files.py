@@ -1,0 +1,150 @@
+"""Files of weights: read without running anything in them, written so that a kill leaves the old file or the whole new one."""
+
+from __future__ import annotations
+
+import io
+import pickletools
+import warnings
+import zipfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ....core.atomic_files import write_whole
+from ....core.errors import SpanLabError
+from ..settings import need_torch
+
+#: Larger files are not read: a network of the largest allowed sizes is far smaller.
+MAX_BYTES = 2_000_000_000
+#: Largest description of what is in a file; a network's has some thousand bytes, an optimizer's some ten thousand.
+_MAX_DESCRIPTION = 50_000_000
+
+#: The only things that a file may name: what tensors, dictionaries and numbers are put together from. All of it is inert.
+_STORAGES = ("Double", "Float", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
+_NUMBERS = {"numpy.core.multiarray scalar", "numpy._core.multiarray scalar", "numpy dtype", "_codecs encode"}
+_MAY_NAME = {
+    "collections OrderedDict",
+    "torch._utils _rebuild_tensor_v2",
+    "torch._utils _rebuild_parameter",
+    "torch.storage UntypedStorage",
+    "torch Size",
+    *(f"torch {kind}Storage" for kind in _STORAGES),
+    *_NUMBERS,
+}
+
+
+class _RefusedError(Exception):
+    """Why a file is not read, as the end of a sentence."""
+
+
+def write_atomically(path: Path, content: bytes | memoryview) -> None:
+    """Write a file so that at any instant either the old one or the whole new one is there.
+
+    Raises
+    ------
+    SpanLabError
+        when the folder cannot be written.
+    """
+    write_whole(path, content, "choose another folder", folders="all", together=True)
+
+
+def remove_leftovers(folder: Path, name: str) -> None:
+    """Remove what a kill has left half-written of a network's files."""
+    for path in folder.glob(f".{name}.*.part"):
+        with suppress(OSError):
+            path.unlink()
+
+
+def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:
+    """The dictionary in a file that torch saved, read without running any code in it, and the file's bytes.
+
+    The file is looked through before torch reads it: what it names, and that it does not grow when it is unpacked. Then torch reads weights only.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read, is no such file, or holds more than plain values and tensors.
+    """
+    need_torch()
+    import torch
+
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise SpanLabError(f"{path} is larger than any {what} of SpanLab ({MAX_BYTES // 10**9} GB); check that it is the right file")
+        content = path.read_bytes()
+    except OSError as error:
+        raise SpanLabError(f"cannot read the {what} {path}: {error.strerror or error}") from None
+    try:
+        _look_through(content)
+        with warnings.catch_warnings(), torch.serialization.safe_globals(_numbers()):
+            warnings.simplefilter("ignore")
+            data = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+        if not isinstance(data, dict):
+            raise _RefusedError("it holds something else")
+    except _RefusedError as refused:
+        raise SpanLabError(f"{path} is no {what} that SpanLab can use: {refused}; {_ADVICE}") from None
+    except (Exception, RecursionError) as error:  # torch raises many kinds for a file that is none; all mean the same to the user
+        reason = "it holds code or objects, which are not loaded" if "weights_only" in str(error) or "Unsupported" in str(error) else _DAMAGED
+        raise SpanLabError(f"{path} is no {what} that SpanLab can use: {reason}; {_ADVICE}") from None
+    return data, content
+
+
+_DAMAGED = "it is damaged or something else"
+#: with this number files of PyTorch before 1.6 begin
+_OLD = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")
+_ADVICE = "give a file that spanlab train or the WorM benchmark has written"
+
+
+def _look_through(content: bytes) -> None:
+    """What a file that torch saved is made of, before anything is put together from it."""
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        raise _RefusedError(_why_no_archive(content))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+        if any(entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size for entry in entries):
+            raise _RefusedError("it is compressed, which PyTorch's files never are")
+        if sum(entry.file_size for entry in entries) > len(content):
+            raise _RefusedError("it says that it holds more than its size")
+        descriptions = [entry for entry in entries if entry.filename.rpartition("/")[2] == "data.pkl"]
+        if len(descriptions) != 1 or descriptions[0].file_size > _MAX_DESCRIPTION:
+            raise _RefusedError(_DAMAGED)
+        _check_names(archive.read(descriptions[0]))
+
+
+def _why_no_archive(content: bytes) -> str:
+    """Why a file that is no zip archive is none of PyTorch's: pickles are told from the rest, though neither is loaded."""
+    if content[:1] != b"\x80":
+        return _DAMAGED
+    try:
+        _check_names(content)
+    except _RefusedError as refused:
+        return str(refused)
+    except Exception:
+        return _DAMAGED
+    return "PyTorch before 1.6 wrote it, in another way" if _OLD in content[:40] else _DAMAGED
+
+
+def _check_names(description: bytes) -> None:
+    """Read through a pickle, as text and without following it, for the names of things that it would call."""
+    for code, argument, _ in pickletools.genops(description):
+        if code.name == "GLOBAL":
+            name = str(argument)
+            if name not in _MAY_NAME and not _is_number_type(name):
+                raise _RefusedError("it holds code or objects, which are not loaded")
+        elif code.name in ("STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4", "PERSID"):
+            raise _RefusedError("it holds code or objects, which are not loaded")
+
+
+def _is_number_type(name: str) -> bool:
+    """Types of numpy's numbers, which the accuracies in published checkpoints may be."""
+    return name.startswith("numpy.dtypes ") and name.endswith("DType") and name.removeprefix("numpy.dtypes ").isalnum()
+
+
+def _numbers() -> list[Any]:
+    """What numpy's numbers are put together from, under the names that older and newer numpy give it."""
+    import numpy as np
+
+    scalar = np.float64(0).__reduce__()[0]  # type: ignore[index]
+    kinds = [type(np.dtype(name)) for name in ("float64", "float32", "int64", "int32", "bool")]
+    return [(scalar, "numpy.core.multiarray.scalar"), (scalar, "numpy._core.multiarray.scalar"), np.dtype, *kinds]

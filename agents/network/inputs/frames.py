@@ -1,0 +1,53 @@
+"""Frames, each kept once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from ....stimuli import Stimulus
+from ....stimuli.render.pixels import network_frames_indexed
+from ..settings import FRAME
+
+_CHUNK = 4096
+
+
+class FrameStore:
+    """32 × 32 frames as uint8, each different one kept once and addressed by its number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+        self._frames = np.empty((64, FRAME, FRAME, 3), np.uint8)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
+        """Render stimuli and keep the new frames; returns their numbers, int64 (n,)."""
+        numbers = np.empty(len(stimuli), np.int64)
+        for start in range(0, len(stimuli), _CHUNK):
+            frames, index = network_frames_indexed(stimuli[start : start + _CHUNK])
+            kept = np.empty(len(frames), np.int64)
+            for number in dict.fromkeys(index.tolist()):  # in the order in which they come, whatever the renderer's
+                kept[number] = self._keep(frames[number])
+            numbers[start : start + _CHUNK] = kept[index]
+        return numbers
+
+    def take_in(self, shown: np.ndarray) -> np.ndarray:
+        """Keep frames that were rendered elsewhere, uint8 (n, 32, 32, 3); returns their numbers."""
+        return np.array([self._keep(frame) for frame in shown], np.int64)
+
+    def _keep(self, frame: np.ndarray) -> int:
+        key = hashlib.blake2b(frame.tobytes(), digest_size=16).digest()
+        number = self._numbers.setdefault(key, len(self._numbers))
+        if number == len(self._frames):
+            self._frames = np.concatenate([self._frames, np.empty_like(self._frames)])
+        if number == len(self._numbers) - 1:
+            self._frames[number] = frame
+        return number
+
+    def frames(self) -> np.ndarray:
+        """All frames, uint8 (n, 32, 32, 3), in the order of their numbers."""
+        return self._frames[: len(self)]

@@ -1,0 +1,1 @@
+"""Looking at frames fast: what is the same is looked at once."""

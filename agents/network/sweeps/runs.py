@@ -1,0 +1,130 @@
+"""The runs of a sweep: taken one by one or by workers, gone on with after whatever has stopped them, and each done once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from ....core.errors import SpanLabError
+from ....core.locks import TakenError, only_writer
+from ....core.worker_pool import Alone, Crew
+from ..checkpoints_io.files import write_atomically
+from .sweep import CONFIG, read_folder
+
+#: written when a run is over, and when a fault has ended it
+DONE, FAULT = "done.json", "fault.json"
+
+State = Literal["done", "failed", "under way", "begun", "waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """How far a run is.
+
+    Parameters
+    ----------
+    id, values : which
+    state : ``under way`` while a process works on it; ``begun`` when one has, and it will be gone on with
+    step, steps : of training, as its log tells
+    note : what has gone wrong
+    """
+
+    id: str
+    values: Mapping[str, Any]
+    state: State
+    step: int
+    steps: int
+    note: str = ""
+
+
+def run_sweep(folder: Path, crew: Crew | None = None, tell: Callable[[str, str], None] = lambda run, said: None) -> None:
+    """Take every run of a sweep that is not done. Several processes may do this at once, on one machine or on several with a common disk.
+
+    Parameters
+    ----------
+    crew : who trains; this process when not given
+    tell : told the run and what came of it, as each one ends
+
+    Raises
+    ------
+    SpanLabError
+        when workers are lost for good. A fault in a run is kept in its folder, and ends no other.
+    """
+    runs = [run["id"] for run in read_folder(folder)["runs"]]
+    left = [run for run in runs if not (folder / "runs" / run / DONE).exists()]
+    jobs = [str((folder / "runs" / run).absolute()) for run in left]
+    for number, said in (crew or Alone()).each(_take, partial(dict), jobs):
+        tell(left[number], said)
+
+
+def _take(shared: Any, job: str) -> str:
+    """One run, as far as it goes; what came of it."""
+    folder = Path(job)
+    try:
+        with only_writer(folder):
+            if (folder / DONE).exists():
+                return "done already"
+            return _trained(folder)
+    except TakenError:
+        return "another process is at it"
+
+
+def _trained(folder: Path) -> str:
+    from ..training.train import train_from_file
+
+    name = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["name"]
+    begun = (folder / f"{name}.state.pt").exists()
+    if not begun:
+        for left in folder.glob(f"{name}.*"):  # it was stopped before there was a state to go on from
+            left.unlink()
+    (folder / FAULT).unlink(missing_ok=True)
+    try:
+        result = train_from_file(folder / CONFIG, folder, resume=begun, progress=False)
+    except SpanLabError as error:
+        write_atomically(folder / FAULT, (json.dumps({"message": str(error)}, indent=1) + "\n").encode())
+        return f"failed: {error}"
+    assert result is not None
+    write_atomically(folder / DONE, (json.dumps({"checkpoint": result.checkpoint.name, "steps": result.steps}, indent=1) + "\n").encode())
+    return "done"
+
+
+def status(folder: Path) -> list[RunStatus]:
+    """How far every run of a sweep is.
+
+    Raises
+    ------
+    SpanLabError
+        when the folder holds no sweep.
+    """
+    return [_status(folder / "runs" / run["id"], run) for run in read_folder(folder)["runs"]]
+
+
+def _status(folder: Path, run: Mapping[str, Any]) -> RunStatus:
+    step = max((event.get("step", 0) for event in events(folder / f"{run['name']}.log.jsonl")), default=0)
+    found = partial(RunStatus, run["id"], run["values"], step=step, steps=run["steps"])
+    if (folder / DONE).exists():
+        return found("done")
+    if (folder / ".lock").exists():
+        try:
+            with only_writer(folder):
+                pass
+        except TakenError:
+            return found("under way")
+    if (folder / FAULT).exists():
+        return found("failed", note=str(json.loads((folder / FAULT).read_text(encoding="utf-8"))["message"]))
+    return found("begun" if step else "waiting")
+
+
+def events(log: Path) -> list[dict[str, Any]]:
+    """The lines of a run's log that are whole."""
+    found: list[dict[str, Any]] = []
+    for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else []:
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue  # the last line is being written
+    return found

@@ -1,0 +1,221 @@
+"""Sweeps: one training config after another, made from a grid. What a sweep is stands in a YAML file, and what became of it in a folder."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ....core.errors import ParadigmError, SpanLabError
+from ....core.registry import nearest
+from ....paradigms.identity import digest
+from ....paradigms.language import yaml_source
+from ....paradigms.language.diagnostics import validated
+from ..checkpoints_io.files import write_atomically
+from ..training.config import TrainingConfig, read_config
+from ..training.presets import config_named
+
+#: the file of a folder that says what is swept
+SWEEP = "sweep.json"
+#: the config of a run, in the run's folder
+CONFIG = "config.yaml"
+_MOST_RUNS = 10_000
+_FORMAT = 1
+
+
+class SweepConfig(BaseModel):
+    """A grid of training configs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)] = Field(description="name of the sweep")
+    about: str = Field("", description="what it is for, in a sentence or two")
+    base: str = Field(description="the training config that is varied: a preset, or a file (seen from this one)")
+    change: dict[str, Any] = Field(default_factory=dict, description="other values than the base's, for all runs: key (parts joined by dots) and value")
+    grid: Annotated[dict[str, Annotated[list[Any], Field(min_length=1)]], Field(min_length=1)] = Field(
+        description="keys of the config (parts joined by dots; tasks.batch is that of every task) with the values that each takes; every combination is a run"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a sweep.
+
+    Parameters
+    ----------
+    id : its number and its values, as its folder is called
+    values : its value of each key of the grid
+    config : what is trained
+    """
+
+    id: str
+    values: Mapping[str, Any]
+    config: TrainingConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A sweep: what it was asked to be, and its runs."""
+
+    config: SweepConfig
+    runs: tuple[Run, ...]
+
+    @property
+    def hash(self) -> str:
+        """Identifies the sweep: all configs of its runs."""
+        return digest([[run.id, run.config.model_dump(mode="json")] for run in self.runs])
+
+
+def sweep_presets() -> list[str]:
+    """The sweeps that ship."""
+    return sorted(path.stem for path in _shipped().glob("*.yaml"))
+
+
+def read_sweep(name: str | Path) -> Sweep:
+    """A sweep by the name of one that ships, or from a file, with every run checked.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none such, or with everything that is wrong with it.
+    """
+    path = Path(name)
+    if not path.is_file():
+        if re.fullmatch(r"[\w.-]+", str(name)) and (_shipped() / f"{name}.yaml").is_file():
+            path = _shipped() / f"{name}.yaml"
+        else:
+            known = sweep_presets()
+            raise SpanLabError(f"there is no sweep '{name}'{nearest(str(name), known)}; give a YAML file, or one that ships: {', '.join(known)}")
+    document = yaml_source.read(path)
+    if not isinstance(document.data, dict):
+        raise ParadigmError([document.problem((), "expected a sweep (keys with values, beginning with 'name: NAME')")])
+    config, found = validated(SweepConfig, document.data)
+    if found or not isinstance(config, SweepConfig):
+        raise ParadigmError([document.problem(place, message) for place, message in found])
+    many = 1
+    for values in config.grid.values():
+        many *= len(values)
+    if many > _MOST_RUNS:
+        raise ParadigmError([document.problem(("grid",), f"{many} runs; at most {_MOST_RUNS} are possible")])
+    beside = path.parent / config.base
+    base = config_named(beside if beside.is_file() else config.base)
+    whole = _absolute(base.model_dump(mode="json", exclude_unset=True))
+    runs = []
+    for number, values in enumerate(itertools.product(*config.grid.values()), start=1):
+        chosen = dict(zip(config.grid, values, strict=True))
+        id_ = "-".join([f"{number:0{len(str(many))}d}", *(_slug(value) for key, value in chosen.items() if len(config.grid[key]) > 1)])[:80].rstrip("-.")
+        runs.append(Run(id_, chosen, _config(whole, config, chosen, f"run {number} ({_told(chosen)}) of {path}", number, many)))
+    return Sweep(config, tuple(runs))
+
+
+def write_sweep(folder: Path, sweep: Sweep) -> None:
+    """Make the folder of a sweep, or make sure that it is that of this sweep.
+
+    Raises
+    ------
+    SpanLabError
+        when it is that of another one, or cannot be written.
+    """
+    file = folder / SWEEP
+    if file.exists():
+        if read_folder(folder)["hash"] != sweep.hash:
+            raise SpanLabError(f"{folder} holds another sweep, or this one with other settings; choose another folder with --output")
+        return
+    if folder.exists() and not folder.is_dir():
+        raise SpanLabError(f"{folder} is a file, and a sweep needs a folder; choose another one with --output")
+    if folder.exists() and any(folder.iterdir()):
+        raise SpanLabError(f"{folder} is not empty and holds no sweep; choose another folder with --output")
+    for run in sweep.runs:
+        text = json.dumps(run.config.model_dump(mode="json", exclude_unset=True), indent=1, ensure_ascii=False)
+        write_atomically(folder / "runs" / run.id / CONFIG, f"{text}\n".encode())
+    noted = {
+        "format_version": _FORMAT,
+        "sweep": sweep.config.name,
+        "hash": sweep.hash,
+        "config": sweep.config.model_dump(mode="json"),
+        "runs": [{"id": run.id, "name": run.config.name, "steps": run.config.steps, "values": dict(run.values)} for run in sweep.runs],
+    }
+    write_atomically(file, (json.dumps(noted, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def read_folder(folder: Path) -> dict[str, Any]:
+    """What ``sweep.json`` of a folder says.
+
+    Raises
+    ------
+    SpanLabError
+        when it holds no sweep.
+    """
+    try:
+        noted = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
+        if not isinstance(noted, dict) or not {"hash", "runs", "sweep", "config"} <= set(noted):
+            raise ValueError("it is no sweep")
+    except (FileNotFoundError, NotADirectoryError):
+        raise SpanLabError(f"{folder} holds no sweep: it has no {SWEEP}; begin one with: spanlab sweep CONFIG -o {folder}") from None
+    except (OSError, ValueError) as error:
+        raise SpanLabError(f"{folder / SWEEP} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if noted.get("format_version", 0) > _FORMAT:
+        raise SpanLabError(f"{folder / SWEEP} was written by a newer spanlab: update spanlab")
+    return noted
+
+
+def _config(base: Mapping[str, Any], sweep: SweepConfig, chosen: Mapping[str, Any], what: str, number: int, many: int) -> TrainingConfig:
+    """The config of one run, checked as one from a file is."""
+    data = json.loads(json.dumps(base))
+    for key, value in {**sweep.change, **chosen}.items():
+        _put(data, key.split("."), value, f"{what}: {key}")
+    data.pop("workers", None)  # it changes nothing but the speed, and the processes of a sweep may have no processes of their own
+    data["name"] = f"{sweep.name}-{number:0{len(str(many))}d}"
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "config.yaml"
+        path.write_text(json.dumps(data, indent=1), encoding="utf-8")
+        try:
+            return read_config(path)
+        except ParadigmError as error:
+            told = "; ".join(f"{problem.key}: {problem.message}" if problem.key else problem.message for problem in error.problems)
+            raise SpanLabError(f"{what}: {told}") from None
+
+
+def _put(data: Any, way: list[str], value: Any, what: str) -> None:
+    """Set a value; on the way through a list, in each of its entries."""
+    if isinstance(data, list):
+        for entry in data:
+            _put(entry, way, value, what)
+    elif not isinstance(data, dict):
+        raise SpanLabError(f"{what}: there is no such key in a training config")
+    elif len(way) == 1:
+        data[way[0]] = value
+    else:
+        _put(data.setdefault(way[0], {}), way[1:], value, what)
+
+
+def _absolute(data: dict[str, Any]) -> dict[str, Any]:
+    """Files by their whole path: workers may be elsewhere."""
+    for part in ("tasks", "test"):
+        for task in data.get(part, []):
+            if os.path.isfile(task["paradigm"]):
+                task["paradigm"] = os.path.abspath(task["paradigm"])
+    if isinstance(data.get("vectors"), str):
+        data["vectors"] = os.path.abspath(data["vectors"])
+    return data
+
+
+def _told(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in values.items())
+
+
+def _slug(value: Any) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "_", f"{value:g}" if isinstance(value, float) else str(value)).strip("_.") or "none"
+
+
+def _shipped() -> Path:
+    return Path(str(resources.files("spanlab.agents.network") / "sweeps"))

@@ -1,0 +1,1 @@
+"""Training: from a config to a checkpoint, a log and a model card."""

@@ -1,0 +1,193 @@
+"""Training configs: a YAML file that says what a network is trained on, and how. Every key is declared here, once."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ....core.errors import ParadigmError, SpanLabError
+from ....core.registry import nearest
+from ....paradigms.identity import MAX_MASTER_SEED, STREAMS, canonical
+from ....paradigms.language import yaml_source
+from ....paradigms.language.diagnostics import validated
+from ..settings import DelayLine, Settings, model_settings, need_torch
+
+Count = Annotated[int, Field(ge=1, le=100_000_000)]
+Positive = Annotated[float, Field(gt=0)]
+#: How something is done: as in the WorM benchmark, or better.
+Recipe = Literal["published", "improved"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class TaskConfig(_Part):
+    """One paradigm to train on."""
+
+    paradigm: str = Field(description="name in the library, or the path of a YAML file")
+    factors: dict[str, Any] = Field(default_factory=dict, description="factor levels to use: one level or a list; all published ones when not given")
+    batch: Count = Field(32, description="trials in each step of training")
+    train_trials: Count = Field(10_000, description="different trials to train on; they are gone through again and again, in new order")
+    hold_out: dict[str, Any] = Field(
+        default_factory=dict, description="factor levels that are kept from training and validation, and tested: one level or a list"
+    )
+    weight: Positive = Field(1.0, description="weight of this paradigm's loss in the sum")
+    from_step: Annotated[int, Field(ge=0)] = Field(
+        0, description="step from which this paradigm is trained; a hard one may be given a start ahead of the others"
+    )
+
+
+class TestConfig(_Part):
+    """One paradigm to test on, whatever was trained."""
+
+    paradigm: str = Field(description="name in the library, or the path of a YAML file")
+    factors: dict[str, Any] = Field(default_factory=dict, description="factor levels to use: one level or a list; all published ones when not given")
+
+
+class RateConfig(_Part):
+    """The learning rate: a linear rise, then half a cosine down."""
+
+    peak: Positive = Field(2e-3, description="highest learning rate; with the published schedule the first one")
+    warmup: Annotated[int, Field(ge=0)] = Field(100, description="steps of the rise")
+    final: Annotated[float, Field(ge=0, le=1)] = Field(0.02, description="learning rate at the end, as a share of the highest")
+
+
+class PlateauConfig(_Part):
+    """The published schedule: the learning rate falls when the validation loss no longer does."""
+
+    factor: Annotated[float, Field(gt=0, lt=1)] = Field(0.8, description="share of the learning rate that is left each time it falls")
+    patience: Annotated[int, Field(ge=0)] = Field(3, description="validations without a better loss after which it falls at the next one")
+    threshold: Annotated[float, Field(ge=0, lt=1)] = Field(0.005, description="share by which a loss must be lower to be better")
+
+
+class CheckConfig(_Part):
+    """Validation while training, and the test at the end."""
+
+    every: Count = Field(500, description="steps between validations")
+    trials: Count = Field(20, description="validation trials for each combination of factor levels")
+    test_trials: Count = Field(100, description="held-out test trials for each combination of factor levels")
+    share: Literal["combination", "paradigm"] = Field("combination", description="whether these are for each combination of levels, or for all together")
+
+
+class TrainingConfig(_Part):
+    """A training run.
+
+    Trials for training, validation and test come from three streams of trial seeds that cannot overlap: the purpose is packed into the seed.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(description="name of the network; its files are called so")
+    about: str = Field("", description="what it is for, in a sentence or two; goes into the model card")
+    generator: Literal["corrected", "published"] = Field("corrected", description="trial generator")
+    streams: Literal[1, 2] = Field(
+        STREAMS, description="version of the random streams of its trials; with 1, trials of one seed and different levels share what is drawn"
+    )
+    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(0, description="seed of everything: first weights, trials, order")
+    model: Settings = Field(model_settings(), description="sizes of the network; encoder: worm for those of the published benchmark")
+    tasks: Annotated[list[TaskConfig], Field(min_length=1)] = Field(description="paradigms to train on, all in every step")
+    test: list[TestConfig] = Field(default_factory=list, description="paradigms to test on at the end; those of the tasks when not given")
+    train_trials: Count | None = Field(None, description="different trials to train on of each paradigm, instead of what its task says")
+    order: Literal["conditions", "shuffled"] = Field(
+        "conditions",
+        description="conditions: trials of a step share one combination of levels, and combinations take turns; shuffled: all in random order, as published",
+    )
+    loss: Recipe = Field("published", description="published: the sum of the tasks' mean losses; improved: each as a share of what the best blind guess has")
+    schedule: Recipe = Field("improved", description="published: Adam, the rate falls on a plateau; improved: a rise, half a cosine, and clipping")
+    validation: Recipe = Field("improved", description="published: accuracy of trained steps; improved: of items, as they are scored for everybody")
+    selection: Recipe = Field(
+        "published",
+        description="weights that are kept. published: highest mean accuracy; improved: highest mean share of the possible gain over the best blind guess",
+    )
+    vectors: str | Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(
+        0, description="for paradigms of words: a file with their vectors (word2vec or GloVe, 300 numbers each), or the seed of random ones"
+    )
+    steps: Count = Field(description="steps of training")
+    minutes: Positive | None = Field(None, description="wall-clock limit; training stops there, with what it has, and says so")
+    rate: RateConfig = Field(RateConfig.model_validate({}), description="learning rate")
+    plateau: PlateauConfig = Field(PlateauConfig.model_validate({}), description="for schedule: published")
+    clip: Positive = Field(1.0, description="largest norm of the gradient, for schedule: improved")
+    check: CheckConfig = Field(CheckConfig.model_validate({}), description="validation and test")
+    save_every: Count = Field(500, description="steps between saved states, from which --resume goes on")
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field("cpu", description="where to compute; auto takes a GPU when there is one")
+    threads: Annotated[int, Field(ge=0, le=256)] = Field(0, description="processor threads; 0 leaves the choice to torch")
+    precision: Literal["float32", "tf32", "bf16"] = Field("float32", description="of products; tf32 and bf16 are for GPUs")
+    fuse: bool = Field(False, description="let torch.compile make kernels for the eye; for GPUs")
+    compile: Literal["ahead", "meanwhile"] = Field(
+        "ahead", description="when training trials are compiled: all before the first step, or those of each step while others are trained on"
+    )
+    workers: Annotated[int, Field(ge=0, le=256)] = Field(0, description="processes that compile trials; 0: this one")
+    tensorboard: bool = Field(False, description="also write the curves for TensorBoard")
+
+    @property
+    def hash(self) -> str:
+        """Identifies the config; a resumed run must have the same. What changes nothing but the speed is not part of it."""
+        told = self.model_dump(mode="json", exclude={"workers", "tensorboard"})
+        fields = type(self).model_fields
+        for key in _LATER:  # configs that do not say what older ones could not say keep their hash
+            if getattr(self, key) == fields[key].get_default(call_default_factory=True):
+                del told[key]
+        if self.streams == 1:
+            del told["streams"]
+        if self.check.share == "combination":
+            del told["check"]["share"]
+        for task in told["tasks"]:
+            task["pool"] = task.pop("train_trials")
+            if not task["hold_out"]:
+                del task["hold_out"]
+        return hashlib.sha256(canonical(told).encode("ascii")).hexdigest()[:16]
+
+
+#: keys that came after the first checkpoints
+_LATER = ("vectors", "test", "train_trials", "order", "loss", "schedule", "validation", "selection", "plateau", "precision", "fuse", "compile")
+
+
+def read_config(path: str | Path) -> TrainingConfig:
+    """Read a training config.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read, or with everything that is wrong with it: file, line, key, and the nearest valid name.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise SpanLabError(
+            f"there is no training config at {path}; write one (keys with values, beginning with 'name: NAME'), or start from the one that ships: "
+            "agents/network/checkpoints/laptop.yaml"
+        )
+    document = yaml_source.read(path)
+    if not isinstance(document.data, dict):
+        raise ParadigmError([document.problem((), "expected a training config (keys with values, beginning with 'name: NAME')")])
+    config, found = validated(TrainingConfig, document.data)
+    if found or not isinstance(config, TrainingConfig):
+        raise ParadigmError([document.problem(place, _with_hint(place, message)) for place, message in found])
+    need_torch()
+    from ..models import check_architecture
+
+    try:
+        check_architecture(config.model)
+    except SpanLabError as error:
+        raise ParadigmError([document.problem(("model",), str(error))]) from None
+    return config
+
+
+#: the declared keys of each part of a config, by the way to it
+_PARTS: dict[tuple[str, ...], type[BaseModel]] = {
+    ("tasks",): TaskConfig,
+    ("test",): TestConfig,
+    ("rate",): RateConfig,
+    ("plateau",): PlateauConfig,
+    ("check",): CheckConfig,
+    ("model", "delay_line"): DelayLine,
+}
+
+
+def _with_hint(place: yaml_source.YamlPath, message: str) -> str:
+    """The message about an unknown key inside a part, with the nearest of that part's keys."""
+    part = _PARTS.get(tuple(key for key in place[:-1] if isinstance(key, str)))
+    if part is not None and message.startswith("unknown key"):
+        return f"unknown key '{place[-1]}'{nearest(place[-1], part.model_fields)}"
+    return message

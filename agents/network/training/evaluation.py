@@ -1,0 +1,226 @@
+"""How well a network does on trials that it was not trained on, beside what guessing gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..inputs.batches import assemble
+from ..inputs.data import Block, Pool
+
+if TYPE_CHECKING:
+    from ..models import Network
+
+#: Trials that go through the network together.
+_BATCH = 200
+#: Trials over which the published accuracy is taken before its mean.
+_PUBLISHED_BATCH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Accuracy in one combination of factor levels.
+
+    Parameters
+    ----------
+    paradigm, levels : which
+    trials, items : how many were scored
+    accuracy, se : mean over trials of the share of items that was right, and its standard error
+    chance : what a uniformly random allowed answer gives
+    blind : what always giving the best fixed answer gives; the answer is chosen on training trials and scored on these
+    held_out : whether such trials were kept from training
+    """
+
+    paradigm: str
+    levels: dict[str, Any]
+    trials: int
+    items: int
+    accuracy: float
+    se: float
+    chance: float
+    blind: float
+    held_out: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        values = asdict(self)
+        if not self.held_out:
+            del values["held_out"]
+        return {key: (round(value, 4) if value == value else None) if isinstance(value, float) else value for key, value in values.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What came of a pool of trials.
+
+    Parameters
+    ----------
+    rows : accuracy of items, for each combination of factor levels
+    loss : mean over batches of ten trials, as published
+    accuracy : share of the steps in the loss that is right (of several outputs: share of outputs), mean over batches of ten trials, as published
+    """
+
+    rows: list[Row]
+    loss: float
+    accuracy: float
+
+
+def evaluate(network: Network, pool: Pool, training: Pool | None = None) -> list[Row]:
+    """Accuracy for each combination of factor levels of a pool that kept its questions; see :func:`examine`."""
+    return examine(network, pool, training).rows
+
+
+def examine(network: Network, pool: Pool, training: Pool | None = None, held_out: Callable[[dict[str, Any]], bool] = lambda levels: False) -> Examined:
+    """How well a network does on a pool that kept its questions.
+
+    Parameters
+    ----------
+    training : the training trials of the same paradigm, from whose answers the best blind guess is chosen; ``blind`` is nan without
+    held_out : whether trials with some levels were kept from training
+    """
+    logits = outputs_of(network, pool)
+    guesses = {} if training is None else {tuple(block.levels.items()): frequencies(block, training.view.head) for block in training.blocks}
+    overall = np.mean(list(guesses.values()), axis=0) if guesses else None
+    rows = []
+    for number, block in enumerate(pool.blocks):
+        own = logits[number :: len(pool.blocks)]
+        rows.append(_row(pool, block, own, guesses.get(tuple(block.levels.items()), overall), held_out(block.levels)))
+    losses, shares = [], []
+    for start in range(0, pool.trials, _PUBLISHED_BATCH):
+        trials = np.arange(start, min(pool.trials, start + _PUBLISHED_BATCH))
+        loss, share = _published(logits[trials], pool, trials)
+        losses.append(loss)
+        shares.append(share)
+    return Examined(rows, float(np.mean(losses)), float(np.mean(shares)))
+
+
+def outputs_of(network: Network, pool: Pool) -> np.ndarray:
+    """The outputs of a network at each step of all trials of a pool, float32 (trials, steps, head); zeros after the end of a trial."""
+    import torch
+
+    from ..speedups.sight import by_patches
+    from .learning import load, pass_through
+
+    device = next(network.parameters()).device
+    longest = max(block.frames.shape[1] for block in pool.blocks)
+    found = np.zeros((pool.trials, longest, pool.view.head), np.float32)
+    with torch.inference_mode():
+        for start in range(0, pool.trials, _BATCH):
+            rows = pool.take(np.arange(start, min(pool.trials, start + _BATCH)))
+            inside = np.arange(rows.frames.shape[1]) < rows.lengths[:, None]
+            chosen = [(0, rows._replace(trained=inside), pool.store.frames())]
+            batch = load(assemble(chosen, patches=by_patches(network, device), gradients=False), device)
+            hidden, seen = pass_through(network, batch)
+            for task, places, _ in batch.wanted[0]:
+                trial, step = np.nonzero(np.array([name == task for name in rows.tasks])[:, None] & inside)
+                found[start + trial, step] = network.answer(hidden[places], seen.rows(places), task).float().cpu().numpy()
+    return found
+
+
+def _published(logits: np.ndarray, pool: Pool, trials: np.ndarray) -> tuple[float, float]:
+    """Loss and accuracy of one batch as the WorM benchmark has them."""
+    import torch
+
+    from .learning import summed
+
+    rows = pool.take(trials)
+    outputs = torch.from_numpy(logits[:, : rows.frames.shape[1]][rows.trained])
+    targets = torch.from_numpy(rows.targets[rows.trained])
+    loss = float(summed(outputs, targets, pool.loss)) / max(1, len(outputs))
+    right = (outputs.argmax(1) == targets) if pool.loss == "classes" else ((outputs > 0) == targets)
+    return loss, float(right.float().mean())
+
+
+def frequencies(block: Block, head: int) -> np.ndarray:
+    """How often each output was wanted: (head,) numbers from 0 to 1."""
+    wanted = block.targets[block.trained]
+    if wanted.ndim == 2:
+        return wanted.mean(0)
+    return np.bincount(wanted, minlength=head)[:head] / max(1, len(wanted))
+
+
+def _row(pool: Pool, block: Block, logits: np.ndarray, guess: np.ndarray | None, held_out: bool) -> Row:
+    view = pool.view
+    everywhere = view.readout == "all_classes"
+    right: list[float] = []
+    blind: list[float] = []
+    chances: list[float] = []
+    items = 0
+    # Outputs that are the (log) frequencies of the answers are the best blind guess, read out like a network's.
+    blind_logits = None if guess is None else (guess - 0.5 if len(guess) == 1 else np.log(guess + 1e-9))
+    for row, questions in enumerate(block.questions):
+        scores: list[bool] = []
+        blind_scores: list[bool] = []
+        for step, ask, correct in questions:
+            kind = ask.kind
+            scores += scored(kind, kind.from_logits(logits[row, step], ask.classes, all_classes=everywhere), correct)
+            if blind_logits is not None:
+                blind_scores += scored(kind, kind.from_logits(blind_logits, ask.classes, all_classes=everywhere), correct)
+            chances.append(kind.chance())
+        right.append(float(np.mean(scores)))
+        items += len(scores)
+        if blind_scores:
+            blind.append(float(np.mean(blind_scores)))
+    se = float(np.std(right, ddof=1) / np.sqrt(len(right))) if len(right) > 1 else float("nan")
+    return Row(
+        paradigm=pool.paradigm.name,
+        levels=dict(block.levels),
+        trials=len(right),
+        items=items,
+        accuracy=float(np.mean(right)),
+        se=se,
+        chance=float(np.mean(chances)),
+        blind=float(np.mean(blind)) if blind else float("nan"),
+        held_out=held_out,
+    )
+
+
+def scored(kind: Any, answer: Any, correct: Any) -> list[bool]:
+    """Whether each asked item was right; intrusions are no items."""
+    return [score.correct for score in kind.score(answer, correct) if score.correct_answer is not None]
+
+
+def mean_accuracy(rows: Sequence[Row]) -> float:
+    """Mean over combinations of factor levels."""
+    return float(np.mean([row.accuracy for row in rows]))
+
+
+def gained(rows: Sequence[Row]) -> float:
+    """Mean over combinations of the share of what can be gained over the best blind guess (over chance, where that is not known)."""
+    shares = []
+    for row in rows:
+        guess = row.chance if np.isnan(row.blind) else row.blind
+        shares.append((row.accuracy - guess) / max(1e-3, 1 - guess))
+    return float(np.mean(shares))
+
+
+def as_markdown(rows: Sequence[Row]) -> str:
+    """A table per paradigm; levels that were kept from training have a star."""
+    parts = []
+    for paradigm in dict.fromkeys(row.paradigm for row in rows):
+        own = [row for row in rows if row.paradigm == paradigm]
+        names = list(own[0].levels) or ["condition"]
+        lines = [
+            f"### {paradigm}",
+            "",
+            "| " + " | ".join(name.replace("_", " ") for name in names) + " | accuracy | s.e. | best blind guess | chance | trials |",
+            "|" + "---|" * (len(names) + 5),
+        ]
+        for row in own:
+            levels = [str(row.levels.get(name, "all")) for name in names]
+            levels[-1] += " *" if row.held_out else ""
+            lines.append(
+                "| " + " | ".join([*levels, f"**{row.accuracy:.3f}**", f"{row.se:.3f}", f"{row.blind:.3f}", f"{row.chance:.3f}", str(row.trials)]) + " |"
+            )
+        means = [float(np.mean([getattr(row, key) for row in own])) for key in ("accuracy", "blind", "chance")]
+        lines.append(
+            "| "
+            + " | ".join(
+                ["mean", *[""] * (len(names) - 1), f"**{means[0]:.3f}**", "", f"{means[1]:.3f}", f"{means[2]:.3f}", str(sum(row.trials for row in own))]
+            )
+            + " |"
+        )
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)

@@ -1,0 +1,116 @@
+"""The log of a training run, and what is shown meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from ....core.errors import SpanLabError
+from ..checkpoints_io.files import write_atomically
+
+
+class Journal:
+    """``NAME.log.jsonl``: one JSON object a line, each with its ``event`` and ``step``.
+
+    With ``keep_until`` an earlier log goes on after that step: later lines, written before an interruption, are dropped, since they come again.
+
+    Parameters
+    ----------
+    tensorboard : folder for the same curves in the format of TensorBoard; None for none
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be written, or TensorBoard is wanted and not installed.
+    """
+
+    def __init__(self, path: Path, keep_until: int | None = None, tensorboard: Path | None = None) -> None:
+        self.path = path
+        self._curves = None if tensorboard is None else _tensorboard(tensorboard, keep_until)
+        kept = _lines_until(path, keep_until) if keep_until is not None and path.exists() else []
+        write_atomically(path, "".join(line + "\n" for line in kept).encode("utf-8"))
+        self._file = path.open("ab", buffering=0)
+
+    def write(self, event: str, **values: Any) -> None:
+        """Add a line; it is in the file when this returns."""
+        line = (json.dumps({"event": event, **values}, ensure_ascii=False) + "\n").encode("utf-8")
+        try:
+            if self._file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise SpanLabError(f"cannot write {self.path} ({error.strerror or error}); make room and go on with --resume") from None
+        if self._curves is not None and event in ("train", "validation"):
+            for measure in ("loss", "accuracy"):
+                for name, value in values.get(measure, {}).items():
+                    self._curves.add_scalar(f"{event} {measure}/{name}", value, values["step"])
+            self._curves.flush()
+
+    def close(self) -> None:
+        self._file.close()
+        if self._curves is not None:
+            self._curves.close()
+
+
+def _tensorboard(folder: Path, purge: int | None) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise SpanLabError("'tensorboard: true' in the config needs TensorBoard; install it with: pip install tensorboard") from None
+    return SummaryWriter(str(folder), purge_step=None if purge is None else purge + 1)
+
+
+def _lines_until(path: Path, step: int) -> list[str]:
+    kept = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            break  # the last line of a killed run may be cut off
+        if entry.get("step", 0) <= step and entry.get("event") not in ("test", "end"):
+            kept.append(line)
+    return kept
+
+
+class Progress:
+    """Progress bars on the terminal, or nothing."""
+
+    def __init__(self, shown: bool) -> None:
+        columns = (
+            TextColumn("{task.description:<17}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[said]}"),
+        )
+        self._bar = Bar(*columns, console=Console(stderr=True), disable=not shown)
+        self._current: Any = None
+
+    def __enter__(self) -> Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bar.stop()
+
+    @contextmanager
+    def stage(self, name: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
+        """One bar; gives the function that advances it."""
+        task = self._bar.add_task(name, total=total, completed=done, said="")
+        self._current = task
+        yield lambda count: self._bar.advance(task, count)
+
+    def tell(self, text: str) -> None:
+        """Show a few words beside the current bar."""
+        if self._current is not None:
+            self._bar.update(self._current, said=text)

@@ -1,0 +1,176 @@
+"""One step of learning: a joint batch to the losses of its parts. Everything here works on torch tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..inputs.batches import Batch
+from ..inputs.data import Loss
+from ..models import Network, Seen
+from ..speedups.patches import Patches
+from ..speedups.sight import see_frames, see_patches
+from .config import PlateauConfig, RateConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A batch as tensors on the device where it is worked on; see :class:`.batches.Batch`. ``wanted`` has for each part (task, places, targets)."""
+
+    frames: Tensor
+    patches: Patches | None
+    words: Tensor
+    numbers: Tensor
+    tasks: list[str]
+    groups: list[tuple[int, int, int]]
+    wanted: list[list[tuple[str, Tensor, Tensor]]]
+    counts: list[int]
+    numbers_of_parts: list[int]
+
+
+def load(batch: Batch, device: torch.device) -> Loaded:
+    """Bring a batch to a device."""
+
+    def there(array: np.ndarray) -> Tensor:
+        tensor = torch.from_numpy(array)
+        return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+    wanted = [[(one.task, there(one.places), there(one.targets)) for one in part.wanted] for part in batch.parts]
+    frames = there(batch.frames) if batch.patches is None else torch.from_numpy(batch.frames)
+    return Loaded(
+        frames,
+        batch.patches,
+        there(batch.words),
+        there(batch.numbers),
+        batch.tasks,
+        batch.groups,
+        wanted,
+        [part.count for part in batch.parts],
+        [part.number for part in batch.parts],
+    )
+
+
+class JointLoss(nn.Module):
+    """A network with the losses of its paradigms: what learning, on one device or several, goes through.
+
+    Parameters
+    ----------
+    network : that learns
+    losses : kind of loss of each paradigm of the config
+    weights : of each paradigm's loss in the sum
+    """
+
+    def __init__(self, network: Network, losses: Sequence[Loss], weights: Sequence[float]) -> None:
+        super().__init__()
+        self.network = network
+        self.losses = list(losses)
+        self.weights = list(weights)
+
+    def forward(self, batch: Loaded) -> tuple[Tensor, Tensor, Tensor]:
+        """The weighted sum, and for each part its loss and the share that is right; shares of a batch sum up to those of the whole."""
+        hidden, seen = self.pass_through(batch)
+        values, right = [], []
+        for number, count, wanted in zip(batch.numbers_of_parts, batch.counts, batch.wanted, strict=True):
+            kind = self.losses[number]
+            value, hits = hidden.new_zeros(()), hidden.new_zeros(())
+            for task, places, targets in wanted:
+                outputs = self.network.answer(hidden[places], seen.rows(places), task)
+                outputs = outputs.float() if outputs.dtype.itemsize < 4 else outputs
+                value = value + summed(outputs, targets, kind) / count
+                hits = hits + rightly(outputs.detach(), targets, kind) / count
+            values.append(value)
+            right.append(hits)
+        losses = torch.stack(values)
+        weights = torch.tensor([self.weights[number] for number in batch.numbers_of_parts], dtype=losses.dtype, device=losses.device)
+        return (losses * weights).sum(), losses.detach(), torch.stack(right)
+
+    def pass_through(self, batch: Loaded) -> tuple[Tensor, Seen]:
+        """The hidden states at all steps, flat, group after group, and what is seen there."""
+        return pass_through(self.network, batch)
+
+
+def pass_through(network: Network, batch: Loaded) -> tuple[Tensor, Seen]:
+    """The hidden states at all steps, flat, group after group, and what is seen there."""
+    parts = []
+    if len(batch.frames):
+        parts.append(see_frames(network, batch.frames) if batch.patches is None else see_patches(network, batch.patches))
+    if len(batch.words):
+        parts.append(network.see(batch.words))
+    seen = parts[0] if len(parts) == 1 else Seen.joined(parts)
+    hidden, numbers = [], []
+    for begin, end, steps in batch.groups:
+        index = batch.numbers[begin:end, :steps]
+        hidden.append(network.remember(seen.at(index), batch.tasks[begin:end])[0].flatten(0, 1))
+        numbers.append(index.reshape(-1))
+    return torch.cat(hidden), seen.at(torch.cat(numbers)) if seen.beside else seen_nothing(seen, sum(len(part) for part in numbers))
+
+
+def seen_nothing(seen: Seen, count: int) -> Seen:
+    """In the place of what is seen at each step, where no read-out looks at it: nothing is copied."""
+    return Seen(seen.inputs[:1].detach().expand(count, *seen.inputs.shape[1:]))
+
+
+def summed(outputs: Tensor, targets: Tensor, kind: Loss) -> Tensor:
+    """The loss of outputs (n, head), summed over n."""
+    if kind == "classes":
+        return functional.cross_entropy(outputs, targets, reduction="sum")
+    return functional.binary_cross_entropy_with_logits(outputs, targets.to(outputs.dtype), reduction="sum") / outputs.shape[1]
+
+
+def rightly(outputs: Tensor, targets: Tensor, kind: Loss) -> Tensor:
+    """How many answers are right; of several wanted outputs, the share of them among as many highest ones."""
+    if kind == "classes":
+        return (outputs.argmax(1) == targets).float().sum()
+    if outputs.shape[1] == 1:
+        return ((outputs > 0) == targets).float().sum()
+    wanted = targets.float()
+    order = outputs.argsort(dim=1, descending=True, stable=True)
+    ranks = torch.arange(outputs.shape[1], device=outputs.device)
+    hits = (wanted.gather(1, order) * (ranks < wanted.sum(1, keepdim=True))).sum(1)
+    return (hits / wanted.sum(1).clamp(min=1)).sum()
+
+
+def blind_loss(frequencies: np.ndarray, kind: Loss) -> float:
+    """The loss of outputs that are the same at all steps and say how often each is wanted."""
+    often = np.clip(frequencies, 1e-9, 1 - 1e-9)
+    each = often * np.log(often)
+    return float(-each.sum()) if kind == "classes" else float(-(each + (1 - often) * np.log(1 - often)).mean())
+
+
+def rate_at(step: int, steps: int, rate: RateConfig) -> float:
+    """Learning rate of a step, counted from 0."""
+    if step < rate.warmup:
+        return rate.peak * (step + 1) / rate.warmup
+    done = (step - rate.warmup) / max(1, steps - rate.warmup)
+    return rate.peak * (rate.final + (1 - rate.final) * 0.5 * (1 + math.cos(math.pi * min(1.0, done))))
+
+
+@dataclass(slots=True)
+class Plateau:
+    """The learning rate of the published schedule.
+
+    Parameters
+    ----------
+    rate : now
+    best : lowest validation loss so far
+    waited : validations since then
+    """
+
+    rate: float
+    best: float = math.inf
+    waited: int = 0
+
+    def validated(self, loss: float, config: PlateauConfig) -> None:
+        """Take in the loss of a validation."""
+        if loss < self.best * (1 - config.threshold):
+            self.best, self.waited = loss, 0
+            return
+        self.waited += 1
+        if self.waited > config.patience:
+            self.rate, self.waited = self.rate * config.factor, 0

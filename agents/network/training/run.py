@@ -1,0 +1,286 @@
+"""One training run, step by step: batches, losses, validations, and what is kept."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....core.errors import SpanLabError
+from ....paradigms.identity import stream
+from ..checkpoints_io import card, checkpoint
+from ..checkpoints_io.files import remove_leftovers
+from ..inputs.batches import Ahead, Batch
+from ..inputs.material import Material, batch_in_process, begin_process
+from ..models import Network, build
+from ..settings import FRAME
+from ..speedups.sight import by_patches
+from . import curves
+from .beginning import begin, check_lengths, weights_of_losses
+from .config import TrainingConfig
+from .devices import fabric_for
+from .evaluation import Row
+from .journal import Journal, Progress
+from .learning import JointLoss, Loaded, Plateau, load, rate_at
+from .recent import Recent
+from .state import TrainingState, config_of_state, read_state, write_state
+from .validation import test, validate
+
+_LOG_EVERY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingResult:
+    """What a finished training run left.
+
+    Parameters
+    ----------
+    checkpoint : the file with the best weights
+    rows : accuracy on held-out test trials, per paradigm and combination of factor levels
+    steps : steps that were taken
+    wall_s, cpu_s : time that they took, with preparation and test, over all resumed parts
+    """
+
+    checkpoint: Path
+    rows: tuple[Row, ...]
+    steps: int
+    wall_s: float
+    cpu_s: float
+
+
+class Run:
+    """One training run, or the share that one of several processes has in it."""
+
+    def __init__(self, config: TrainingConfig, folder: Path, resume: bool, progress: bool, command: str, stop_after: int | None) -> None:
+        self.weights_file, self.state_file = folder / f"{config.name}.pt", folder / f"{config.name}.state.pt"
+        if resume:
+            config = config_of_state(self.state_file, config)
+        self.config, self.folder, self.command, self.stop_after = config, folder, command, stop_after
+        self.fabric = fabric_for(config)
+        self.first = self.fabric.is_global_zero
+        self.device = self.fabric.device
+        self.material = Material(config)
+        self.network = self._build().to(self.device)
+        check_lengths(self.network, self.material)
+        self.patches = by_patches(self.network, self.device)
+        published = config.schedule == "published"
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.rate.peak, betas=(0.9, 0.999 if published else 0.99))
+        self.plateau = Plateau(config.rate.peak)
+        self.state = TrainingState(config=config.hash)
+        if resume:
+            self.state = read_state(self.state_file, config.hash, self.network, self.optimizer)
+            if self.state.plateau is not None:
+                self.plateau = Plateau(self.state.plateau[0], self.state.plateau[1], int(self.state.plateau[2]))
+        elif self.state_file.exists() or self.weights_file.exists():
+            raise SpanLabError(f"{folder} already holds a training run called {config.name}; go on with it (--resume), or move it away to begin anew")
+        if self.first:
+            remove_leftovers(folder, config.name)
+        self.recent = Recent(self.material, self.fabric)
+        self.saved = self.state.step if resume else -1  # the step of the last saved state
+        self._wall, self._cpu = time.monotonic(), time.process_time()
+        # Processes that only help write nothing.
+        log = folder / f"{config.name}.log.jsonl" if self.first else Path(os.devnull)
+        tensorboard = folder / "tensorboard" if config.tensorboard and self.first else None
+        self.journal = Journal(log, keep_until=self.state.step if resume else None, tensorboard=tensorboard) if self.first else None
+        self.progress = Progress(progress and self.first)
+
+    def close(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
+
+    def _log(self, event: str, **values: Any) -> None:
+        if self.journal is not None:
+            self.journal.write(event, **values)
+
+    def _build(self) -> Network:
+        return build(self.config.model, self.material.tasks, self.config.seed)
+
+    def go(self) -> TrainingResult | None:
+        with self.progress:
+            if self.state.step == 0:
+                self._write_start()
+            self._prepare()
+            why = self._learn()
+            if not self.first:
+                return None
+            self._keep(self.state.best)
+            kept = checkpoint.load(self.weights_file)
+            rows = test(kept.network.to(self.device), self.material)
+            # The network that was tested is the one in the file: half precision and all.
+            self._log("test", step=self.state.step, rows=[row.as_json() for row in rows], best_step=self.state.best_step)
+            self._log("end", step=self.state.step, why=why, checkpoint_sha256=kept.sha256, checkpoint_bytes=kept.bytes, **self._times())
+            if self.saved < self.state.step:
+                self._save()
+            card.write(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command)
+            curves.write(self.folder / f"{self.config.name}.log.jsonl", self.folder / f"{self.config.name}.svg")
+        wall, cpu = self._elapsed()
+        return TrainingResult(self.weights_file, tuple(rows), self.state.step, wall, cpu)
+
+    def _write_start(self) -> None:
+        self._log(
+            "start",
+            step=0,
+            config=self.config.model_dump(mode="json"),
+            config_hash=self.config.hash,
+            paradigms={paradigm.name: paradigm.hash for paradigm in self.material.paradigms},
+            parameters=self.network.parameter_count,
+            torch=str(torch.__version__),
+            numpy=np.__version__,
+            threads=torch.get_num_threads(),
+            device=str(self.device),
+            processes=self.fabric.world_size,
+        )
+
+    def _prepare(self) -> None:
+        """Compile and render the trials, and set what follows from them."""
+        material, words = self.material, self.material.words
+        with self.progress.stage("compiling trials", sum(map(sum, material.sizes.values()))) as advance:
+            material.prepare(advance)
+        sha256 = words.vectors.sha256 if words.vectors is not None else None
+        if self.state.step > 0 and self.state.vectors != sha256:
+            raise SpanLabError(f"{self.config.vectors} is another file than when this run began; resume with that one, or train under another name")
+        self.state.vectors = sha256
+        if self.state.step == 0:
+            begin(self.network, material)
+        self.learner: Any = JointLoss(self.network, [pool.loss for pool in material.pools["train"]], weights_of_losses(material))
+        if self.config.fuse and self.network.seeing:
+            self.network.eye.compile(dynamic=True)
+        self.learner, self.optimizer = self.fabric.setup(self.learner, self.optimizer)
+        read = {} if words.vectors is None else {"words": len(words.words), "vectors": words.vectors.described()}
+        self._log(
+            "trials",
+            step=self.state.step,
+            trials=material.counted(),
+            frames=len(material.frames),
+            frame_bytes=len(material.frames) * FRAME * FRAME * 3,
+            **read,
+            **self._times(),
+        )
+
+    def _batches(self) -> Ahead[Batch]:
+        """The batches of the steps, each made while the one before is learned from."""
+        config, arguments = self.config, ((self.fabric.global_rank, self.fabric.world_size), self.patches, self.device.type == "cpu")
+        if config.compile == "meanwhile" and config.workers:
+            make: Callable[[int], Batch] = partial(_in_process, arguments)
+            return Ahead(make, config.workers, begin_process, (config,))
+        return Ahead(lambda step: self.material.batch(step, *arguments))
+
+    def _learn(self) -> str:
+        """Take the remaining steps; returns why it ended."""
+        config, state = self.config, self.state
+        with self.progress.stage("training", config.steps, state.step) as advance, self._batches() as batches:
+            while state.step < config.steps:
+                if config.minutes is not None and self._agreed(self._elapsed()[0] > config.minutes * 60):
+                    self._report()
+                    self._validate()
+                    return f"the time limit of {config.minutes:g} minutes was reached at step {state.step} of {config.steps}"
+                try:
+                    self._step(batches.get(state.step, config.steps))
+                    state.step += 1
+                    advance(1)
+                    last = state.step in (config.steps, self.stop_after)
+                    if state.step % _LOG_EVERY == 0 or state.step == config.steps:
+                        self._report()
+                    if state.step % config.check.every == 0 or state.step == config.steps:
+                        self.recent.check(state.step)
+                        self._validate()
+                    if state.step % config.save_every == 0 or last:
+                        self.recent.check(state.step)
+                        self._save()
+                    if state.step == self.stop_after:
+                        raise KeyboardInterrupt
+                except KeyboardInterrupt:
+                    raise self._interrupted() from None
+        return "all steps were taken"
+
+    def _interrupted(self) -> SpanLabError:
+        step = self.state.step
+        saved = step if step == self.stop_after else step - step % self.config.save_every
+        if not saved:
+            return SpanLabError(f"training was interrupted at step {step}, before its state was saved for the first time; begin anew")
+        return SpanLabError(f"training was interrupted at step {step}; the same command with --resume goes on from step {saved}")
+
+    def _agreed(self, mine: bool) -> bool:
+        """What the first process thinks."""
+        return mine if self.fabric.world_size == 1 else bool(self.fabric.broadcast(mine))
+
+    def _step(self, batch: Batch) -> None:
+        config, step = self.config, self.state.step
+        # Random numbers of a step depend on its number alone, so that a resumed run has the same.
+        torch.manual_seed(int(stream("training", config.seed, f"step:{step}:{self.fabric.global_rank}").randint(2**31)))
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.plateau.rate if config.schedule == "published" else rate_at(step, config.steps, config.rate)
+        self.optimizer.zero_grad(set_to_none=True)
+        loaded: Loaded = load(batch, self.device)
+        total, losses, right = self.learner(loaded)
+        # Processes hand over the mean of their gradients, and their losses are shares of one sum.
+        self.fabric.backward(total * self.fabric.world_size)
+        if config.schedule == "improved":
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.clip)
+        self.optimizer.step()
+        for part in batch.parts:
+            name = self.material.paradigms[part.number].name
+            self.state.trials[name] = self.state.trials.get(name, 0) + part.trials
+        self.recent.add(batch, losses, right, step)
+
+    def _report(self) -> None:
+        loss, share = self.recent.taken(self.state.step)
+        self._log("train", step=self.state.step, loss=loss, accuracy=share, rate=self.optimizer.param_groups[0]["lr"], **self._times())
+        self.progress.tell("  ".join(f"{name} {value:.2f}" for name, value in share.items()))
+
+    def _validate(self) -> None:
+        """Validate in the first process; what follows from it is the same in all."""
+        if self.first:
+            self._examine()
+        if self.fabric.world_size > 1:
+            self.plateau = Plateau(*self.fabric.broadcast(astuple(self.plateau)))
+        self.state.plateau = list(astuple(self.plateau)) if self.config.schedule == "published" else None
+
+    def _examine(self) -> None:
+        """Validate, and keep the weights if they are the best so far."""
+        state, now = self.state, validate(self.network, self.material)
+        if self.config.schedule == "published":
+            self.plateau.validated(now.loss, self.config.plateau)
+        better = now.score > state.best_score or not state.best
+        if better:
+            state.best_score, state.best_step = now.score, state.step
+            state.best = {name: tensor.detach().cpu().clone() for name, tensor in self.network.state_dict().items()}
+            self._keep(state.best)
+        self._log("validation", step=state.step, best=better, **now.told(), **self._times())
+
+    def _save(self) -> None:
+        self.saved = self.state.step
+        if self.first:
+            write_state(self.state_file, self.state, self.network, self.optimizer, *self._elapsed())
+
+    def _keep(self, weights: Mapping[str, Any]) -> None:
+        """Write the checkpoint with these weights."""
+        best = self._build()
+        best.load_state_dict(weights)
+        trained = checkpoint.TrainedOn(
+            paradigms={paradigm.name: paradigm.hash for paradigm in self.material.paradigms},
+            levels=self.material.levels(),
+            steps=self.state.best_step,
+            trials={name: count * self.state.best_step // max(1, self.state.step) for name, count in self.state.trials.items()},
+            config=self.config.hash,
+        )
+        checkpoint.save(self.weights_file, best, self.config.name, trained, self.material.words.vectors)
+
+    def _elapsed(self) -> tuple[float, float]:
+        """Wall-clock and processor seconds, over all parts of the run."""
+        return self.state.wall_s + time.monotonic() - self._wall, self.state.cpu_s + time.process_time() - self._cpu
+
+    def _times(self) -> dict[str, float]:
+        wall, cpu = self._elapsed()
+        return {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1)}
+
+
+def _in_process(arguments: tuple[tuple[int, int], bool, bool], step: int) -> Batch:
+    return batch_in_process(step, *arguments)

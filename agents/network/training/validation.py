@@ -1,0 +1,67 @@
+"""Validation while a network is trained, and the test in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..inputs.material import Material
+from ..models import Network
+from .evaluation import Examined, Row, examine, gained, mean_accuracy
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """How well a network does on the validation trials.
+
+    Parameters
+    ----------
+    found : what came of each paradigm
+    accuracy : of each, as the config's ``validation`` has it
+    score : by which weights are selected, as the config's ``selection`` has it
+    loss : mean over paradigms
+    """
+
+    found: dict[str, Examined]
+    accuracy: dict[str, float]
+    score: float
+    loss: float
+
+    def told(self) -> dict[str, Any]:
+        """For the log."""
+        return {
+            "accuracy": self.accuracy,
+            "mean": round(float(np.mean(list(self.accuracy.values()))), 4),
+            "score": round(self.score, 4),
+            "loss": {name: round(one.loss, 5) for name, one in self.found.items()},
+            "mean_loss": round(self.loss, 5),
+            "conditions": [[row.paradigm, row.levels, round(row.accuracy, 4)] for one in self.found.values() for row in one.rows],
+        }
+
+
+def validate(network: Network, material: Material) -> Validation:
+    """How well a network does on the validation trials now."""
+    config, found = material.config, {}
+    network.eval()
+    for number, (pool, seen) in enumerate(zip(material.pools["validation"], material.pools["train"], strict=True)):
+        found[material.label(number)] = examine(network, pool, seen)
+    network.train()
+    published = config.validation == "published"
+    accuracy = {name: round(one.accuracy if published else mean_accuracy(one.rows), 4) for name, one in found.items()}
+    scores: Sequence[float] = list(accuracy.values()) if config.selection == "published" else [gained(one.rows) for one in found.values()]
+    return Validation(found, accuracy, float(np.mean(scores)), float(np.mean([one.loss for one in found.values()])))
+
+
+def test(network: Network, material: Material) -> list[Row]:
+    """Accuracy on test trials, by paradigm and combination of factor levels."""
+    network.eval()
+    rows: list[Row] = []
+    for pool in material.pools["test"]:
+        tasks = {block.task for block in pool.blocks}
+        trained = (one for one in material.pools["train"] if one.paradigm.name == pool.paradigm.name and tasks & {block.task for block in one.blocks})
+        rows += examine(network, pool, next(trained, None), partial(material.held_out, pool.paradigm)).rows
+    return rows

@@ -1,0 +1,340 @@
+"""Rules that leave out answers, trials, sessions or participants, applied in the open: what each rule judged, whom it left out, and on what value.
+
+A rule is data: what to leave out, where which measure lies below or above which bounds, whose answers it judges, and why. Rules are applied one after another,
+each to what those before it left. They are judged by scored answers (practice, warm-up and answers that need no memory do not count; omitted and invalid ones
+are wrong), within a paradigm; a participant, session or trial that is left out goes with all of its rows, practice included. Where a measure is not known, such
+as the reaction time of a machine, a rule leaves nobody out, and the report counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ...core.agent_kinds import PARTICIPANT
+from ...core.errors import SpanLabError
+from .labels import listed
+from .scoring import TRIAL, plural, score_table
+from .timing import session_timing, verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .sessions import SessionFacts
+
+Level = Literal["answers", "trials", "sessions", "participants"]
+Whose = Literal["everybody", "people", "machines"]
+MeasureName = Literal[
+    "accuracy",
+    "above_chance",
+    "above_blind",
+    "failed",
+    "omitted",
+    "invalid",
+    "rt_ms",
+    "rt_deviation",
+    "late_frames",
+    "frames_off",
+    "trial_off_ms",
+    "trial_dropped_frames",
+    "trial_paused_ms",
+    "trial_unfocused_ms",
+    "timing",
+    "trials",
+    "answers",
+    "attempts",
+]
+LEVELS: tuple[Level, ...] = get_args(Level)
+_MORE: tuple[Level, ...] = ("trials", "sessions", "participants")
+_SHOWN: tuple[Level, ...] = ("trials", "sessions")
+
+#: For each measure at which levels it can be taken, and what it is.
+MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
+    "accuracy": (_MORE, "share of right answers, 0 to 1"),
+    "above_chance": (
+        _MORE,
+        "share of right answers minus what guessing gets; who always says the likelier word may be above it",
+    ),
+    "above_blind": (_MORE, "share of right answers minus what the best guess gets that has not looked (the column blind; older records lack it)"),
+    "failed": (("sessions",), "share of the planned trials that could not be had (chat models), 0 to 1"),
+    "omitted": (_MORE, "share of answers that were not given in time, 0 to 1"),
+    "invalid": (_MORE, "share of answers outside the allowed ones, 0 to 1"),
+    "rt_ms": (LEVELS, "reaction time in ms; of several answers their median"),
+    "rt_deviation": (("answers",), "reaction time minus the median of the same participant in the paradigm, in robust standard deviations (1.4826 MAD)"),
+    "late_frames": (("trials", "sessions"), "frames that came late in steps with a question; of a session per trial"),
+    "frames_off": (("trials", "sessions"), "frames by which a display with a question missed its planned duration, at most in a trial; of a session the mean"),
+    "trial_off_ms": (_SHOWN, "ms by which a display of the trial, asked at or not, missed its planned duration, at most; of a session the mean"),
+    "trial_dropped_frames": (_SHOWN, "frames that came late in all displays of the trial with a planned duration; of a session per trial"),
+    "trial_paused_ms": (_SHOWN, "ms for which the trial was paused; of a session per trial"),
+    "trial_unfocused_ms": (_SHOWN, "ms for which another window had the focus in the trial; of a session per trial"),
+    "timing": (("sessions",), "how many things the timing verdict of the session finds to look at (see spanlab timing); 0 passes"),
+    "trials": (("sessions", "participants"), "number of trials with scored answers"),
+    "answers": (_MORE, "number of scored answers"),
+    "attempts": (("answers",), "replies to the question until one was used (chat models)"),
+}
+_KEYS: Mapping[Level, tuple[str, ...]] = {
+    "answers": (*TRIAL, "step", "ask", "serial_position", "output_position"),
+    "trials": TRIAL,
+    "sessions": ("session", "paradigm"),
+    "participants": ("agent_kind", "agent", "agent_settings_hash", "participant", "paradigm"),
+}
+#: Columns of the table of what was left out.
+UNIT_COLUMNS = (
+    "rule",
+    "leave_out",
+    "participant",
+    "agent_kind",
+    "agent",
+    "session",
+    "paradigm",
+    "trial",
+    "trial_id",
+    "ask",
+    "where",
+    "value",
+    "answers",
+    "reason",
+)
+RULE_COLUMNS = ("rule", "says", "judged", "unknown", "left_out", "answers_before", "answers_left_out", "rows_left_out")
+
+
+class Rule(BaseModel):
+    """One rule."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    leave_out: Level = Field(description="answers, trials, sessions or participants (a machine counts as one participant)")
+    where: MeasureName = Field(description="the measure")
+    below: Annotated[float, Field(allow_inf_nan=False)] | None = Field(default=None, description="leave out where the measure is below this")
+    above: Annotated[float, Field(allow_inf_nan=False)] | None = Field(default=None, description="leave out where the measure is above this")
+    whose: Whose = Field(default="everybody", description="everybody, people or machines")
+    paradigms: Annotated[tuple[str, ...], Field(strict=False)] = Field(default=(), description="only in these paradigms; all when not given")
+    everywhere: bool = Field(default=False, description="whether a participant who is left out in one paradigm is left out in all")
+    reason: str = Field(default="", description="why, for the report")
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Rule:
+        levels, _ = MEASURES[self.where]
+        if self.leave_out not in levels:
+            raise ValueError(f"{self.where} is a measure of {listed(list(levels))}, not of {self.leave_out}")
+        if self.below is None and self.above is None:
+            raise ValueError("'below' or 'above' is missing: from where on is it left out?")
+        if self.below is not None and self.above is not None and self.below > self.above:
+            raise ValueError("'below' is above 'above': everybody would be left out")
+        if self.everywhere and self.leave_out != "participants":
+            raise ValueError("'everywhere' is for participants only")
+        return self
+
+    def __str__(self) -> str:
+        ends = [f"{word} {value:g}" for word, value in (("below", self.below), ("above", self.above)) if value is not None]
+        whose = "" if self.whose == "everybody" else f" ({self.whose} only)"
+        where = f" in {listed(list(self.paradigms))}" if self.paradigms else ""
+        return f"{self.leave_out}{whose} whose {self.where} is {' or '.join(ends)}{where}" + (" (then in all paradigms)" if self.everywhere else "")
+
+
+#: Measures that only the folder of a session tells, not its table.
+OF_FOLDERS: tuple[MeasureName, ...] = ("timing", "failed")
+
+
+@dataclass(frozen=True)
+class OfSessions:
+    """What the folders of sessions tell beside their answers, by the name of the session.
+
+    Parameters
+    ----------
+    timing : how many things the timing verdict finds to look at, of those that were shown in a window
+    failed : share of the planned trials that could not be had
+    """
+
+    timing: Mapping[str, int]
+    failed: Mapping[str, float]
+
+
+class RulesFile(BaseModel):
+    """The keys of a file of rules."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    exclude: Annotated[list[Rule], Field(min_length=1)] = Field(description="rules, in the order in which they are applied")
+
+
+@dataclass(frozen=True)
+class Exclusions:
+    """What rules left out.
+
+    Parameters
+    ----------
+    rules : a row for each rule (:data:`RULE_COLUMNS`): what it says, units judged, units whose measure is unknown, units, answers and rows left out
+    units : a row for everything that was left out (:data:`UNIT_COLUMNS`), with the value that decided
+    notes : the same in sentences, one a rule
+    """
+
+    rules: pd.DataFrame
+    units: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: OfSessions | None = None) -> tuple[pd.DataFrame, Exclusions]:
+    """The response table without what the rules leave out, and the report of it. The table given is not changed.
+
+    Parameters
+    ----------
+    responses : the response table of one or many sessions
+    rules : in the order in which they are applied
+    sessions : what is known of the sessions beside their answers (:func:`of_sessions`); needed by rules on ``timing`` and ``failed``
+
+    Raises
+    ------
+    SpanLabError
+        for a rule on what only the folder of a session tells, where nothing of it was given.
+    """
+    import pandas as pd
+
+    if sessions is None:
+        for rule in rules:
+            if rule.where in OF_FOLDERS:
+                raise SpanLabError(f"a rule leaves sessions out by '{rule.where}', but it is not known here: a session's folder tells it, not a table")
+        sessions = OfSessions({}, {})
+    table = responses.reset_index(drop=True)
+    codes = {level: _codes(table, key) for level, key in _KEYS.items()}
+    items = score_table(table.assign(_row=np.arange(len(table))), include_pilot=True).items
+    alive, people = np.ones(len(table), bool), _people(table)
+    summary, units, notes = [], [], []
+    for number, rule in enumerate(rules, start=1):
+        left = items[alive[items["_row"].to_numpy()]]
+        rows = left["_row"].to_numpy()
+        asked = np.ones(len(left), bool) if rule.whose == "everybody" else people[rows] == (rule.whose == "people")
+        if rule.paradigms:
+            asked &= left["paradigm"].isin(rule.paradigms).to_numpy()
+        judged = left[asked]
+        unit = codes[rule.leave_out][judged["_row"].to_numpy()]
+        values = _measure(judged, unit, rule, sessions, codes["trials"])
+        out = values[_outside(values, rule)]
+        gone = alive & np.isin(codes[rule.leave_out], out.index.to_numpy())
+        if rule.everywhere:
+            gone = alive & np.isin(_codes(table, _KEYS["participants"][:-1]), np.unique(_codes(table, _KEYS["participants"][:-1])[gone]))
+        scored = int(gone[rows].sum())
+        units.append(_told(judged, unit, out, rule, number))
+        summary.append((number, str(rule), len(values), int(values.isna().sum()), len(out), len(left), scored, int(gone.sum())))
+        notes.append(_sentence(rule, number, units[-1], summary[-1]))
+        alive &= ~gone
+    if rules and not alive.any() and len(table):
+        notes.append("Nothing is left: the rules leave out everything.")
+    told = [one for one in units if len(one)]
+    return table[alive].reset_index(drop=True), Exclusions(
+        pd.DataFrame(summary, columns=[*RULE_COLUMNS]),
+        pd.concat(told, ignore_index=True) if told else pd.DataFrame(columns=[*UNIT_COLUMNS]),
+        tuple(notes),
+    )
+
+
+def of_sessions(sessions: Sequence[SessionFacts], rules: Sequence[Rule]) -> OfSessions:
+    """What the folders of sessions tell, as far as the rules ask for it."""
+    asked = {rule.where for rule in rules}
+    timings = {facts.name: session_timing(facts.folder) for facts in sessions if facts.timing is not None} if "timing" in asked else {}
+    faults = {name: len(verdict(timing).look) for name, timing in timings.items() if timing is not None}
+    failed = {facts.name: sum(facts.failed.values()) / facts.planned for facts in sessions if facts.planned}
+    return OfSessions(faults, failed)
+
+
+def _codes(table: pd.DataFrame, key: Sequence[str]) -> np.ndarray:
+    there = [name for name in key if name in table.columns]
+    if not there or not len(table):
+        return np.zeros(len(table), int)
+    return table.groupby(there, dropna=False, sort=False).ngroup().to_numpy()
+
+
+def _people(table: pd.DataFrame) -> np.ndarray:
+    return table["agent_kind"].eq(PARTICIPANT.name).to_numpy(bool) if "agent_kind" in table.columns else np.zeros(len(table), bool)
+
+
+def _outside(values: pd.Series, rule: Rule) -> np.ndarray:
+    numbers = values.to_numpy(float)
+    low = numbers < rule.below if rule.below is not None else np.zeros(len(numbers), bool)
+    return low | (numbers > rule.above) if rule.above is not None else low
+
+
+def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSessions, trials: np.ndarray) -> pd.Series:
+    """The value of each unit, NaN where it is not known."""
+    import pandas as pd
+
+    def number(name: str) -> pd.Series:
+        return pd.to_numeric(items[name], errors="coerce") if name in items.columns else pd.Series(np.nan, index=items.index)
+
+    def each(values: pd.Series, how: Any) -> pd.Series:
+        return values.groupby(unit).agg(how).astype(float)
+
+    trial = trials[items["_row"].to_numpy()]
+
+    def of_trials(values: pd.Series, how: str) -> pd.Series:
+        """Of each trial by ``how`` (a step counts once), then the mean of a session's trials."""
+        steps = pd.DataFrame({"unit": unit, "trial": trial, "step": items["step"].to_numpy(), "value": values.to_numpy(float)})
+        once = steps.groupby(["unit", "trial", "step"], dropna=False)["value"].max().groupby(level=["unit", "trial"])
+        found = once.sum(min_count=1) if how == "sum" else once.max()
+        return found.groupby(level="unit").mean()
+
+    def deviation() -> pd.Series:
+        person = _codes(items, _KEYS["participants"])
+        rt = number("rt_ms")
+        off = rt - rt.groupby(person).transform("median")
+        spread = 1.4826 * off.abs().groupby(person).transform("median")
+        return off / spread.where(spread > 0)
+
+    def of_trial(name: str) -> Callable[[], pd.Series]:
+        return lambda: of_trials(number(name), "max")
+
+    found: Mapping[MeasureName, Callable[[], pd.Series]] = {
+        "accuracy": lambda: each(items["correct"], "mean"),
+        "above_chance": lambda: each(items["correct"], "mean") - each(number("chance"), "mean"),
+        "above_blind": lambda: each(items["correct"], "mean") - each(number("blind"), lambda blind: blind.mean(skipna=False)),
+        "failed": lambda: each(items["session"].map(sessions.failed).astype(float), "max"),
+        "omitted": lambda: each(items["outcome"].eq("omitted"), "mean"),
+        "invalid": lambda: each(items["outcome"].eq("invalid"), "mean"),
+        "rt_ms": lambda: each(number("rt_ms"), "median"),
+        "rt_deviation": lambda: each(deviation(), "median"),
+        "late_frames": lambda: of_trials(number("dropped_frames"), "sum"),
+        "frames_off": lambda: of_trials((number("shown_frames") - number("planned_frames")).abs(), "max"),
+        "trial_off_ms": of_trial("trial_off_ms"),
+        "trial_dropped_frames": of_trial("trial_dropped_frames"),
+        "trial_paused_ms": of_trial("trial_paused_ms"),
+        "trial_unfocused_ms": of_trial("trial_unfocused_ms"),
+        "timing": lambda: each(items["session"].map(sessions.timing).astype(float), "max"),
+        "trials": lambda: each(pd.Series(trial, index=items.index), "nunique"),
+        "answers": lambda: each(items["correct"], "size"),
+        "attempts": lambda: each(number("attempts"), "max"),
+    }
+    return found[rule.where]()
+
+
+def _told(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule: Rule, number: int) -> pd.DataFrame:
+    """A row for each unit that is left out."""
+    import pandas as pd
+
+    own = judged[np.isin(unit, out.index.to_numpy())]
+    code = pd.Series(unit[np.isin(unit, out.index.to_numpy())], index=own.index)
+    first = own[~code.duplicated()]
+    who = code[~code.duplicated()]
+    key = {"trials": ("trial", "trial_id", "session"), "answers": ("trial", "trial_id", "ask", "session"), "sessions": ("session",), "participants": ()}
+    shown = ("agent_kind", "agent", "participant", "paradigm", *key[rule.leave_out])
+    columns = {name: first[name].to_numpy() if name in shown and name in first.columns else "" for name in UNIT_COLUMNS}
+    columns |= {"rule": number, "leave_out": rule.leave_out, "where": rule.where, "value": out[who].to_numpy(), "reason": rule.reason}
+    columns |= {"answers": code.value_counts()[who].to_numpy()}
+    return pd.DataFrame(columns, columns=[*UNIT_COLUMNS], index=range(len(first)))
+
+
+def _sentence(rule: Rule, number: int, units: pd.DataFrame, row: tuple[Any, ...]) -> str:
+    _, says, judged, unknown, left_out, before, answers, _ = row
+    why = f" ({rule.reason})" if rule.reason else ""
+    text = f"Rule {number}, {says}{why}: {left_out:,} of {plural(judged, rule.leave_out[:-1])} left out, {answers:,} of {plural(before, 'answer')}"
+    if len(units) and rule.leave_out in ("participants", "sessions"):
+        name = "session" if rule.leave_out == "sessions" else "participant"
+        names = [str(one[name] or one["agent"]) for one in units.to_dict("records")]
+        shown = [f"{one} ({value:.3g})" for one, value in zip(names, units["value"], strict=True)]
+        text += f": {listed(shown[:12])}" + (f" and {len(shown) - 12} more" if len(shown) > 12 else "")
+    if unknown:
+        text += f"; of {plural(unknown, rule.leave_out[:-1])} the measure is not known, so {'it stays' if unknown == 1 else 'they stay'}"
+    return text + "."

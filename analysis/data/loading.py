@@ -1,0 +1,247 @@
+"""Read data for figures and scores: sessions, folders full of them, or response tables in files; only the columns that the analysis needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.agent_kinds import NETWORK
+from ...core.errors import SpanLabError
+from ...sessions.record.reader import COLUMNS as RECORDED
+from ...sessions.record.reader import read_session
+from .exclusions import Exclusions, Rule, apply_exclusions, of_sessions
+from .sessions import SessionFacts, gather
+from .labels import labelled, named, title_of
+from .spreadsheets import TEXT, UNREAD, WORKBOOK, read_text
+from .scoring import NEEDED, Scored, score_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow
+    import pyarrow.parquet
+
+#: Columns that the analysis reads, besides those of factors and recorded values.
+COLUMNS = tuple(column.name for column in RECORDED if column.loaded)
+_TABLES = (".parquet", *TEXT, WORKBOOK)
+_TEXTS = {column.name for column in RECORDED if column.type in ("string", "json")}
+
+
+@dataclass(frozen=True)
+class Data:
+    """What figures and scores are made of.
+
+    Parameters
+    ----------
+    scored : all answers, with agents named as figures name them
+    human : for each paradigm the name of the published human data that belong to it
+    titles : of the paradigms
+    notes : what was left out, damaged or unfinished, in plain sentences
+    readouts : for each paradigm, how networks' answers were read out, in plain sentences
+    sessions : what each session was; those of files are not among them
+    problems : those of the notes that tell of sessions that are damaged or unfinished
+    exclusions : what rules left out, None where there were none
+    """
+
+    scored: Scored
+    human: Mapping[str, str]
+    titles: Mapping[str, str]
+    notes: tuple[str, ...]
+    readouts: Mapping[str, tuple[str, ...]]
+    sessions: tuple[SessionFacts, ...] = ()
+    problems: tuple[str, ...] = ()
+    exclusions: Exclusions | None = None
+
+
+def load(
+    paths: Sequence[str | Path], *, include_practice: bool = False, include_pilot: bool = False, trial_ids: bool = True, rules: Sequence[Rule] = ()
+) -> Data:
+    """Read sessions (folders), data folders full of them, and response tables (``.parquet``, ``.csv``, ``.tsv``, ``.xlsx``: the columns of the record).
+
+    Parameters
+    ----------
+    trial_ids : whether to read ``trial_id`` from files: only error consistency needs it, and in long tables it takes a third of the memory
+    rules : of exclusion, applied in this order before anything is averaged
+
+    Raises
+    ------
+    SpanLabError
+        when a path does not exist, a table cannot be read, or nothing can be.
+    """
+    files, folders = tables_and_folders(paths)
+    gathered = gather(folders) if folders else None
+    sessions = gathered.sessions if gathered else ()
+    raw = [gathered.responses] if gathered else []
+    raw += [read_file(file, trial_ids, whole=bool(rules)) for file in files]
+    raw, exclusions = _without(raw, rules, sessions) if rules else (raw, None)
+    tables = [labelled(raw.pop(0), sessions if gathered and not number else ()) for number in range(len(raw))]
+    scored = score_table(named(concatenated(tables)), include_practice=include_practice, include_pilot=include_pilot)
+    names = sorted(scored.items["paradigm"].unique())
+    return described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
+
+
+def described(
+    scored: Scored, paradigms: Sequence[str], sessions: Sequence[SessionFacts], problems: Sequence[str] = (), exclusions: Exclusions | None = None
+) -> Data:
+    """Scored answers with what is known of the sessions that they came from."""
+    return Data(
+        scored=scored,
+        human={name: next((facts.human for facts in sessions if facts.paradigm == name and facts.human), name) for name in paradigms},
+        titles={name: title_of(name, sessions) for name in paradigms},
+        notes=(*problems, *(exclusions.notes if exclusions else ()), *scored.notes),
+        readouts=readouts(sessions),
+        sessions=tuple(sessions),
+        problems=tuple(problems),
+        exclusions=exclusions,
+    )
+
+
+def _without(tables: list[pd.DataFrame], rules: Sequence[Rule], sessions: Sequence[SessionFacts]) -> tuple[list[pd.DataFrame], Exclusions]:
+    """Tables without what rules leave out; they are judged together, so that a person in two files is one person."""
+    import pandas as pd
+
+    known = of_sessions(sessions, rules)
+    if len(tables) == 1:
+        kept, report = apply_exclusions(tables[0], rules, known)
+        return [kept], report
+    kept, report = apply_exclusions(pd.concat([table.assign(_table=number) for number, table in enumerate(tables)], ignore_index=True), rules, known)
+    return [kept[kept["_table"] == number].drop(columns="_table").reset_index(drop=True) for number in range(len(tables))], report
+
+
+def read_file(file: Path, trial_ids: bool = True, whole: bool = False) -> pd.DataFrame:
+    """The columns that the analysis needs of a response table in a file (all of them if ``whole``); texts that repeat are kept once.
+
+    A table that does not number its trials is read with its ``trial_id`` whether asked or not.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read or is no response table.
+    """
+    return as_frame(read_arrow(file, trial_ids, whole))
+
+
+def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tuple[int, int] | None = None) -> pyarrow.Table:
+    """What :func:`read_file` reads, as an Arrow table.
+
+    Parameters
+    ----------
+    cut : of a Parquet file, the first row and the one after the last; None for all
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        if file.suffix.lower() in (*TEXT, WORKBOOK):
+
+            def pick(names: Sequence[str]) -> Sequence[str]:
+                return [name for name in names if name] if whole else wanted(names, trial_ids)
+
+            table = read_text(file, pick, lambda name: name in _TEXTS or name.startswith(("factor_", "record_")))
+        else:
+            schema = pyarrow.parquet.read_schema(file)
+            read = schema.names if whole else wanted(schema.names, trial_ids)
+            texts = [name for name in read if pyarrow.types.is_string(schema.field(name).type)]
+            with pyarrow.parquet.ParquetFile(file, read_dictionary=texts) as opened:
+                table = opened.read(read) if cut is None else _rows(opened, read, cut)
+    except FileNotFoundError:
+        raise SpanLabError(f"{file} does not exist") from None
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise SpanLabError(f"{file} cannot be read as a table: {str(error).splitlines()[0]}") from None
+    missing = [name for name in NEEDED if name not in table.column_names]
+    if missing:
+        raise SpanLabError(f"{file} is no response table: it has no column {', '.join(missing)} (docs/record.md tells the columns)")
+    return table
+
+
+def _rows(opened: pyarrow.parquet.ParquetFile, names: Sequence[str], cut: tuple[int, int]) -> pyarrow.Table:
+    """Some rows of a Parquet file; only the row groups that have them are read."""
+    ends = list(accumulate(opened.metadata.row_group(number).num_rows for number in range(opened.metadata.num_row_groups)))
+    groups = [number for number, end in enumerate(ends) if end > cut[0] and (ends[number - 1] if number else 0) < cut[1]]
+    before = ends[groups[0] - 1] if groups and groups[0] else 0
+    return opened.read_row_groups(groups, columns=list(names)).slice(cut[0] - before, cut[1] - cut[0])
+
+
+def as_frame(table: pyarrow.Table) -> pd.DataFrame:
+    """An Arrow table as a data frame; texts that repeat are kept once."""
+    import pyarrow
+
+    for place, field in enumerate(table.schema):
+        if pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type):
+            table = table.set_column(place, field.name, table.column(place).dictionary_encode())
+    given = [table.unify_dictionaries()]
+    del table  # column by column, memory is given back as soon as it is copied
+    frame = given.pop().to_pandas(split_blocks=True, self_destruct=True)
+    pyarrow.default_memory_pool().release_unused()
+    return frame
+
+
+def concatenated(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """Tables as one; texts that were kept once in all of them stay so. The list is emptied."""
+    import pandas as pd
+    from pandas.api.types import union_categoricals
+
+    if len(tables) == 1:
+        return tables.pop()
+    columns: dict[str, Any] = {}
+    for name in dict.fromkeys(name for table in tables for name in table.columns):
+        parts = [table[name] if name in table.columns else _nothing(len(table)) for table in tables]
+        kinds = [part.dtype.categories.dtype for part in parts if isinstance(part.dtype, pd.CategoricalDtype) and len(part.dtype.categories)]
+        if kinds and len(set(kinds)) == 1 and all(isinstance(part.dtype, pd.CategoricalDtype) or part.isna().all() for part in parts):
+            kept = [part if isinstance(part.dtype, pd.CategoricalDtype) and len(part.dtype.categories) else _nothing(len(part), kinds[0]) for part in parts]
+            columns[name] = union_categoricals(kept)
+        else:
+            columns[name] = pd.concat([part.astype(part.dtype.categories.dtype) if isinstance(part.dtype, pd.CategoricalDtype) else part for part in parts])
+            columns[name] = columns[name].reset_index(drop=True)
+    tables.clear()
+    return pd.DataFrame(columns)
+
+
+def _nothing(rows: int, kind: Any = "str") -> pd.Series:
+    """A column of texts in which everything is missing."""
+    import pandas as pd
+
+    return pd.Series(pd.Categorical.from_codes(np.full(rows, -1, np.int8), categories=pd.Index([], dtype=kind)))
+
+
+def wanted(names: Sequence[str], trial_ids: bool) -> list[str]:
+    """Those columns of a table that the analysis reads, with ``trial_id`` or without it where trials are numbered."""
+    left = () if trial_ids or "trial" not in names else ("trial_id",)
+    return [name for name in names if (name in COLUMNS and name not in left) or name.startswith(("factor_", "record_"))]
+
+
+def tables_and_folders(paths: Sequence[str | Path]) -> tuple[list[Path], list[str | Path]]:
+    """Response tables in files, by their ending, and all other paths: sessions, and folders full of them.
+
+    Raises
+    ------
+    SpanLabError
+        for spreadsheets of a kind that is not read.
+    """
+    for path in paths:
+        if Path(path).suffix.lower() in UNREAD and not Path(path).is_dir():
+            raise SpanLabError(f"{path} cannot be read: of spreadsheets, tables in .xlsx and .csv are. Save it as one of these")
+    tables = [Path(path) for path in paths if Path(path).suffix.lower() in _TABLES]
+    return tables, [path for path in paths if Path(path) not in tables]
+
+
+def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:
+    """Of networks, for each paradigm: whether answers were read out among the allowed ones or over the whole head."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for facts in sessions:
+        if facts.kind == NETWORK.name:
+            network: Any = (read_session(facts.folder).get("paradigm_data") or {}).get("network") or {}
+            whole = isinstance(network, Mapping) and network.get("readout") == "all_classes"
+            head = network.get("head")
+            among = f"; a guess among all {head} classes is right once in {head} times" if isinstance(head, int) and head > 1 else ""
+            everywhere = f"over all classes of the head (the chance lines are those of a guess among the allowed answers{among})"
+            how = everywhere if whole else "among the allowed ones"
+            found.setdefault((facts.paradigm, how), set()).add(facts.agent)
+    told: dict[str, tuple[str, ...]] = {}
+    for (paradigm, how), agents in sorted(found.items()):
+        told[paradigm] = (*told.get(paradigm, ()), f"{paradigm}: answers of {', '.join(sorted(agents))} were read out {how}.")
+    return told

@@ -1,0 +1,307 @@
+"""From the response table to scored items: types made sure, rows sorted into items and intrusions, everything left out counted and said.
+
+Nothing here depends on who answered.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .coding import NO, YES, apart, coded, groups, packed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TEXT = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "paradigm_hash", "generator", "trial_id", "outcome")
+#: Numbers and what they may be at least and at most; whether they are whole.
+NUMBERS: Mapping[str, tuple[float, float, bool]] = {
+    **dict.fromkeys(("trial", "block", "step", "ask"), (-np.inf, np.inf, False)),
+    **dict.fromkeys(("set_size", "list_length", "retention_steps"), (0, np.inf, True)),
+    **dict.fromkeys(("serial_position", "output_position"), (1, np.inf, True)),
+    **dict.fromkeys(("chance", "blind"), (0, 1, False)),
+}
+#: Columns that hold yes or no.
+YES_NO = ("correct", "oracle", "practice", "pilot", "warm_up")
+#: What tells one trial, as it was taken by somebody, from all others.
+TRIAL = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "block", "practice", "trial", "trial_id")
+#: Columns without which no accuracy can be told.
+NEEDED = ("agent", "paradigm", "correct")
+#: Columns without which curves stay empty.
+_EXPECTED = ("trial", "serial_position", "set_size", "list_length")
+#: What one agent of one paradigm is known by.
+WHO = ("paradigm", "agent_kind", "agent")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A response table ready to be averaged.
+
+    Parameters
+    ----------
+    items : one row per scored item, ``correct`` 0.0 or 1.0, ``participant`` empty for machines, ``unit_trial`` one whole number per trial (-1: unknown)
+    intrusions : answers that were not asked for (free recall); no items, so in no accuracy
+    notes : what was left out or mended, in plain sentences; empty when all rows were used as they are
+    """
+
+    items: pd.DataFrame
+    intrusions: pd.DataFrame
+    notes: tuple[str, ...]
+
+    @functools.cached_property
+    def known(self) -> dict[Any, Any]:
+        """What has been worked out of these items before, by whoever asks for it again."""
+        return {}
+
+    @functools.cached_property
+    def parts(self) -> Mapping[str, Scored]:
+        """Each paradigm by itself."""
+        if not len(self.items):
+            return {}
+        codes, names = coded(self.items["paradigm"])
+        if len(names) == 1:
+            return {names[0]: self}
+        cuts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+        runs = len(cuts) + 1 == len(names)  # rows that stand together need no copy
+        where = {int(codes[start]): slice(start, end) for start, end in pairwise([0, *cuts, len(codes)])} if runs else {}
+        found = {}
+        for number, name in enumerate(names):
+            own = self.items.iloc[where[number]] if runs else self.items[codes == number]
+            found[name] = Scored(own.reset_index(drop=True), self.intrusions[self.intrusions["paradigm"] == name], self.notes)
+        return found
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """``1 row``, ``2 rows``."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def score_table(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> Scored:
+    """Sort a response table into scored items and intrusions.
+
+    Practice and pilot rows are left out unless asked for; warm-up questions of chat models, and decisions for which nothing need be held (set size 0), always.
+    Duplicates count once; omitted and invalid answers are wrong; rows without a score are left out.
+    Every such decision is counted in ``notes``. Missing columns and an empty table give notes too, never an error.
+
+    Parameters
+    ----------
+    responses : the response table of one or many sessions (columns as in ``sessions.record.COLUMNS``)
+    """
+    given = [responses]
+    del responses  # a long table is not kept twice
+    scored, left_out = sort_rows(given.pop(), include_practice=include_practice, include_pilot=include_pilot)
+    return Scored(scored.items, scored.intrusions, left_out.sentences())
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What was left out of a table, or of a part of one, and why. Those of parts can be added.
+
+    Parameters
+    ----------
+    rows : in all
+    columns : that the table has
+    counts : of rows, by the reason (a key of :data:`REASONS`)
+    """
+
+    rows: int = 0
+    columns: frozenset[str] = frozenset()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: LeftOut) -> LeftOut:
+        return LeftOut(self.rows + other.rows, self.columns | other.columns, Counter(self.counts) + Counter(other.counts))
+
+    def sentences(self) -> tuple[str, ...]:
+        """The same in words; empty when all rows were used as they are."""
+        if not self.rows:
+            return ("The table has no rows.",)
+        missing = [name for name in NEEDED if name not in self.columns]
+        if missing:
+            return (f"The table has no column {', '.join(missing)}: nothing can be scored.",)
+        absent = [name for name in _EXPECTED if name not in self.columns]
+        said = [f"The table has no column {', '.join(absent)}: curves that need it stay empty."] if absent else []
+        odd = {reason.removeprefix(_ODD): count for reason, count in sorted(self.counts.items()) if reason.startswith(_ODD) and count}
+        said += [
+            f"{plural(count, 'value')} of {name} that cannot be (such as half a position, or a chance above 1) taken as missing." for name, count in odd.items()
+        ]
+        return (*said, *(f"{plural(self.counts[reason], one)} {rest}" for reason, (one, rest) in REASONS.items() if self.counts.get(reason)))
+
+
+#: With the name of a column: reason of what is no row that is left out, but a value that is taken as missing.
+_ODD = "odd "
+#: Why rows are left out (or mended): what they are called, and the rest of the sentence; in the order in which it happens.
+REASONS: Mapping[str, tuple[str, str]] = {
+    "practice": ("practice row", "left out."),
+    "practice used": ("practice row", "included on request."),
+    "pilot": ("pilot row", "left out."),
+    "pilot used": ("pilot row", "included on request."),
+    "warm_up": ("warm-up row", "left out: questions put before those that count, in the same conversation."),
+    "twice": ("duplicate row", "counted once."),
+    "clash": ("row", "left out because the same item had been answered differently before in the same session."),
+    "idle": ("decision", "that needed no memory (set size 0) left out."),
+    "unscored": ("row", "without a score left out."),
+}
+
+
+def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> tuple[Scored, LeftOut]:
+    """What :func:`score_table` does, for a table or for a part of one in which every trial is whole.
+
+    Returns
+    -------
+    (items and intrusions without notes, what was left out)
+    """
+    left_out: dict[str, int] = {}
+    rows, columns = len(responses), frozenset(map(str, responses.columns))
+    table = _typed(responses, left_out)
+    del responses
+    for name, wanted in (("practice", include_practice), ("pilot", include_pilot)):
+        found = table[name]
+        if found.any():
+            left_out[f"{name} used" if wanted else name] = int(found.sum())
+            table = table if wanted else table[~found]
+    warming = table["warm_up"]
+    if warming.any():
+        left_out["warm_up"] = int(warming.sum())
+        table = table[~warming]
+    known = table["trial"].notna() | (table["trial_id"] != "")
+    table = table.assign(unit_trial=np.where(known, groups(table, TRIAL)[0], -1))
+    table = _without_duplicates(table, left_out)
+    idle = table["set_size"] == 0
+    if idle.any():
+        left_out["idle"] = int(idle.sum())
+        table = table[~idle]
+    intruding = table["_intrusion"]
+    intrusions, items = table[intruding], table[~intruding] if intruding.any() else table
+    failed = items["outcome"].isin(["omitted", "invalid"])
+    unknown = items["correct"].isna() & ~failed
+    if unknown.any():
+        left_out["unscored"] = int(unknown.sum())
+        items, failed = items[~unknown], failed[~unknown]
+    if failed.any():
+        items = items.assign(correct=items["correct"].mask(failed, 0.0).astype(float))
+    return Scored(_sorted_out(items), _sorted_out(intrusions), ()), LeftOut(rows, columns, left_out)
+
+
+def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
+    """The table with all columns that scoring needs, each with its type; empty where one is missing that cannot be done without.
+
+    Parameters
+    ----------
+    left_out : gets the number of values that cannot be, by column
+    """
+    import pandas as pd
+
+    table = responses.copy(deep=False)
+    if any(name not in table.columns for name in NEEDED):
+        table = table.iloc[0:0]
+    # A table that keeps its texts once is long: so does the text that it lacks.
+    once = any(isinstance(kind, pd.CategoricalDtype) for kind in table.dtypes)
+    nothing = pd.Categorical.from_codes(np.zeros(len(table), np.int8), categories=pd.Index([""], dtype="str")) if once else ""
+    for name in _TEXT:
+        table[name] = as_text(table[name]) if name in table.columns else nothing
+    for name, (low, high, whole) in NUMBERS.items():
+        table[name] = _numbers(table[name], name, left_out, low, high, whole) if name in table.columns else np.nan
+    if "rt_ms" in table.columns:
+        table["rt_ms"] = _numbers(table["rt_ms"], "rt_ms", left_out, 0)
+    for name in YES_NO[1:]:
+        table[name] = _boolean(table[name]).fillna(0.0).astype(bool) if name in table.columns else False
+    table["correct"] = _boolean(table["correct"]) if "correct" in table.columns else np.nan
+    unasked = _absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
+    table["_intrusion"] = unasked & table["serial_position"].isna() & table["output_position"].notna()
+    return table.reset_index(drop=True)
+
+
+def _numbers(column: pd.Series, name: str, left_out: dict[str, int], low: float = -np.inf, high: float = np.inf, whole: bool = False) -> pd.Series:
+    """A column as finite numbers between two bounds; what is none is missing, and counted."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(column, errors="coerce").astype(float)
+    values = numbers.to_numpy()
+    with np.errstate(invalid="ignore"):
+        fits = np.isfinite(values) & (values >= low) & (values <= high)
+        if whole:
+            fits &= np.floor(values) == values
+    if fits.all():
+        return numbers
+    odd = int((~fits & column.notna().to_numpy()).sum())
+    if odd:
+        left_out[f"{_ODD}{name}"] = odd
+    return numbers.where(fits)
+
+
+def as_text(column: pd.Series) -> pd.Series:
+    """A column as text, nothing where it is missing; texts that are kept once (categories) stay so."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype == "str":
+        if not column.isna().any():
+            return column
+        return (column if "" in column.cat.categories else column.cat.add_categories("")).fillna("")
+    return _each(column, lambda value: "" if _missing(value) else str(value), str)
+
+
+def _boolean(column: pd.Series) -> pd.Series:
+    """Yes and no in any spelling that a file may hold, as 1.0, 0.0 and NaN."""
+    if column.dtype == bool:
+        return column.astype(float)
+    words = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
+    return _each(column, lambda value: words.get(str(value).strip().lower(), np.nan), float)
+
+
+def _absent(column: pd.Series) -> pd.Series:
+    """Where a column of JSON scalars holds null, decoded or as text."""
+    return _each(column, lambda value: _missing(value) or (isinstance(value, str) and value.strip() in ("", "null")), bool)
+
+
+def _missing(value: object) -> bool:
+    return value is None or value != value
+
+
+def _each(column: pd.Series, function: Callable[[object], object], kind: type) -> pd.Series:
+    """A function of every value of a column, computed once for each distinct value: long tables repeat few of them."""
+    import pandas as pd
+
+    if not len(column):
+        return pd.Series(np.empty(0, object), index=column.index).astype(kind)
+    try:
+        codes, distinct = pd.factorize(column)
+    except TypeError:  # lists and the like
+        return column.map(function).astype(kind)
+    # missing values have code -1: the last one
+    return pd.Series(pd.array([*map(function, distinct), function(None)], dtype=kind).take(codes % (len(distinct) + 1)), index=column.index)
+
+
+def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
+    """Each item of each trial once: the same row read twice is dropped, and so is a second, different answer to the same item (counted apart)."""
+    import pandas as pd
+
+    numbered = (table["unit_trial"] >= 0).to_numpy()  # of others, items cannot be told apart
+    if not numbered.any():
+        return table
+    out = table["output_position"].where(table["_intrusion"])
+    item = table["unit_trial"].to_numpy()
+    for column in (table["step"], table["ask"], table["serial_position"], table["_intrusion"], out):
+        codes, size = apart(column)
+        item = packed([item + 1, codes], [int(item.max()) + 2, size], sort=False)
+    if not (pd.Series(item).duplicated().to_numpy() & numbered).any():
+        return table
+    answer = _each(table["answer"] if "answer" in table.columns else table["correct"], str, str)
+    work = pd.DataFrame({"item": item, "answer": answer.to_numpy()})
+    again = work.duplicated().to_numpy() & numbered
+    clash = work[~again].duplicated("item").to_numpy() & numbered[~again]
+    if again.any():
+        left_out["twice"] = int(again.sum())
+    if clash.any():
+        left_out["clash"] = int(clash.sum())
+    return table[~again][~clash]
+
+
+def _sorted_out(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows counted from 0, without what only sorting needed."""
+    return table.drop(columns="_intrusion").reset_index(drop=True)

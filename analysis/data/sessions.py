@@ -1,0 +1,269 @@
+"""Read sessions for a comparison: their response tables, what each was, and everything that could not be read, by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import SpanLabError
+from ...sessions.record.displays import read_displays
+from ...sessions.record.reader import failed_trials, find_sessions, is_finished, read_events, read_responses, read_session, trials_planned
+from .scoring import plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How precisely displays with a planned duration were shown.
+
+    Parameters
+    ----------
+    displays : displays with a planned duration, those left out that an answer or a pause cut off
+    planned_ms, shown_ms : mean durations
+    worst_ms : largest deviation of one display from its plan, with its sign
+    off_by_a_frame : displays that were shown for another number of frames than planned
+    frames, dropped : frames shown in all, and frames that came late
+    """
+
+    displays: int
+    planned_ms: float
+    shown_ms: float
+    worst_ms: float
+    off_by_a_frame: int
+    frames: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class SessionFacts:
+    """What a session was.
+
+    Parameters
+    ----------
+    folder, name : where it is and what it is called
+    kind, agent, participant, paradigm : as recorded
+    label : what figures must say of this agent, such as ``scripted server, not a model``; often empty
+    oracle, pilot : as recorded
+    title, instructions : of the paradigm, as told to people and models; empty when the record does not tell
+    human : the published human data that belong to the paradigm (a name in ``human_data``); empty when there are none
+    trials : trials (practice not counted) in the response table
+    planned : trials planned, None when unknown
+    started : wall-clock time of its first trial (UTC), or empty
+    finished : whether the final table had been written
+    timing : of its window, None where nothing was shown in one
+    software : the version of SpanLab that recorded it; empty when not recorded
+    failed : trials that could not be had (chat models), which are in no table: how many, by reason
+    changing : whether instructions change with the conditions, so that those here are only the first trial's
+    """
+
+    folder: Path
+    name: str
+    kind: str
+    agent: str
+    participant: str
+    paradigm: str
+    label: str
+    oracle: bool
+    pilot: bool
+    title: str
+    instructions: str
+    human: str
+    trials: int
+    planned: int | None
+    started: str
+    finished: bool
+    timing: Timing | None
+    software: str = ""
+    failed: Mapping[str, int] = field(default_factory=dict)
+    changing: bool = False
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """All sessions of a comparison: one response table (``session`` made unique), facts per session in the same naming, and problems in plain sentences."""
+
+    responses: pd.DataFrame
+    sessions: tuple[SessionFacts, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Head:
+    """A session that can be compared: its folder, its name (made unique) and the content of ``session.json``."""
+
+    folder: Path
+    name: str
+    session: Mapping[str, Any]
+
+
+def heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[str]]:
+    """The sessions among some folders, or in data folders, and in plain sentences what is none, damaged, or not to be compared."""
+    folders, problems = _folders(paths)
+    names: set[str] = set()
+    found = []
+    for folder in folders:
+        try:
+            session = read_session(folder)
+        except DAMAGE as error:
+            problems.append(left_out(folder, error))
+            continue
+        if session.get("adaptive"):
+            problems.append(
+                f"Left out: {folder} has an adaptive design. Its levels followed from its answers, so its curves would not mean what others' mean; "
+                "its record has the span."
+            )
+            continue
+        name = str(session.get("session") or folder.name)
+        if name in names:
+            name = next(candidate for number in range(2, len(folders) + 2) if (candidate := f"{name} ({number})") not in names)
+        names.add(name)
+        found.append(Head(folder, name, session))
+    return found, problems
+
+
+#: What a damaged file may raise; it must not hide the other sessions.
+DAMAGE = (SpanLabError, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
+
+
+def left_out(folder: Path, error: Exception) -> str:
+    """That a session cannot be read, in a sentence."""
+    if isinstance(error, SpanLabError):
+        return f"Left out: {error}"
+    return f"Left out: {folder} is damaged and cannot be read ({type(error).__name__}: {error})"
+
+
+def nothing_read(problems: Sequence[str]) -> SpanLabError:
+    """The error when not one session could be read."""
+    return SpanLabError("no session could be read" + (":\n" + "\n".join(problems) if problems else "; give session folders or data folders"))
+
+
+def gather(paths: Iterable[str | Path]) -> Gathered:
+    """Read session folders, or data folders full of them.
+
+    What cannot be read is named in ``problems`` and left out. Unfinished sessions give their finished trials.
+
+    Raises
+    ------
+    SpanLabError
+        when nothing at all could be read.
+    """
+    import pandas as pd
+
+    found, problems = heads(paths)
+    tables, sessions = [], []
+    for head in found:
+        try:
+            table = read_responses(head.folder)
+        except DAMAGE as error:
+            problems.append(left_out(head.folder, error))
+            continue
+        try:
+            events = read_events(head.folder)
+            timing, failed = _timing(events), Counter(failed_trials(events).values())
+        except SpanLabError as error:
+            timing, failed = None, None
+            problems.append(f"Timing unknown: {error}")
+        real = table[~table["practice"].fillna(False).astype(bool)] if "practice" in table.columns else table
+        started = table["started_at"].dropna() if "started_at" in table.columns else []
+        facts = facts_of(head, int(real["trial"].nunique()) if "trial" in real.columns else 0, str(min(started)) if len(started) else "", timing, failed)
+        problems += unfinished(facts)
+        sessions.append(facts)
+        tables.append(table.assign(session=head.name))
+    if not sessions:
+        raise nothing_read(problems)
+    filled = [table for table in tables if len(table)]
+    responses = pd.concat([table.dropna(axis="columns", how="all") for table in filled], ignore_index=True) if filled else tables[0]
+    for column in tables[0].columns:
+        if column not in responses.columns:
+            responses[column] = None
+    return Gathered(responses, tuple(sessions), tuple(problems))
+
+
+def unfinished(facts: SessionFacts) -> list[str]:
+    """That a session is unfinished, or has trials that could not be had, in a sentence each; nothing of others."""
+    told = []
+    if facts.failed:
+        count, planned = sum(facts.failed.values()), f" of {facts.planned}" if facts.planned else ""
+        reasons = "; ".join(f"{many:,} since {why}" for why, many in facts.failed.items())
+        told.append(
+            f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {count:,}{planned} trials could not be had, and "
+            f"{'is' if count == 1 else 'are'} left out ({reasons}). "
+            "Where trials are refused for what they show, those that are left are a selection."
+        )
+    if facts.finished:
+        return told
+    of = f" of {facts.planned}" if facts.planned else ""
+    return [*told, f"Session {facts.name} ({facts.agent}, {facts.paradigm}) is unfinished: its {plural(facts.trials, 'finished trial')}{of} are used."]
+
+
+def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
+    found: dict[Path, Path] = {}
+    problems: list[str] = []
+    for path in paths:
+        try:
+            for folder in find_sessions([path]):
+                found.setdefault(folder.resolve(), folder)
+        except SpanLabError as error:
+            problems.append(str(error))
+    return list(found.values()), problems
+
+
+def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None = None, failed: Mapping[str, int] | None = None) -> SessionFacts:
+    """Facts from ``session.json`` and what its table tells; whatever the record does not tell stays empty.
+
+    Parameters
+    ----------
+    trials : in its table, practice apart
+    started : when the first of them began
+    timing : of its window
+    failed : trials that could not be had, by reason; as its account says when not given
+    """
+    session = head.session
+    plan, data = session.get("plan"), session.get("paradigm_data")
+    told = data.get("instructions") if isinstance(data, Mapping) else None
+    written = str(told.get(session.get("language"), "")) if isinstance(told, Mapping) else ""
+    # Older sessions hold the paradigm's text only.
+    instructions = str(session.get("instructions", written))
+    several = isinstance(plan, list) and len({str(one.get("levels")) for one in plan if isinstance(one, Mapping)}) > 1
+    return SessionFacts(
+        folder=head.folder,
+        name=head.name,
+        kind=str(session.get("agent_kind") or ""),
+        agent=str(session.get("agent") or ""),
+        participant=str(session.get("participant") or ""),
+        paradigm=str(session.get("paradigm") or ""),
+        label=str(session.get("label") or ""),
+        oracle=bool(session.get("oracle")),
+        pilot=bool(session.get("pilot")),
+        title=str(session.get("paradigm_title") or ""),
+        instructions=" ".join(instructions.split()),
+        human=str(session.get("human") or ""),
+        trials=trials,
+        planned=trials_planned(session) if isinstance(plan, (list, dict)) else None,
+        started=started,
+        finished=is_finished(head.folder, session),
+        timing=timing,
+        failed=failed if failed is not None else dict((session.get("account") or {}).get("failed") or {}),
+        changing="{=" in written and several,
+    )
+
+
+def _timing(events: Iterable[Mapping[str, Any]]) -> Timing | None:
+    displays = read_displays(events)
+    timed = displays.timed
+    if not timed:
+        return None
+    return Timing(
+        displays=len(timed),
+        planned_ms=sum(one.planned_ms for one in timed) / len(timed),
+        shown_ms=sum(one.shown_ms for one in timed) / len(timed),
+        worst_ms=max((one.shown_ms - one.planned_ms for one in timed), key=abs),
+        off_by_a_frame=sum(one.off != 0 for one in timed),
+        frames=displays.frames,
+        dropped=displays.dropped,
+    )

@@ -1,0 +1,185 @@
+"""Response tables as spreadsheets write them (byte order marks, UTF-16, semicolons, decimal commas, WAHR and FAUX, workbooks): read right, or refused.
+
+A spreadsheet that opens a table and saves it may change it without a word. What can be undone is undone here; what cannot (identifiers that became numbers,
+values that became dates) is an error that says so, because a table that is half understood gives a wrong mean.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import datetime
+import io
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...core.errors import SpanLabError
+from .coding import NO, YES
+from .scoring import NEEDED, NUMBERS, YES_NO
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: Endings of tables in text files and workbooks.
+TEXT, WORKBOOK = (".csv", ".tsv"), ".xlsx"
+#: Endings of spreadsheets that are not read, so that it can be said.
+UNREAD = (".xls", ".ods", ".numbers", ".xlsb")
+_COMMA = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
+_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
+#: What a spreadsheet makes of an identifier such as 12e5, or of one of sixteen digits.
+_POWER = re.compile(r"\d([.,]\d+)?[eE][-+]\d+")
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+def read_text(file: Path, pick: Callable[[Sequence[str]], Sequence[str]], texts: Callable[[str], bool]) -> pyarrow.Table:
+    """A table in a text file or a workbook.
+
+    Parameters
+    ----------
+    pick : of all columns, those that are wanted
+    texts : whether a column holds texts, in which 007 is no number
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be read, or a spreadsheet has changed it in a way that cannot be undone.
+    """
+    import pyarrow
+    import pyarrow.csv
+
+    source, delimiter, skip, encoding = _workbook(file) if file.suffix.lower() == WORKBOOK else _text(file)
+    header = next(csv.reader([source.readline(skip)], delimiter=delimiter), [])
+    names = [name.strip() for name in header]
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    if twice:
+        raise SpanLabError(f"{file} has several columns called {', '.join(twice)}: nobody can tell which one counts")
+    read = list(pick(names))
+    plain = delimiter == "," and file.suffix.lower() != WORKBOOK
+    kinds = {name: pyarrow.string() for name in names if not plain or texts(name)}
+    table = pyarrow.csv.read_csv(
+        source.whole(),
+        read_options=pyarrow.csv.ReadOptions(encoding=encoding, column_names=[name or f"unnamed {at}" for at, name in enumerate(names)], skip_rows=skip + 1),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=not plain),
+        convert_options=pyarrow.csv.ConvertOptions(include_columns=read, column_types=kinds, strings_can_be_null=True),
+    )
+    return _mended(file, table, everywhere=delimiter != ",")
+
+
+class _Source:
+    """A file, or a text that stands for one."""
+
+    def __init__(self, file: Path | None = None, text: str = "", encoding: str = "utf-8") -> None:
+        self.file, self.text, self.encoding = file, text, encoding
+
+    def readline(self, skip: int) -> str:
+        lines = self.file.open(encoding=self.encoding, newline=None) if self.file is not None else io.StringIO(self.text)
+        with lines:
+            for _ in range(skip):
+                lines.readline()
+            return lines.readline().rstrip("\r\n")
+
+    def whole(self) -> Path | io.BytesIO:
+        return self.file if self.file is not None else io.BytesIO(self.text.encode("utf-8"))
+
+
+def _text(file: Path) -> tuple[_Source, str, int, str]:
+    """A text file, its delimiter, how many lines stand before its header, and its encoding."""
+    with file.open("rb") as opened:
+        start = opened.read(65_536)
+    encoding = next((name for mark, name in _MARKS if start.startswith(mark)), "utf-8")
+    if encoding == "utf-8" and b"\0" in start:
+        encoding = "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
+    source = _Source(file, encoding=encoding)
+    try:
+        first = source.readline(0)
+        if encoding.startswith("utf-16"):
+            source = _Source(text=file.read_bytes().decode(encoding).removeprefix("\ufeff"))
+            first, encoding = source.readline(0), "utf-8"
+    except UnicodeError:
+        raise SpanLabError(f"{file} cannot be read as a table: it is no text in UTF-8. Save it again as 'CSV UTF-8', or as a workbook (.xlsx)") from None
+    hint = re.fullmatch(r"\ufeff?\"?sep=(.)\"?;*,*", first.strip(), re.IGNORECASE)
+    skip = 1 if hint else 0
+    header = re.sub(r'"[^"]*"', "", source.readline(skip))
+    delimiter = hint[1] if hint else max((",", ";", "\t"), key=header.count)
+    return source, delimiter, skip, "utf-8"
+
+
+def _workbook(file: Path) -> tuple[_Source, str, int, str]:
+    """The one sheet of a workbook that has responses, as the text of a table."""
+    from openpyxl import load_workbook
+
+    try:
+        book = load_workbook(file, read_only=True, data_only=True)
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # openpyxl raises whatever its archive and its XML raise
+        raise SpanLabError(f"{file} cannot be read as a workbook: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
+    sheets = [[list(row) for row in sheet.iter_rows(values_only=True)] for sheet in book.worksheets]
+    titles = [sheet.title for sheet in book.worksheets]
+    book.close()
+    found = [at for at, rows in enumerate(sheets) if rows and {*NEEDED} <= {str(one).strip() for one in rows[0]}]
+    if len(found) > 1:
+        raise SpanLabError(f"{file} has several sheets with responses ({', '.join(titles[at] for at in found)}): save the one that counts by itself")
+    if not found:
+        raise SpanLabError(f"{file} is no response table: no sheet has the columns {', '.join(NEEDED)} in its first row (docs/record.md tells the columns)")
+    rows = [row for row in sheets[found[0]] if any(one is not None for one in row)]
+    wide = max((at + 1 for at, one in enumerate(rows[0]) if one is not None), default=0)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for row in rows:
+        writer.writerow([_said(file, one) for one in (*row[:wide], *[None] * (wide - len(row)))])
+    return _Source(text=out.getvalue()), ",", 0, "utf-8"
+
+
+def _said(file: Path, value: object) -> str:
+    """A cell of a workbook as text."""
+    if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
+        raise SpanLabError(
+            f"{file} holds dates ({value}): a spreadsheet has turned values into them, and nobody can tell what they were. Read the table as recorded"
+        )
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table:
+    """Decimal commas as points; an error for what a spreadsheet has spoilt, and for scores that are neither right nor wrong.
+
+    Parameters
+    ----------
+    everywhere : whether factors and recorded values may have decimal commas, too, because commas part no columns
+    """
+    import pyarrow
+
+    commas: dict[str, str] = {}
+    points: dict[str, str] = {}
+    for place, name in enumerate(table.column_names):
+        column = table.column(place)
+        if name in YES_NO:
+            odd = [one for one in column.unique().to_pylist() if one is not None and str(one).strip().lower() not in YES | NO | {"", "null", "nan", "none"}]
+            if odd:
+                raise SpanLabError(f"{file}: column {name} holds {', '.join(sorted(repr(one) for one in odd)[:3])}, which is neither true nor false")
+        number = name in (*NUMBERS, "rt_ms")
+        if not pyarrow.types.is_string(column.type) or not (number or name == "trial_id" or (everywhere and name.startswith(("factor_", "record_")))):
+            continue
+        values = column.dictionary_encode().combine_chunks()
+        distinct: list[str] = values.dictionary.to_pylist()
+        if name == "trial_id":
+            if power := next((one for one in distinct if _POWER.fullmatch(one)), ""):
+                raise SpanLabError(
+                    f"{file}: a spreadsheet has turned identifiers of trials into numbers ({power}), so that trials cannot be told apart. "
+                    "Read the table as recorded, or import the column as text"
+                )
+            continue
+        if number and (point := next((one for one in distinct if _POINT.fullmatch(one)), "")):
+            points[name] = point
+        if comma := next((one for one in distinct if _COMMA.fullmatch(one)), ""):
+            commas[name] = comma
+            mended = pyarrow.array([one.replace(",", ".") if _COMMA.fullmatch(one) else one for one in distinct])
+            table = table.set_column(place, name, pyarrow.DictionaryArray.from_arrays(values.indices, mended).cast(pyarrow.string()))
+    if commas and (points or not everywhere):
+        both = [f"{value} in column {name}" for found in (commas, points) for name, value in list(found.items())[:1]]
+        raise SpanLabError(f"{file} has numbers with commas ({' and '.join(both)}), and nobody can tell whether these part decimals or thousands")
+    return table

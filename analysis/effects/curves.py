@@ -1,0 +1,215 @@
+"""Curve tables: accuracy by serial position, by set size and overall; primacy and recency; intrusions. Pure functions of the response table.
+
+Averages are taken first within each trial, then within each participant, then across participants, so long lists and long sessions do not outweigh short ones.
+The units of standard errors and bootstrap intervals are the participants when an agent is several people, the sessions when a machine has taken ten or more,
+and else the trials; never the rows within a trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.coding import groups
+from ..data.scoring import WHO, Scored, plural, score_table
+from ..means.bootstrap import FEW, LEVEL, RESAMPLES, estimate
+from ..means.cell_means import Cells, unit_means
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns of every curve table, after the columns that the curve runs over.
+CURVE_COLUMNS = (*WHO, "oracle", "unit", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid", "mean", "sem", "low", "high", "interval", "chance", "note")
+
+
+def accuracy(
+    responses: pd.DataFrame | Scored,
+    by: Sequence[str] = (),
+    *,
+    who: Sequence[str] = WHO,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Proportion correct per cell.
+
+    Parameters
+    ----------
+    responses : a response table (practice and pilot rows are then left out), or one that :func:`score_table` has sorted
+    by : columns that span the cells, such as ``("list_length", "serial_position")``; items without a value there are in no cell (see :func:`unplaced`)
+    who : columns that tell agents apart
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``who``, ``by``, then the rest of :data:`CURVE_COLUMNS`, one row per cell that has items. ``mean``, ``sem``, ``low``, ``high``
+        and ``chance`` are proportions.
+    """
+    return averages(responses, by, who=who, level=level, resamples=resamples, seed=seed)
+
+
+def averages(
+    responses: pd.DataFrame | Scored,
+    by: Sequence[str] = (),
+    *,
+    who: Sequence[str] = WHO,
+    value: str = "correct",
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """The mean of a column per cell, such as ``rt_ms``; for ``correct`` this is :func:`accuracy`. Rows without a value are in no cell."""
+    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    return averages_of(unit_means(scored, by, who=who, value=value), value, level=level, resamples=resamples, seed=seed)
+
+
+def averages_of(cells: Cells, value: str = "correct", *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+    """The table of :func:`averages` from units in cells."""
+    rows = []
+    for number, key in enumerate(cells.keys.to_dict("records")):
+        row = key | summary_of(cells, number, level=level, resamples=resamples, seed=seed, proportion=value == "correct")
+        row |= {name: counts[number] for name, counts in cells.counts.items()} | {"chance": cells.chance[number] if value == "correct" else np.nan}
+        rows.append(row)
+    return curve_frame(rows, [*cells.keys.columns, *(name for name in CURVE_COLUMNS if name not in WHO)])
+
+
+def accuracy_by_serial_position(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame:
+    """Proportion correct by ``list_length`` and ``serial_position``; see :func:`accuracy`."""
+    return accuracy(responses, ("list_length", "serial_position"), **options)  # type: ignore[arg-type]
+
+
+def accuracy_by_set_size(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame:
+    """Proportion correct by ``set_size``; see :func:`accuracy`."""
+    return accuracy(responses, ("set_size",), **options)  # type: ignore[arg-type]
+
+
+def overall(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame:
+    """Proportion correct over everything an agent answered in a paradigm; see :func:`accuracy`."""
+    return accuracy(responses, (), **options)  # type: ignore[arg-type]
+
+
+def primacy_recency(
+    responses: pd.DataFrame | Scored, *, who: Sequence[str] = WHO, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
+) -> pd.DataFrame:
+    """How far the first and the last item of a list stand out from its middle.
+
+    SpanLab's own simple indices of the two ends of the serial position curve (described by Murdock, 1962, Journal of Experimental Psychology 64, 482-488)::
+
+        primacy = correct(position 1) - mean correct(positions 2 .. L-1)
+        recency = correct(position L) - mean correct(positions 2 .. L-1)        for lists of L >= 3
+
+    Each is computed within a trial that has all L positions, then averaged as in :func:`accuracy`. Zero means no effect; the range is -1 to 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``who``, ``list_length``, ``index`` (primacy or recency), ``unit``, ``n_units``, ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval`` and
+        ``note``.
+    """
+    import pandas as pd
+
+    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    keys, tables = [*who, "list_length"], []
+    columns = [*keys, "index", "unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note"]
+    ends = Scored(list_ends(scored.items), scored.intrusions, ())
+    for index in ("primacy", "recency"):
+        tables.append(averages(ends, ("list_length",), who=who, value=index, level=level, resamples=resamples, seed=seed).assign(index=index))
+    table = pd.concat(tables, ignore_index=True).sort_values([*keys, "index"], kind="stable", ignore_index=True)
+    return table[columns]
+
+
+def list_ends(items: pd.DataFrame) -> pd.DataFrame:
+    """One row for each trial that has all positions of a list of 3 or more, with its ``primacy`` and ``recency``."""
+    import pandas as pd
+
+    items = items[(items["list_length"] >= 3) & items["serial_position"].notna()]
+    numbered = bool((items["unit_trial"] >= 0).all())
+    trial = ["unit_trial"] if numbered else ["paradigm", "agent_kind", "agent", "participant", "session", "unit_trial", "list_length"]
+    number, first = groups(items, trial)
+    correct, place, length = (items[name].to_numpy(float) for name in ("correct", "serial_position", "list_length"))
+
+    def mean(rows: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            return np.bincount(number[rows], weights=correct[rows], minlength=len(first)) / np.bincount(number[rows], minlength=len(first))
+
+    at_start, at_end = place == 1, place == length
+    middle = mean(~at_start & ~at_end)
+    span = int(place.max(initial=0)) + 1
+    positions = np.bincount(pd.unique(number * span + place.astype(np.int64)) // span, minlength=len(first))
+    trials = items.iloc[first].assign(primacy=mean(at_start) - middle, recency=mean(at_end) - middle)
+    return trials[positions == length[first]]
+
+
+def intrusions(responses: pd.DataFrame | Scored, by: Sequence[str] = ("list_length",), *, who: Sequence[str] = WHO) -> pd.DataFrame:
+    """Answers that were not asked for, per trial (free recall).
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``who``, ``by``, ``n_trials``, ``n_intrusions``, ``per_trial``; only agents of paradigms in which somebody intruded. Trials without one count as zero.
+    """
+    import pandas as pd
+
+    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    wrong, items = scored.intrusions, scored.items
+    keys = [*who, *by]
+    items = items[items["paradigm"].isin(wrong["paradigm"].unique())].dropna(subset=list(by))
+    counts = wrong.groupby(keys, sort=True).size().rename("n_intrusions")
+    trials = items.groupby(keys, sort=True)["unit_trial"].nunique().rename("n_trials")
+    table = pd.concat([trials, counts], axis=1).reset_index() if len(trials) else pd.DataFrame(columns=[*keys, "n_trials", "n_intrusions"])
+    table["n_intrusions"] = table["n_intrusions"].fillna(0).astype(int)
+    table["per_trial"] = table["n_intrusions"] / table["n_trials"]
+    return _whole(table)
+
+
+def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
+    """How many scored items have no value in one of ``by``, and are therefore in none of its cells."""
+    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    return int(scored.items[list(by)].isna().any(axis=1).sum())
+
+
+def summary_of(cells: Cells, number: int, **options: Any) -> dict[str, object]:
+    """:func:`summary` of one of some cells."""
+    return summary(cells.values[number], cells.unit[number], bool(cells.told_apart[number]), many=cells.many[number], **options)
+
+
+def summary(
+    values: np.ndarray,
+    unit: str,
+    told_apart: bool = True,
+    *,
+    many: np.ndarray | None = None,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    proportion: bool = True,
+) -> dict[str, object]:
+    """Mean, s.e.m. and interval of the units of one cell, with a note where there is something to say about them."""
+    result = estimate(values, many=many, proportion=proportion, level=level, resamples=resamples, seed=seed)
+    note = ""
+    if not told_apart and unit == "trial":
+        note, unit, result = "no trial numbers: no interval", "", estimate([float(np.average(values, weights=many))] if len(values) else [])
+    elif result.n == 1:
+        note = f"one {unit}: no interval"
+    elif result.interval == "none" and result.n > 1:
+        note = f"no spread over {plural(result.n, unit)}: no interval"
+    elif result.interval == "exact":
+        note = f"all {plural(result.n, unit)} at {result.mean:.0%}: exact limit"
+    elif result.n < FEW:
+        note = f"only {plural(result.n, unit)}: rough interval"
+    row = {"unit": unit, "n_units": result.n, "mean": result.mean, "sem": result.sem}
+    return row | {"low": result.low, "high": result.high, "interval": result.interval, "note": note}
+
+
+def curve_frame(rows: list[dict[str, object]], columns: list[str]) -> pd.DataFrame:
+    """Rows as a table with these columns, whole numbers as such."""
+    import pandas as pd
+
+    return _whole(pd.DataFrame(rows, columns=columns))
+
+
+def _whole(table: pd.DataFrame) -> pd.DataFrame:
+    names = ("list_length", "set_size", "serial_position", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid")
+    return table.astype(dict.fromkeys([name for name in names if name in table.columns], "Int64"))

@@ -1,0 +1,269 @@
+"""What an effect of memory is: from scored items to a tidy table, its notes, and the command that draws it again. Which there are: :mod:`.registry`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.coding import coded, decoded, numbers
+from ..data.scoring import WHO, Scored, plural, score_table
+from ..data.style import GROUP_MEANS
+from ..means.cell_means import Cells
+from ..means.partial_sums import Sums, unit_sums
+from ..nback.measures import has_blocks
+from .chance import Tally, guessing_notes, tally
+from .curves import averages_of
+from .evidence import Evidence, Scattered, Whole, whole
+from .human_curves import published_curve
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A mean needs no bootstrap.
+_ROUGH = 2
+#: Names of conditions in the order in which figures show them.
+Order = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One effect.
+
+    Parameters
+    ----------
+    name : as ``spanlab figure`` knows it
+    title : of its figure, after the paradigm's
+    paradigms : of the library, that have it; for the documentation only
+    x, x_title : the column along the horizontal axis, and what it is called there
+    panels : columns of which every combination has a panel of its own
+    needs : further columns without which there is no effect
+    method : how it is computed, in plain sentences
+    prepare : from scored items to rows that are averaged; as they are when not given
+    sums, make : where it is no average: what prepared items add to its cells (:class:`.Sums` by name), and from cells to the whole table
+    value : the column that is averaged, such as ``correct`` or ``rt_ms``
+    guessing : what somebody who guesses has on average, where the record does not tell it
+    measure : what the vertical axis says
+    order : of the conditions, where the horizontal axis has names and no numbers
+    differences : of such conditions, each with its name: the first condition minus the second
+    panel_order : of the panels, where they have names
+    panel_said : how the value of each panel column is said; ``{}`` stands for it
+    human : whether published human curves are put beside it
+    without : a column of prepared items, with what somebody gets right of them who lacks one thing; a line of its own in figures, called as the column is
+    without_said : who that is, in words
+    """
+
+    name: str
+    title: str
+    paradigms: tuple[str, ...]
+    x: str
+    x_title: str
+    method: str
+    panels: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    prepare: Callable[[Scored], Scored] | None = None
+    sums: Callable[[Scored, Sequence[str]], Mapping[str, Sums]] | None = None
+    make: Callable[..., pd.DataFrame] | None = None
+    value: str = "correct"
+    guessing: float | None = None
+    measure: str = "correct"
+    order: Order = ()
+    differences: tuple[tuple[str, str, str], ...] = ()
+    panel_order: Order = ()
+    panel_said: tuple[str, ...] = ()
+    human: bool = True
+    without: str = ""
+    without_said: str = ""
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns that span its cells: panels, then the horizontal axis."""
+        return (*self.panels, self.x)
+
+    @property
+    def against_chance(self) -> bool:
+        """Whether its curves are shares of right answers, item by item, which guessing alone may reach."""
+        return self.value == "correct" and self.measure == "correct"
+
+    def applies(self, responses: pd.DataFrame | Scored) -> list[str]:
+        """The paradigms among the responses that show this effect: they have its columns, and more than one condition along its axis."""
+        scored = _scored(responses)
+        there = scored.paradigms if isinstance(scored, Scattered) else [*scored.parts]
+        return [name for name in there if not self.missing(scored, name)]
+
+    def missing(self, responses: pd.DataFrame | Scored, paradigm: str) -> str:
+        """Why a paradigm does not show this effect, in a sentence; empty when it does."""
+        return self._lacking(self.whole(responses, paradigm, sums=False).found, paradigm)
+
+    def lacking(self, responses: pd.DataFrame | Scored, paradigm: str) -> tuple[str, ...]:
+        """The columns of this effect that a paradigm has no values in."""
+        there = self.whole(responses, paradigm, sums=False).found.there
+        return tuple(name for name in self.needs if name not in there)
+
+    def _lacking(self, found: Evidence, paradigm: str) -> str:
+        if not found.items:
+            return f"{paradigm} has no scored answers."
+        if found.blocks:
+            return f"{paradigm} is an N-back paradigm, which has figures of its own."
+        lacking = [name for name in self.needs if name not in found.there]
+        if lacking:
+            return f"{paradigm} has no {' and no '.join(lacking)}."
+        if len(found.conditions) < 2:
+            absent = f"no {self.x_title}" if self.x not in found.there else "no answers that this figure is about"
+            about = " that this figure is about" if self.prepare else ""
+            many = f"only one value of {self.x_title}{about} ({_plain(next(iter(found.conditions)))})" if found.conditions else absent
+            return f"{paradigm} has {many}, so there is nothing to compare."
+        return "" if found.valued else f"{paradigm} has no {self.measure}."
+
+    def evidence(self, scored: Scored | None, *, who: Sequence[str] = WHO, sums: bool = True, forced: bool = False) -> Evidence:
+        """What the items of one paradigm, or a part of them, have of this effect.
+
+        Parameters
+        ----------
+        scored : in a part, every trial is whole; None for nothing at all
+        who : columns that tell answerers apart
+        sums : whether sums are asked for, or only whether there is such an effect
+        forced : whether to look at a part that lacks a column, because others have it
+        """
+        if scored is None or not len(scored.items):
+            return Evidence()
+        if has_blocks(scored.items):
+            return Evidence(len(scored.items), blocks=True)
+        there = frozenset(name for name in self.needs if name in scored.items.columns and scored.items[name].notna().any())
+        if not forced and len(there) < len(self.needs):
+            return Evidence(len(scored.items), there=there, passed=True)
+        absent = {name: None for name in self.needs if name not in scored.items.columns}
+        ready = self.prepared(Scored(scored.items.assign(**absent), scored.intrusions, ()) if absent else scored)
+        items = ready.items
+        conditions = coded(items[self.x])[1] if self.x in items.columns else []
+        valued = self.value in items.columns and bool(items[self.value].notna().any())
+        gaps = [items[name].isna().to_numpy() for name in (*self.by, self.value) if name in items.columns and items[name].hasnans]
+        lost = int(np.any(gaps, axis=0).sum()) if gaps and self.make is None else 0
+        added: Mapping[str, Sums] = {}
+        if sums and valued and conditions:
+            added = self.sums(ready, who) if self.sums else {"": unit_sums(ready, self.by, who=who, value=self.value)}
+            if self.without and self.without in items.columns and items[self.without].notna().any():
+                added = {**added, self.without: unit_sums(ready, self.by, who=who, value=self.without)}
+        guessed = tally(scored.items) if self.against_chance else Tally()
+        return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, guessed, sums=added)
+
+    def whole(self, responses: pd.DataFrame | Scored, paradigm: str, *, who: Sequence[str] = WHO, sums: bool = True) -> Whole:
+        """What the responses have of this effect in one paradigm; a table that is all here is one part."""
+        scored = _scored(responses)
+        if isinstance(scored, Scattered):
+            return scored.wholes.get((paradigm, self.name), Whole())
+        for asked in (True, sums):  # with its sums it tells all that it tells without them
+            if (found := scored.known.get((self, paradigm, tuple(who), asked))) is not None:
+                return found
+        found = scored.known[self, paradigm, tuple(who), sums] = whole([self.evidence(scored.parts.get(paradigm), who=who, sums=sums)])
+        return found
+
+    def table(self, responses: pd.DataFrame | Scored, paradigm: str, *, human: str | None = None, **options: Any) -> pd.DataFrame:
+        """The tidy table of the effect in one paradigm.
+
+        Parameters
+        ----------
+        responses : a response table, or one that :func:`.score_table` has sorted
+        human : name of the published human data that belong to it; the paradigm's name when not given, no people when empty
+        options : ``who``, ``level``, ``resamples`` and ``seed``, as in :func:`.accuracy`
+
+        Returns
+        -------
+        pandas.DataFrame
+            who, the columns of :attr:`by`, ``mean``, ``sem``, ``low``, ``high``, ``chance``, ``unit``, ``n_units``, counts and ``note``, and :attr:`without`
+            where it is known; empty, with the same columns, where the effect does not apply. Published people are rows whose ``agent_kind`` is ``group means``.
+        """
+        import pandas as pd
+
+        scored, plain = _scored(responses), not options
+        found = self.whole(scored, paradigm, who=options.pop("who", WHO))
+        if self._lacking(found.found, paradigm):
+            return published_curve("", self.by)
+        table = self.make(found.cells, **options) if self.make else averages_of(found.cells[""], self.value, **options)
+        if self.guessing is not None:
+            table = table.assign(chance=self.guessing)
+        if self.without and self.without in found.cells:
+            table = table.merge(_means(found.cells[self.without], self.without), on=[*found.cells[""].keys.columns], how="left")
+        if not self.human:
+            return self._kept(table, scored, paradigm, human) if plain else table
+        printed = published_curve(paradigm if human is None else human, self.by).assign(paradigm=paradigm)
+        for name in self.panels:
+            printed = printed[printed[name].isin(table[name].unique())]
+        table = pd.concat([table, printed], ignore_index=True) if len(printed) else table
+        return self._kept(table, scored, paradigm, human) if plain else table
+
+    def _kept(self, table: pd.DataFrame, scored: Scored, paradigm: str, human: str | None) -> pd.DataFrame:
+        """The table; a copy is kept for :meth:`means`."""
+        scored.known["table", self, paradigm, human] = table.copy()
+        return table
+
+    def means(self, scored: Scored, paradigm: str, *, human: str | None = None) -> pd.DataFrame:
+        """:meth:`table` for whoever asks for its means alone: intervals may be rough. One that was made before is not made again."""
+        made = scored.known.get(("table", self, paradigm, human))
+        return self.table(scored, paradigm, human=human, resamples=_ROUGH) if made is None else made.copy()
+
+    def notes(self, responses: pd.DataFrame | Scored, paradigm: str, table: pd.DataFrame) -> list[str]:
+        """What must be known of a table: items in no cell, few units, missing people."""
+        found = self.whole(responses, paradigm, sums=False).found
+        missing = self._lacking(found, paradigm)
+        if missing:
+            return [missing]
+        notes = []
+        if found.lost and self.value == "correct":
+            notes.append(f"{plural(found.lost, 'item')} without {self.x_title} left out.")
+        own = table[table["agent_kind"] != GROUP_MEANS]
+        rough = int((own["interval"].eq("none") | own["note"].fillna("").str.startswith("only ")).sum())
+        if rough:
+            notes.append(f"{plural(rough, 'point')} of {len(own)} with a rough interval or none; the table says which.")
+        if self.human and len(own) == len(table):
+            notes.append("No digitised human data are published for these conditions.")
+        return notes + (guessing_notes(found.guessed, paradigm) if self.against_chance else [])
+
+    def command(self, data: Sequence[Any], paradigm: str, file: str) -> str:
+        """The command that draws it again."""
+        return shlex.join(["spanlab", "figure", self.name, *map(str, data), "--paradigm", paradigm, "-o", file])
+
+    def panel(self, row: Mapping[Any, Any]) -> str:
+        """What the panel of a row of its table is called."""
+        said = self.panel_said or ("{}",) * len(self.panels)
+        return ", ".join(_said(words, row[name]) for words, name in zip(said, self.panels, strict=True))
+
+    def prepared(self, scored: Scored) -> Scored:
+        """Scored items of one paradigm with the columns of this effect, as they are averaged."""
+        items = scored.items
+        plain = {name: decoded(items[name]) for name in (*self.by, *self.needs) if name.startswith(("factor_", "record_")) and name in items.columns}
+        scored = Scored(items.assign(**plain), scored.intrusions, ()) if plain else scored
+        ready = self.prepare(scored) if self.prepare else scored
+        if self.order or self.x not in ready.items.columns:
+            return ready
+        axis = ready.items[self.x]
+        place = axis.to_numpy(float) if axis.dtype.kind in "if" else numbers(axis)
+        lost = ~np.isfinite(place) & axis.notna().to_numpy()  # words, and what is endless, have no place along an axis of numbers
+        return Scored(ready.items.assign(**{self.x: np.where(lost, np.nan, place)}), ready.intrusions, ready.notes) if lost.any() else ready
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _means(cells: Cells, name: str) -> pd.DataFrame:
+    """The mean of each cell under that name."""
+    return cells.keys.assign(**{name: [cells.mean(cell) for cell in range(len(cells.keys))]})
+
+
+def _said(words: str, value: Any) -> str:
+    text = words.format(_plain(value))
+    return text.replace("1 items", "1 item").replace(" 1 items", " 1 item") if text.startswith("1 items") else text
+
+
+def _scored(responses: pd.DataFrame | Scored) -> Scored:
+    return responses if isinstance(responses, Scored) else score_table(responses)
+
+
+def ready(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> Scored:
+    """The rows of one paradigm that an effect is averaged over."""
+    scored = _scored(responses)
+    return effect.prepared(scored.parts[paradigm])

@@ -1,0 +1,1 @@
+"""Figures: charts, the marks that they share, and the figures of papers."""

@@ -1,0 +1,228 @@
+"""What every figure of curves is made of: its points, side by side so that intervals do not hide each other, its chance line, and the layers that draw them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ..data.style import Look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Width and height of a panel, in px.
+PANEL = (190, 150)
+#: Distance of neighbouring agents at one position, as a share of a panel's width.
+_DODGE = 0.016
+
+
+def panel_said(length: Any) -> str:
+    if isinstance(length, str):
+        return length
+    return f"{int(length)} item{'' if int(length) == 1 else 's'}"
+
+
+def _plain(value: Any) -> int | float:
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or value != value else float(value)
+
+
+def whole_axis(low: float, high: float) -> dict[str, Any]:
+    """The axis of a number without fractions: a few round labels, no two of them alike, however short the axis is."""
+    power = 10 ** max(0, math.floor(math.log10(max(high - low, 1.0) / 5)))
+    step = next(one * power for one in (1, 2, 5, 10, 20) if (high - low) / (one * power) <= 5)
+    values = [step * place for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return {"grid": False, "format": "d", "values": values}
+
+
+def percent_said(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.0f}%"
+
+
+def curve_points(
+    curve: pd.DataFrame,
+    over: str,
+    agents: Sequence[Look],
+    panel: str | None = None,
+    said: Callable[[float | None], str] = percent_said,
+    in_order: bool = False,
+    lacking: str = "",
+) -> list[dict[str, Any]]:
+    """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other), those of the chance line, and those of
+    the line of somebody who lacks one thing, where there is a column ``lacking``.
+
+    ``said`` turns a value into the words that are shown when somebody points at it. Side by side means with people in the middle, or ``in_order``, from left to
+    right as a legend has them.
+    """
+    rows: list[dict[str, Any]] = []
+    drawn = set(curve["agent"])
+    present = [look for look in agents if look.label in drawn]
+    # people in the middle, on the true position; machines to both sides
+    places: dict[str, float] = {look.label: (1 if rank % 2 else -1) * ((rank + 1) // 2) for rank, look in enumerate(reversed(present))}
+    if in_order:
+        places = {look.label: rank - (len(present) - 1) / 2 for rank, look in enumerate(reversed(present))}
+    widest = (0.5 if in_order else 0.7) / max(1, len(present))
+    grid = sorted(curve[over].dropna().astype(float).unique())
+    step = min((right - left for left, right in pairwise(grid)), default=1.0)
+    cells: dict[str, list[dict[Any, Any]]] = {}
+    for row in curve.sort_values([name for name in (panel, over) if name]).to_dict("records"):
+        cells.setdefault(row["agent"], []).append(row)
+    for look in present:
+        for row in cells[look.label]:
+            mean, low, high = _number(row["mean"]), _number(row["low"]), _number(row["high"])
+            if mean is None:
+                continue
+            count = _number(row["n_units"])
+            many = row[panel] if panel and not isinstance(row[panel], str) else len(grid)
+            gap = min(widest, float(many) * _DODGE) * step
+            rows.append(
+                {
+                    "role": "curve",
+                    "agent": look.label,
+                    "x": float(row[over]) + gap * places[look.label],
+                    "at": _plain(row[over]),
+                    "mean": mean,
+                    "low": low,
+                    "high": high,
+                    "hollow": look.hollow,
+                    "faint": look.faint,
+                    "correct": said(mean),
+                    "range": f"{said(low)} to {said(high)}" if low is not None else (row["note"] or "none"),
+                    "n": "not published" if count is None else f"{count:.0f} {row['unit']}{'' if count == 1 else 's'}",
+                }
+                | ({"panel": panel_said(row[panel])} if panel else {})
+            )
+    rows += _line_rows(curve, over, panel, step, "chance", "chance")
+    if lacking and lacking in curve.columns:
+        line = _line_rows(curve, over, panel, step, lacking, "lacking")
+        ends = {row.get("panel"): row for row in line}.values()
+        # Named at its end: above the line, or below where it runs along the top.
+        rows += [*line, *({**row, "role": "name", "mean": row["mean"] - 0.08 * (row["mean"] > 0.95), "name": lacking.replace("_", " ")} for row in ends)]
+    return rows
+
+
+def _line_rows(curve: pd.DataFrame, over: str, panel: str | None, step: float, column: str, role: str) -> list[dict[str, Any]]:
+    """The line of each panel that belongs to nobody: through the mean of a column in every cell, half a step beyond the first and the last."""
+    guessed = curve.dropna(subset=[column])
+    rows: list[dict[str, Any]] = []
+    for name, part in guessed.groupby(panel) if panel else [(None, guessed)]:
+        line = [(float(x), float(level)) for x, level in part.groupby(over)[column].mean().reset_index().itertuples(index=False)]
+        line = [(line[0][0] - step / 2, line[0][1]), *line, (line[-1][0] + step / 2, line[-1][1])] if line else []
+        rows += [{"role": role, "x": x, "at": x, "mean": level} | ({"panel": panel_said(name)} if panel else {}) for x, level in line]
+    return rows
+
+
+#: The vertical axis of proportions, with room for points at 0 and at 100%.
+PROPORTIONS: dict[str, Any] = {"title": "correct", "domain": [-0.04, 1.05], "format": "%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+
+
+def curve_layers(
+    agents: Sequence[Look],
+    curve: pd.DataFrame,
+    over: str,
+    x_title: str,
+    *,
+    width: int = PANEL[0],
+    height: int = PANEL[1],
+    vertical: Mapping[str, Any] = PROPORTIONS,
+    called: str = "correct",
+    names: Sequence[str] = (),
+    line: str = "who",
+    bars: str = "95% interval",
+    span: tuple[float, float] | None = None,
+    lacking: bool = False,
+) -> dict[str, Any]:
+    """The layers that all figures share, as plain data: chance, intervals, lines, points. ``vertical`` is their vertical axis, ``called`` the name of what it
+    shows; ``names`` are those of the places 1, 2, ... along the horizontal axis, where these are no numbers; ``line`` and ``bars`` say what a line and its bars
+    are; ``span`` is what the horizontal axis covers, where that is not what is drawn; ``lacking`` says whether there is a line of somebody who lacks one thing.
+
+    Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown.
+    """
+    labels, drawn = [look.label for look in agents], set(curve["agent"])
+    legend = {"orient": "bottom", "columns": 3, "title": None, "symbolOpacity": 1, "values": [label for label in labels[::-1] if label in drawn]}
+    agent = {"field": "agent", "type": "nominal", "scale": {"domain": labels}}
+    colour = agent | {"legend": legend}
+
+    places = [_plain(one) for one in sorted(curve[over].dropna().unique())]
+    labels_of: dict[str, Any] = {"labelExpr": f"{json.dumps(list(names))}[datum.value - 1]"} if names else {}
+    whole = all(isinstance(one, int) for one in places)
+    labels_of = labels_of or ({"format": "d"} if whole else {"format": ".6~g", "tickCount": 5})
+    labels_of = labels_of | ({"values": places} if whole else {})
+
+    def each(values: Sequence[Any], kind: str = "nominal") -> dict[str, Any]:
+        return {"field": "agent", "type": kind, "legend": None, "scale": {"type": "ordinal", "domain": labels, "range": list(values)}}
+
+    covers: dict[str, Any] = {} if span is None else {"domain": list(span)}
+    x: dict[str, Any] = {
+        "field": "x",
+        "type": "quantitative",
+        "title": x_title or None,
+        "scale": {"zero": False, "nice": False, "padding": 6, **covers},
+        "axis": {"grid": False, "labelOverlap": "parity", **labels_of},
+    }
+    upright = {
+        "type": "quantitative",
+        "title": vertical["title"],
+        "scale": {"domain": vertical["domain"], "nice": False, "zero": False},
+        "axis": {"format": vertical["format"], "values": vertical["values"], "labelOverlap": False},
+    }
+    place = {"x": x, "y": {"field": "mean"} | upright}
+    order = {"field": "at", "type": "quantitative"}
+    tooltip = [
+        {"field": "agent", "type": "nominal", "title": line},
+        {"field": "at", "type": "quantitative", "title": x_title or over},
+        {"field": "correct", "type": "nominal", "title": called},
+        {"field": "range", "type": "nominal", "title": bars},
+        {"field": "n", "type": "nominal"},
+    ]
+    shown = {"filter": "datum.role == 'curve' && indexof(hidden, datum.agent) < 0"}
+    inside = {"clip": True} if vertical.get("clip") else {}
+    guess = {
+        "transform": [{"filter": "datum.role == 'chance'"}],
+        "mark": {"type": "line", "style": "chance", "strokeDash": [1.5, 2.5], "strokeWidth": 1.2},
+        "encoding": place | {"order": order},
+    }
+    without = {
+        "transform": [{"filter": "datum.role == 'lacking'"}],
+        "mark": {"type": "line", "style": "chance", "strokeDash": [6, 3], "strokeWidth": 1.2},
+        "encoding": place | {"order": order},
+    }
+    named = {
+        "transform": [{"filter": "datum.role == 'name'"}],
+        "mark": {"type": "text", "style": "chance", "align": "right", "baseline": "bottom", "dy": -2, "fontSize": 9},
+        "encoding": place | {"text": {"field": "name", "type": "nominal"}},
+    }
+    lacked = [without, named] if lacking else []
+    faint = {"condition": {"test": "datum.faint", "value": 0.4}, "value": 1}
+    spread = {
+        "transform": [shown, {"filter": "intervals"}],
+        "mark": {"type": "rule", "strokeWidth": 1.3, "opacity": 0.55, "clip": True},
+        "encoding": {"x": x, "y": {"field": "low"} | upright, "y2": {"field": "high"}, "color": colour, "strokeOpacity": faint},
+    }
+    dashes, widths = each([list(look.dash) for look in agents]), each([look.width for look in agents], "ordinal")
+    lines = {
+        "transform": [shown],
+        "mark": {"type": "line", "strokeCap": "butt", "opacity": 0.95, **inside},
+        "encoding": place | {"color": colour, "strokeDash": dashes, "strokeWidth": widths, "order": order},
+    }
+    points = {
+        "transform": [shown],
+        "mark": {"type": "point", "filled": True, "opacity": 1, "strokeWidth": 1.4, **inside},
+        "encoding": place
+        | {
+            "color": colour,
+            "stroke": agent | {"legend": None},
+            "fillOpacity": {"condition": {"test": "datum.hollow", "value": 0}, "value": 1},
+            "shape": each([look.shape for look in agents]) | {"legend": legend},
+            "size": each([look.size for look in agents], "ordinal"),
+            "tooltip": tooltip,
+        },
+    }
+    switches = [{"name": "hidden", "value": []}, {"name": "intervals", "value": True}]
+    return {"layer": [guess, *lacked, spread, lines, points], "params": switches, "width": width, "height": height}

@@ -1,0 +1,68 @@
+"""Which figures the data of a paradigm will have, and what it lacks for the others: the registry's own conditions, asked of trials that nobody has taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..data.scoring import score_table
+from ..effects.registry import EFFECTS
+from ..nback.measures import has_blocks
+from .nback_study import NBACK_FIGURES
+from .reaction_time_figure import NAME as REACTION_TIME
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What a paradigm says of its trials by keys of their own, whatever it is about.
+_COMMON = ("set_size", "list_length", "serial_position", "output_position", "retention_steps", "correct_answer")
+
+
+@dataclass(frozen=True)
+class Prospects:
+    """The figures that data will have (names as ``spanlab figure`` knows them), and for each of the others what is lacking.
+
+    Parameters
+    ----------
+    figures : that can be drawn
+    lacking : for others, the columns that the data will not have
+    why : for others that have all columns, why there is nothing to draw
+    """
+
+    figures: tuple[str, ...]
+    lacking: dict[str, tuple[str, ...]]
+    why: dict[str, str]
+
+    def sentences(self) -> list[str]:
+        """The same in lines: figures that differ in what they lack of the common columns one by one, others together."""
+        told = [f"figures: {', '.join(self.figures) or 'none'}"]
+        told += [f"no {name}: {why}" for name, why in self.why.items()]
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for name, columns in self.lacking.items():
+            if all(column in _COMMON for column in columns):
+                alike.setdefault(columns, []).append(name)
+        told += [f"no {' and no '.join(names)}: the trials have no {' and no '.join(columns)}" for columns, names in alike.items()]
+        others = [f"{name} ({', '.join(columns)})" for name, columns in self.lacking.items() if columns not in alike]
+        if others:
+            told.append(f"no figures of what it neither varies nor records: {', '.join(others)}")
+        return told
+
+
+def prospects(responses: pd.DataFrame, paradigm: str) -> Prospects:
+    """What a response table promises of a paradigm."""
+    scored = score_table(responses)
+    if paradigm in scored.parts and has_blocks(scored.parts[paradigm].items):
+        return Prospects((*(one.name for one in NBACK_FIGURES), REACTION_TIME), {}, {})
+    figures: list[str] = []
+    lacking: dict[str, tuple[str, ...]] = {}
+    why: dict[str, str] = {}
+    for effect in EFFECTS:
+        sentence = effect.missing(scored, paradigm)
+        columns = effect.lacking(scored, paradigm)
+        if not sentence:
+            figures.append(effect.name)
+        elif columns:
+            lacking[effect.name] = columns
+        else:
+            why[effect.name] = sentence.removeprefix(f"{paradigm} has ").removesuffix(".")
+    return Prospects((*figures, REACTION_TIME) if len(scored.items) else (), lacking, why)

@@ -1,0 +1,181 @@
+"""The figures of WorM (Sikarwar & Zhang, 2023, NeurIPS), drawn from any data as its published code draws them.
+
+That code has a notebook for each task; what each draws (which conditions, along what, with which people) is kept here. There a figure shows one network, with a
+line for each condition, and people apart; here everybody gets such a panel. The paper numbers its figures, but neither its code nor its tables tell which
+number is which, with one exception: see :data:`NUMBERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import SpanLabError
+from ..data.coding import decoded
+from ..data.scoring import Scored
+from ..effects.effect import Effect
+from ..effects.registry import effect
+from .effect_charts import caption, condition_chart, constant, effect_chart, looks_of
+from .effect_figure import chosen, shown
+from .figure import Drawing, Wish, lines
+
+if TYPE_CHECKING:
+    from ..data.loading import Data
+
+#: Serial positions of visual serial recognition for each pattern-distractor difference; its own figure only in the benchmark.
+_RESOLUTION = replace(
+    effect("serial_position"),
+    name="serial_position_resolution",
+    title="serial positions by pattern–distractor difference",
+    paradigms=("vsrec",),
+    panels=("list_length", "factor_pattern_distractor_difference"),
+    panel_said=("{} items", "{} cells differ"),
+    needs=("list_length", "serial_position", "factor_pattern_distractor_difference"),
+    method="Proportion of patterns told from their distractors at each position of the list, by the number of cells in which the two differ.",
+)
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure as the published code draws it.
+
+    Parameters
+    ----------
+    name : as ``spanlab figure`` knows it
+    effect : what it shows
+    title : of the figure, after the paradigm's
+    keeps : for each column the values that are drawn, all others are not
+    conditions : whether lines are conditions, with a panel for each answerer; else lines are answerers
+    differs : what is different there, in a sentence
+    """
+
+    name: str
+    effect: Effect
+    title: str
+    keeps: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    conditions: bool = True
+    differs: str = ""
+
+    @property
+    def paradigm(self) -> str:
+        """The paradigm of the library that it is of."""
+        return self.effect.paradigms[0]
+
+    @property
+    def line(self) -> str:
+        """What it shows, in a line."""
+        kept = "; ".join(f"{column_said(name)} {', '.join(map(str, values))}" for name, values in self.keeps)
+        return f"WorM, figure of {self.paradigm}: {self.title}" + (f" ({kept})" if kept else "")
+
+
+def _as_drawn(name: str, **changes: Any) -> Effect:
+    return replace(effect(name), **changes)
+
+
+PAPER_FIGURES: tuple[PaperFigure, ...] = (
+    PaperFigure("worm-vsr", _as_drawn("serial_position", paradigms=("vsr",)), "correct by serial position", (("list_length", (3, 4, 5, 6, 7, 9)),)),
+    PaperFigure(
+        "worm-vir",
+        _as_drawn("serial_position_retention", paradigms=("vir",)),
+        "serial positions, without and after retention",
+        (("list_length", (4,)), ("retention_steps", (0, 5))),
+    ),
+    PaperFigure(
+        "worm-cs",
+        _as_drawn("cognitive_load", paradigms=("cs",)),
+        "correct by cognitive load",
+        (("factor_load", (1, 3, 5)),),
+        differs="The published figure has networks over the number of decisions (1, 3 or 5), and people over the share of time that decisions take; here, "
+        "all are over that share.",
+    ),
+    PaperFigure("worm-smu", _as_drawn("set_size", paradigms=("smu",)), "correct by set size", conditions=False),
+    PaperFigure("worm-vsrec", _RESOLUTION, "serial positions by pattern–distractor difference", (("list_length", (5,)),)),
+    PaperFigure(
+        "worm-cd",
+        _as_drawn("features", paradigms=("cd",)),
+        "features and conjunctions by set size",
+        (("retention_steps", (18,)),),
+        differs="Only trials with the longest retention, as in the published figure; people's retention was another one.",
+    ),
+)
+#: Figures of networks' units: from a checkpoint, not from answers. What each is among the files of ``spanlab neural``, and what it shows.
+UNITS: Mapping[str, tuple[str, str]] = {
+    "worm-sts": ("task_switching", "states of a network in task switching, by task and by answer"),
+    "worm-units": ("task_variance", "task variance of a network's units, and their clusters"),
+}
+#: Numbers of the paper's figures of which it is known what they show.
+NUMBERS: Mapping[str, str] = {"worm-5a": "worm-sts"}
+#: Numbers of which that is not known.
+UNKNOWN: tuple[str, ...] = tuple(f"worm-{one}" for one in (*(f"4{letter}" for letter in "abcdef"), "5b", "5c", "5d", *(f"a{n}" for n in range(2, 15))))
+
+
+def draw_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Drawing:
+    """A figure of the paper from some data.
+
+    Raises
+    ------
+    SpanLabError
+        when the data have nothing of what it shows.
+    """
+    alike = [name for name in data.titles if figure.paradigm in (name, data.human.get(name))]
+    paradigm = chosen(figure.effect, figure.name, data, wish, alike)
+    part, absent = _kept(figure, data.scored.parts[paradigm])
+    named = effect_named(figure)
+    if not len(part.items) or figure.effect.missing(part, paradigm):
+        kept = "; ".join(f"{column_said(name)} {', '.join(map(str, values))}" for name, values in figure.keeps)
+        raise SpanLabError(f"no figure {figure.name}: {paradigm} has nothing of what it shows ({kept}); 'spanlab figure {named}' draws everything there is")
+    table = figure.effect.table(part, paradigm, human=data.human.get(paradigm))
+    for name, values in figure.keeps:
+        table = table[table[name].isin(values)] if name in table.columns else table
+    table = table.reset_index(drop=True)
+    notes = [*data.readouts.get(paradigm, ()), *figure.effect.notes(part, paradigm, table), *absent]
+    below = caption(figure.effect, table, wish.bars, conditions=figure.conditions) + (f" {figure.differs}" if figure.differs else "")
+    title = f"{data.titles[paradigm]}: {figure.title}"
+    if figure.conditions:
+        alike = constant(figure.effect, table)
+        title += f" ({alike})" if alike else ""
+        spec, agents = condition_chart(figure.effect, table, title=title, subtitle=lines(below), bars=wish.bars)
+    else:
+        agents = looks_of(table)
+        spec = effect_chart(figure.effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars)
+    return Drawing(title, below, table, shown(figure.effect, table), spec, agents, notes)
+
+
+def effect_named(figure: PaperFigure) -> str:
+    """The effect that shows all conditions of what a figure shows some of."""
+    return "memory_resolution" if figure.effect is _RESOLUTION else figure.effect.name
+
+
+def _kept(figure: PaperFigure, part: Scored) -> tuple[Scored, list[str]]:
+    """The items of the conditions that a figure shows, and a note for each value that the data lack."""
+    items, notes = part.items, []
+    for name, values in figure.keeps:
+        if name not in items.columns:
+            return Scored(items.iloc[:0], part.intrusions, part.notes), []
+        column = decoded(items[name])
+        there = set(column.dropna().unique())
+        lacking = [value for value in values if value not in there]
+        if lacking and len(lacking) < len(values):
+            notes.append(f"As published it also shows {column_said(name)} {', '.join(map(str, lacking))}, which these data do not have.")
+        items = items[column.isin(values).to_numpy()]
+    return Scored(items.reset_index(drop=True), part.intrusions, part.notes), notes
+
+
+def column_said(name: str) -> str:
+    """A column, in words."""
+    return {"retention_steps": "retention", "factor_load": "decisions per item"}.get(name, name.removeprefix("factor_").replace("_", " "))
+
+
+def elsewhere(name: str, source: Sequence[str]) -> str:
+    """Why a figure cannot be made of answers, and what makes it; empty where it can."""
+    known = NUMBERS.get(name, name)
+    if known in UNITS:
+        file, what = UNITS[known]
+        network = source[0] if len(source) == 1 and not Path(source[0]).is_dir() else "CHECKPOINT"
+        return f"{name} ({what}) needs a checkpoint, not answers: 'spanlab neural {network} -o DIR' draws it as DIR/figures/{file}.svg"
+    if name in UNKNOWN:
+        drawn = ", ".join([*(one.name for one in PAPER_FIGURES), *UNITS])
+        return f"neither the code nor the tables of WorM tell what its Fig. {name.removeprefix('worm-').upper()} shows; by their content there are {drawn}"
+    return ""

@@ -1,0 +1,1 @@
+"""Means of cells and their intervals, from sums of any number of parts."""

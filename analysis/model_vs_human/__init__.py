@@ -1,0 +1,1 @@
+"""How far models are from people: scores, differences, and curves compared."""

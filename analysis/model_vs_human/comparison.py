@@ -1,0 +1,89 @@
+"""Curves of everybody beside people's, over all effects: distances from people, and how near anybody could come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...core.agent_kinds import PARTICIPANT
+from ..data.scoring import WHO, Scored
+from ..data.style import GROUP_MEANS
+from ..effects.curves import averages
+from ..effects.effect import Effect, ready
+from ..effects.registry import EFFECTS
+from ..means.cell_means import place_of
+from ..stats.agreement import Crowd, curve_distance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns of :func:`distances`.
+COLUMNS = (*("paradigm", "effect", "agent", "against", "n_people", "n_points", "r", "r_low", "r_high", "ceiling_low", "ceiling_high", "rmse", "note"),)
+#: A mean needs no bootstrap here.
+_FEW = 2
+
+
+def distances(scored: Scored, human: Mapping[str, str] | None = None, against: str = "") -> pd.DataFrame:
+    """Correlation and root mean square difference of everybody's curve and people's, for every effect and paradigm that both have.
+
+    People who were measured are taken one by one, and their noise ceiling stands beside; of published people there are only means.
+
+    Parameters
+    ----------
+    human : for each paradigm the name of the published human data that belong to it
+    against : the ``agent`` who stands for people; published people when not given
+    """
+    import pandas as pd
+
+    parts: list[pd.DataFrame] = []
+    for effect in EFFECTS:
+        for paradigm in effect.applies(scored):
+            table = effect.means(scored, paradigm, human=(human or {}).get(paradigm))
+            crowd = crowd_of(effect, scored, paradigm, against) if against else None
+            if crowd is not None and len(crowd.curves) > 1:
+                parts.append(_from_each(effect, table, crowd, paradigm, against))
+            elif (table["agent"] == against).any() if against else (table["agent_kind"] == GROUP_MEANS).any():
+                parts.append(curve_distance(table, effect.by, against).assign(effect=effect.name))
+    parts = [part for part in parts if len(part)]
+    return pd.concat(parts, ignore_index=True).reindex(columns=[*COLUMNS]) if parts else pd.DataFrame(columns=[*COLUMNS])
+
+
+def crowd_of(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd | None:
+    """The curve of each of several people; None where there is only one, and for effects that are no averages of each person's answers."""
+    if effect.make is not None:
+        return None
+    part = ready(effect, scored, paradigm)
+    own = part.items[(part.items["agent"].astype(str) == agent) & (part.items["participant"].astype(str) != "")]
+    if own["participant"].nunique() < 2:
+        return None
+    return Crowd.of(averages(Scored(own, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "participant"), value=effect.value, resamples=_FEW), effect.by)
+
+
+def _from_each(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, against: str) -> pd.DataFrame:
+    import pandas as pd
+
+    ceiling, rows = crowd.ceiling(), []
+    for (agent, kind), own in table.groupby(["agent", "agent_kind"], sort=True):
+        if kind != GROUP_MEANS and agent != against:
+            curve = {place_of(row, effect.by): float(row["mean"]) for row in own.dropna(subset=["mean"]).to_dict("records")}
+            found = crowd.distance(curve)
+            if found["n_points"] == len(crowd.points):
+                found |= {"ceiling_low": ceiling["r_low"], "ceiling_high": ceiling["r_high"]}
+            rows.append({"paradigm": paradigm, "effect": effect.name, "agent": agent, "against": against, "n_people": len(crowd.curves)} | found)
+    return pd.DataFrame(rows)
+
+
+def ceilings(scored: Scored) -> pd.DataFrame:
+    """For every effect and paradigm that several people have taken: their noise ceilings."""
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    kinds = scored.items["agent_kind"] == PARTICIPANT.name
+    own = Scored(scored.items[kinds], scored.intrusions[scored.intrusions["agent_kind"] == PARTICIPANT.name], ())
+    for effect in EFFECTS:
+        for paradigm in effect.applies(own):
+            for agent in sorted(set(own.parts[paradigm].items["agent"].astype(str))):
+                crowd = crowd_of(effect, own, paradigm, agent)
+                if crowd is not None and crowd.points:
+                    rows.append({"paradigm": paradigm, "effect": effect.name, "agent": agent, **crowd.ceiling()})
+    return pd.DataFrame(rows, columns=["paradigm", "effect", "agent", "people", "n_points", "r_low", "r_high", "rmse_low", "rmse_high"])

@@ -1,0 +1,198 @@
+"""Human-model scores as in WorM (Sikarwar & Zhang, 2023, NeurIPS, Table A3): how far the slope (A) and the mean (B) of a curve are from people's.
+
+With M of an answerer and H of people, over the same conditions::
+
+    A = |(M - H) / H|    M, H: slope of a straight line through the curve
+    B = |(M - H) / H|    M, H: mean over the conditions of the curve
+
+0 is as people are; 1 is flat (A). The paper leaves much open; what is decided here is said in :data:`DECISIONS`, and in ``docs/analysis.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.errors import SpanLabError
+from ..data.coding import decoded
+from ..data.coding import numbers as plain_numbers
+from ..data.scoring import WHO, Scored, plural, score_table
+from ..effects.human_curves import published_curve
+from ..means.bootstrap import LEVEL, RESAMPLES
+from ..means.cell_means import place_of, unit_means
+from ..means.contrasts import Contrast, contrast_of
+from ..nback.measures import has_blocks
+from .score_kinds import SCORES, Score, lowest_place, said, split_place, weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What the paper leaves open, and what is done here.
+DECISIONS = (
+    "Both curves are taken over the conditions that both have; what these are is in the column 'conditions'. Only cognitive loads, of which people and "
+    "machines have none in common, are each taken over their own, in the same unit: the share of the time that decisions take.",
+    "Where a curve has several panels (list lengths in A of vsr, domains in cs, features in cd), a line is fitted by least squares in each, and M and H are "
+    "the means of their slopes. In B every condition counts once, however many trials it has.",
+    "Primacy is from the first position to the minimum of people's curve, recency from there to the last; the answerer's curve is cut at the same place. A "
+    "minimum at an end leaves no line there.",
+    "The test is a two-tailed t-test of M against the M of somebody who guesses, from the chance that the record tells for the same conditions; degrees of "
+    "freedom after Satterthwaite where conditions have trials of their own.",
+    "Intervals resample participants, sessions or trials, and leave published people as they are: no spread was published. The interval of a score is that of "
+    "(M - H) / H with its sign taken away, so it begins at 0 where M may well equal H.",
+)
+
+
+#: Published curves were read off figures: a change smaller than this is no change.
+PRECISION = 0.01
+#: Columns of the table of scores.
+SCORE_COLUMNS = (
+    *("task", "score", *WHO, "oracle", "value", "low", "high", "m", "h", "chance", "t", "df", "p"),
+    *("unit", "n_units", "n_points", "conditions", "against", "note"),
+)
+
+
+def scores(
+    responses: pd.DataFrame | Scored,
+    *,
+    human: Mapping[str, str] | None = None,
+    against: str = "",
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """All scores that the responses allow.
+
+    Parameters
+    ----------
+    responses : a response table, or one that :func:`.score_table` has sorted
+    human : for each paradigm the name of the published human data that belong to it; its own name when not given
+    against : an answerer (by its ``agent``) who stands for people; published people when not given
+
+    Returns
+    -------
+    pandas.DataFrame
+        :data:`SCORE_COLUMNS`: one row for each score and answerer. ``value`` is A or B with its interval; ``m``, ``h`` and ``chance`` are the slopes or means
+        of the answerer, of people, and of guessing; ``note`` says why something is missing.
+
+    Raises
+    ------
+    SpanLabError
+        when nobody is called as ``against`` says.
+    """
+    import pandas as pd
+
+    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    if against and against not in set(scored.items["agent"]):
+        there = ", ".join(sorted(set(scored.items["agent"]))) or "nobody"
+        raise SpanLabError(f"nobody is called '{against}' in these data; there are {there}")
+    rows: list[dict[str, Any]] = []
+    for paradigm, part in scored.parts.items():
+        named, own = (human or {}).get(paradigm) or paradigm, part.items
+        for score in SCORES:
+            if score.task == named and not has_blocks(own):
+                rows += _rows(score, paradigm, own, against, level, resamples, seed)
+    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+
+
+def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level: float, resamples: int, seed: int) -> list[dict[str, Any]]:
+    for name in (*score.by, *score.needs):
+        if name not in items.columns or not items[name].notna().any():
+            return []
+    plain: dict[str, Any] = {name: decoded(items[name]) for name in score.by if name.startswith(("factor_", "record_"))}
+    if score.x in plain:
+        place = plain_numbers(plain[score.x])
+        plain[score.x] = np.where(np.isfinite(place), place, np.nan)  # words have no place along a line
+    items = items.assign(**plain)
+    if "serial_position" in score.needs:
+        items = items[items["serial_position"].notna()]
+    cells = unit_means(Scored(items, items.iloc[:0], ()), score.by)
+    points = cells.points(score.by)
+    people: dict[tuple[Any, ...], int] = {}
+    if against:
+        people = next((points[key] for key in points if key[2] == against), {})
+        fixed = {place: cells.mean(number) for place, number in people.items()}
+    else:
+        table = published_curve(score.task, score.by)
+        fixed = {place_of(row, score.by): float(row["mean"]) for row in table.to_dict("records")}
+    rows = []
+    for who, own in points.items():
+        if who[2] == against:
+            continue
+        head = {"task": score.task, "score": score.name, **dict(zip(WHO, who, strict=True)), "against": against or "published people"}
+        shared = own if not score.matched else {place: number for place, number in own.items() if place in fixed}
+        theirs = fixed if not score.matched else {place: fixed[place] for place in shared}
+        panels = {place[:-1] for place in shared} & {place[:-1] for place in theirs}
+        shared = {place: number for place, number in shared.items() if place[:-1] in panels}
+        theirs = {place: value for place, value in theirs.items() if place[:-1] in panels}
+        cuts = {panel: lowest_place(panel, theirs) for panel in panels}
+        mine, of_people = weights(score, list(shared), cuts), weights(score, list(theirs), cuts)
+        kept = {panel for panel, *_ in (split_place(place) for place in mine)} & {panel for panel, *_ in (split_place(place) for place in of_people)}
+        if not kept:
+            rows.append(head | _nothing("no conditions in common with people" if not shared else "too few conditions for a line"))
+            continue
+        mine = weights(score, [place for place in shared if place[:-1] in kept], cuts)
+        of_people = weights(score, [place for place in theirs if place[:-1] in kept], cuts)
+        numbers = [shared[place] for place in mine]
+        weight = np.array(list(mine.values()))
+        found = contrast_of(cells, numbers, weight, level=level, resamples=resamples, seed=seed)
+        guess = float(weight @ cells.chance[numbers])
+        reference: float | Contrast = sum(of_people[place] * theirs[place] for place in of_people)
+        if against:
+            others = [people[place] for place in of_people]
+            reference = contrast_of(cells, others, np.array(list(of_people.values())), level=level, resamples=resamples, seed=seed + 1)
+        told = bool(cells.told_apart[numbers].all())
+        unit = cells.unit[numbers[0]]
+        oracle = any(bool(cells.counts["oracle"][one]) for one in numbers)
+        rows.append(
+            head
+            | {"oracle": oracle, "unit": unit if told or unit != "trial" else "", "n_points": len(mine), "conditions": said(score, list(mine))}
+            | _scored_row(found, reference, guess, told or unit != "trial", _reach(score, list(of_people)) if not against else math.inf)
+        )
+    return rows
+
+
+def _reach(score: Score, places: Sequence[tuple[Any, ...]]) -> float:
+    """How far a line goes along its axis, at most; infinite where there is no line."""
+    return max(place[-1] for place in places) - min(place[-1] for place in places) if score.slope else math.inf
+
+
+def _scored_row(found: Contrast, reference: float | Contrast, guess: float, told_apart: bool, reach: float) -> dict[str, Any]:
+    h = reference if isinstance(reference, (int, float)) else reference.value
+    row: dict[str, Any] = {"m": found.value, "h": h, "chance": guess, "n_units": found.n} | dict.fromkeys(("value", "low", "high", "t", "df", "p"), math.nan)
+    notes = []
+    if abs(h) < 1e-12:
+        notes.append("people's slope is 0: no score")
+    else:
+        if abs(h) * reach < PRECISION:
+            notes.append(f"people's curve changes by {abs(h) * reach:.3f} only, less than it can be read off: this score means little")
+        row["value"] = abs((found.value - h) / h)
+    if not told_apart:
+        return row | {"note": "; ".join([*notes, "no trial numbers: no interval, no test"])}
+    if found.se > 0:
+        row |= found.against(guess)
+    else:
+        notes.append(f"no spread over {plural(found.n, 'unit')}: no test" if found.n > 1 else "one unit: no test")
+    if not math.isnan(row["value"]) and found.draws is not None:
+        others = np.float64(h) if isinstance(reference, (int, float)) or reference.draws is None else reference.draws
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = found.limits((found.draws - others) / others)
+        row |= {"low": 0.0 if low <= 0 <= high else min(abs(low), abs(high)), "high": max(abs(low), abs(high))}
+    elif not math.isnan(row["value"]):
+        notes.append("no interval")
+    if found.lone:
+        notes.append(f"{plural(found.lone, 'unit')} alone in {'its' if found.lone == 1 else 'their'} conditions: intervals are too narrow")
+    return row | {"note": "; ".join(notes)}
+
+
+def _nothing(note: str) -> dict[str, Any]:
+    return dict.fromkeys(("value", "low", "high", "m", "h", "chance", "t", "df", "p"), math.nan) | {
+        "oracle": False,
+        "unit": "",
+        "n_units": 0,
+        "n_points": 0,
+        "conditions": "",
+        "note": note,
+    }

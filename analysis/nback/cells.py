@@ -1,0 +1,193 @@
+"""Cells of N-back results: each measure of each agent at each N, with its standard error and interval.
+
+Independent units are the participants where an agent is several people, and the blocks otherwise; sessions and blocks can be asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ..data.scoring import WHO, plural
+from ..means.bootstrap import FEW, LEVEL, RESAMPLES, Estimate, estimate, estimate_pooled
+from ..stats.signal_detection import detection
+from .measures import COUNTS, LURE_COUNTS, OURS, Rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Unit = Literal["auto", "block", "session", "participant"]
+
+#: Means over blocks, within each unit and then across units.
+AVERAGED = ("hit_rate", "false_alarm_rate", "accuracy", "dprime", "dprime_abs")
+#: From counts summed over the blocks of a unit: d' and criterion of few items are far off, and lures are few in any one block.
+POOLED = ("dprime_pooled", "criterion_pooled", "lure_rate", "before_rate", "after_rate", "plain_rate")
+MEASURES = (*AVERAGED, *POOLED)
+_BETWEEN_0_AND_1 = ("accuracy", *(name for name in MEASURES if name.endswith("rate")))
+#: Columns of a table of cells after who and ``by``.
+CELL_COLUMNS = (
+    "measure",
+    "rules",
+    "oracle",
+    "unit",
+    "n_units",
+    "n_blocks",
+    "n_items",
+    "n_omitted",
+    "n_invalid",
+    "n_negative",
+    "mean",
+    "sd",
+    "sem",
+    "low",
+    "high",
+    "interval",
+    "chance",
+    "note",
+)
+
+
+def nback_cells(
+    blocks: pd.DataFrame,
+    by: Sequence[str] = ("n",),
+    rules: Rules = OURS,
+    *,
+    who: Sequence[str] = WHO,
+    measures: Sequence[str] = MEASURES,
+    unit: Unit = "auto",
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Every measure in every cell.
+
+    Parameters
+    ----------
+    blocks : as from :func:`.measures.nback_blocks` or :func:`.measures.measured`, by the same rules
+    by : columns that span the cells
+    rules : of the blocks; they say which standard deviation is meant, and how pooled counts are corrected
+    who : columns that tell agents apart
+    measures : among :data:`MEASURES`. ``hit_rate``, ``false_alarm_rate``, ``accuracy``, ``dprime`` (signed) and ``dprime_abs`` are means over blocks.
+        ``dprime_pooled`` (signed), ``criterion_pooled``, ``lure_rate``, ``before_rate``, ``after_rate`` and ``plain_rate`` (false alarms on lures, on lures
+        that would match N-1 and N+1 back, and on other items) are computed from summed counts
+    unit : what is resampled; ``auto`` for participants where an agent is several people, else blocks
+    level, resamples, seed : of the bootstrap
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``who``, ``by`` and :data:`CELL_COLUMNS`, a row for each cell and measure that exists. ``n_negative`` counts units below 0. ``sd`` and ``sem`` have the
+        degrees of freedom that the rules say; with blocks as units, ``sem`` of pooled measures is that of the bootstrap, and there is no ``sd``.
+    """
+    import pandas as pd
+
+    keys = [*who, *by]
+    units = _units(blocks, who, unit)
+    rows = []
+    for key, cell in units.groupby(keys, sort=True, dropna=False) if len(units) else ():
+        kind = str(cell["_kind"].iloc[0])
+        common = dict(zip(keys, key if isinstance(key, tuple) else (key,), strict=True)) | _described(cell, rules)
+        for measure in measures:
+            estimated = _pooled if measure in POOLED else _averaged
+            found = estimated(cell, measure, kind, rules, level, resamples, seed)
+            if found is not None:
+                rows.append(common | {"measure": measure, "chance": _chance(cell, measure)} | _row(*found, kind, rules, measure, _edge(cell, measure)))
+    table = pd.DataFrame(rows, columns=[*keys, *CELL_COLUMNS])
+    return table.astype(dict.fromkeys([name for name in CELL_COLUMNS if name.startswith("n_")] + (["n"] if "n" in keys else []), "Int64"))
+
+
+def _units(blocks: pd.DataFrame, who: Sequence[str], unit: Unit) -> pd.DataFrame:
+    """The blocks with the unit that each belongs to, and what kind of unit it is (the same in all cells of an agent)."""
+    blank = "" if "participant" not in blocks.columns else blocks["participant"].fillna("")
+    named = blocks.assign(_person=blank)
+    several = named["_person"].where(named["_person"] != "").groupby([named[name] for name in who], dropna=False).transform("nunique") > 1
+    own = np.arange(len(named)).astype(str)
+    if unit == "auto":
+        return named.assign(_kind=np.where(several, "participant", "block"), _unit=np.where(several, named["_person"], own))
+    chosen = own if unit == "block" else named["_person"] if unit == "participant" else named["session"]
+    return named.assign(_kind=unit, _unit=chosen)
+
+
+def _described(cell: pd.DataFrame, rules: Rules) -> dict[str, object]:
+    counted: dict[str, object] = {name: int(cell[name].sum()) if name in cell.columns else 0 for name in ("n_omitted", "n_invalid")}
+    items = cell["n_items"] if "n_items" in cell.columns else cell[list(COUNTS)].sum(axis=1)
+    oracle = bool(cell["oracle"].any()) if "oracle" in cell.columns else False
+    return counted | {"rules": rules.name, "oracle": oracle, "n_blocks": len(cell), "n_items": int(items.sum())}
+
+
+def _chance(cell: pd.DataFrame, measure: str) -> float:
+    """What a blind guesser has: no sensitivity; hits and false alarms depend on how often it says that an item matches."""
+    if measure in ("dprime", "dprime_pooled"):
+        return 0.0
+    return float(cell["chance"].mean()) if measure == "accuracy" and "chance" in cell.columns else math.nan
+
+
+def _averaged(cell: pd.DataFrame, measure: str, kind: str, _: Rules, level: float, resamples: int, seed: int) -> tuple[Estimate, np.ndarray]:
+    values = (cell[measure] if kind == "block" else cell.groupby("_unit")[measure].mean()).to_numpy(float)
+    finite = np.where(np.isfinite(values), values, np.nan)
+    return estimate(finite, proportion=measure in _BETWEEN_0_AND_1, level=level, resamples=resamples, seed=seed), values
+
+
+def _pooled(cell: pd.DataFrame, measure: str, kind: str, rules: Rules, level: float, resamples: int, seed: int) -> tuple[Estimate, np.ndarray] | None:
+    """Of summed counts; None where there is nothing to count, as lures in a record that does not tell them."""
+    columns = _counted(measure)
+    if any(name not in cell.columns for name in columns) or (measure in _BETWEEN_0_AND_1 and not cell[columns[0]].sum()):
+        return None
+    statistic = _statistic(measure, rules)
+    if kind == "block":
+        counts = cell[list(columns)].to_numpy(float)
+        result = estimate_pooled(counts, statistic, level=level, resamples=resamples, seed=seed)
+        return result, np.asarray(statistic(counts))
+    values = np.asarray(statistic(cell.groupby("_unit")[list(columns)].sum().to_numpy(float)))
+    return estimate(values, proportion=measure in _BETWEEN_0_AND_1, level=level, resamples=resamples, seed=seed), values
+
+
+def _counted(measure: str) -> tuple[str, ...]:
+    kind = measure.removesuffix("_rate")
+    if kind == measure:
+        return COUNTS
+    whole, alarms = {"lure": LURE_COUNTS[:2], "before": LURE_COUNTS[2:4], "after": LURE_COUNTS[4:6], "plain": LURE_COUNTS[6:]}[kind]
+    return whole, alarms
+
+
+def _statistic(measure: str, rules: Rules) -> Callable[[np.ndarray], np.ndarray]:
+    """From rows of counts to a number each."""
+    if measure in _BETWEEN_0_AND_1:
+        return lambda counts: np.where(counts[:, 0] > 0, counts[:, 1] / np.maximum(counts[:, 0], 1), np.nan)
+    name = measure.removesuffix("_pooled")
+    return lambda counts: getattr(detection(*counts.T, correction=rules.correction), name)
+
+
+def _edge(cell: pd.DataFrame, measure: str) -> str:
+    """Which count is empty over all blocks, so that pooled d' and criterion stand for no rate that was observed."""
+    if measure not in ("dprime_pooled", "criterion_pooled"):
+        return ""
+    return " and ".join(f"no {name.replace('_', ' ').removesuffix('es' if name == 'misses' else 's')}" for name in COUNTS if not cell[name].sum())
+
+
+def _row(result: Estimate, values: np.ndarray, kind: str, rules: Rules, measure: str, edge: str) -> dict[str, object]:
+    finite = values[np.isfinite(values)]
+    summed = measure in POOLED and kind == "block"  # one number of all blocks; a single block may well have none
+    sd, sem = math.nan, result.sem
+    if not summed and len(finite) > rules.ddof:
+        sd = float(finite.std(ddof=rules.ddof))
+        sem = sd / math.sqrt(len(finite))
+    notes = []
+    if not summed and (lost := len(values) - len(finite)):
+        notes.append(f"{plural(lost, kind)} without a value left out")
+    if edge:
+        notes.append(f"{edge}: its size is the correction's")
+    if result.n == 0:
+        notes.append("no value")
+    elif result.n == 1:
+        notes.append(f"one {kind}: no interval")
+    elif result.interval == "none":
+        notes.append("no spread among resamples: no interval" if summed else f"all {plural(result.n, kind)} alike: no interval")
+    elif result.n < FEW:
+        notes.append(f"only {plural(result.n, kind)}: rough interval")
+    negative = int((finite < 0).sum()) if measure.startswith("dprime") else 0
+    row = {"unit": kind, "n_units": result.n, "n_negative": negative, "mean": result.mean, "sd": sd, "sem": sem}
+    return row | {"low": result.low, "high": result.high, "interval": result.interval, "note": "; ".join(notes)}

@@ -1,0 +1,209 @@
+"""N-back: hits, false alarms, accuracy and d' of every block, and of every cell (agent, N, ...), by rules that are named.
+
+A block is a trial of the record: a run of items, some of which match the one N back. An item is known as such by its recorded value ``match``, whatever the
+paradigm. A *hit* is a match that was called a match, a *false alarm* an item that does not match and was called a match. A *lure* does not match but would
+match the item N-1 or N+1 back (recorded as ``lure_lag``).
+
+Two sets of rules are declared, :data:`OURS` and :data:`PUBLISHED`; tables always hold d' both signed and absolute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ..data.coding import decoded, numbers
+from ..data.scoring import WHO, Scored, plural, score_table
+from ..stats.signal_detection import Correction, detection
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How blocks are scored.
+
+    Parameters
+    ----------
+    name : of the rules
+    correction : of rates of 0 and 1, see :mod:`.signal_detection`
+    first_n : whether the first N items of a block count; they have nothing to match, so they can only be false alarms or correct rejections
+    prefilled : whether answers count that were never asked for (imported results mark them ``prefilled``)
+    unanswered : what an omitted or invalid answer is. ``miss``: to a match it is a miss, to another item it is in no count, so that silence never helps;
+        ``no match``: it counts as if the item had been said not to match; ``left out``: it is in no count. In accuracy it is wrong under all three
+    dprime : the measure that stands for d' in figures. ``dprime_pooled``: of summed counts; ``dprime``, ``dprime_abs``: mean over blocks
+    ddof : 1 for standard errors from the sample's standard deviation, 0 for the population's
+    """
+
+    name: str
+    correction: Correction
+    first_n: bool
+    prefilled: bool
+    unanswered: Literal["miss", "no match", "left out"]
+    dprime: Literal["dprime_pooled", "dprime", "dprime_abs"]
+    ddof: Literal[0, 1]
+
+
+OURS = Rules("spanlab", "log-linear", first_n=False, prefilled=False, unanswered="miss", dprime="dprime_pooled", ddof=1)
+#: Of Gong, Wan and Wang (AAAI 2024), as their code has it.
+PUBLISHED = Rules("published", "clip", first_n=True, prefilled=True, unanswered="no match", dprime="dprime_abs", ddof=0)
+
+#: The four counts of signal detection.
+COUNTS = ("hits", "misses", "false_alarms", "correct_rejections")
+#: False alarms on lures and on other items that do not match, from the item on that has one N back; ``before`` lures would match N-1 back, ``after`` N+1 back.
+LURE_COUNTS = ("lures", "lure_alarms", "before_lures", "before_alarms", "after_lures", "after_alarms", "plain", "plain_alarms")
+#: Columns of a table of blocks after who, ``by`` and n.
+BLOCK_COLUMNS = (
+    *COUNTS,
+    *LURE_COUNTS,
+    "n_items",
+    "n_correct",
+    "n_omitted",
+    "n_invalid",
+    "n_first_left_out",
+    "n_prefilled_left_out",
+    "chance",
+    "hit_rate",
+    "false_alarm_rate",
+    "accuracy",
+    "dprime",
+    "dprime_abs",
+    "criterion",
+)
+
+
+def has_blocks(items: pd.DataFrame) -> bool:
+    """Whether there are N-back items among scored items."""
+    return "record_match" in items.columns and bool(items["record_match"].notna().any())
+
+
+def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: Sequence[str] = (), who: Sequence[str] = WHO) -> pd.DataFrame:
+    """Every block of every agent: its counts, rates, d' and criterion.
+
+    Parameters
+    ----------
+    responses : a response table (practice, pilot and warm-up rows are then left out), or one that :func:`score_table` has sorted
+    rules : how blocks are scored
+    by : further columns to carry along, such as ``("factor_grid", "factor_lures")``
+    who : columns that tell agents apart
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``who``, ``participant``, ``session``, ``unit_trial`` (the block), ``oracle``, ``by``, ``n`` and :data:`BLOCK_COLUMNS`; empty when there are no blocks.
+        Rates are proportions, NaN where nothing was counted.
+    """
+    import pandas as pd
+
+    items = (responses if isinstance(responses, Scored) else score_table(responses)).items
+    head = list(dict.fromkeys([*who, "participant", "session", "unit_trial", "oracle", *by]))
+    if not has_blocks(items):
+        return pd.DataFrame(columns=[*head, "n", *BLOCK_COLUMNS])
+    match = numbers(items["record_match"])
+    back = numbers(items["factor_n"]) if "factor_n" in items.columns else np.full(len(items), np.nan)
+    back = np.where(np.isnan(back), items["set_size"].to_numpy(float), back)
+    known = ~np.isnan(match) & ~np.isnan(back)
+    items, matching, back = items[known], match[known] == 1, back[known]
+    # Where a table does not tell trials apart, all items of a session and an N are one block.
+    block = items["unit_trial"].to_numpy()
+    if (block < 0).any():
+        block = items.groupby([*who, "participant", "session", "unit_trial"], dropna=False, sort=False).ngroup().to_numpy() * 1000 + back
+    code, names = pd.factorize(block)
+    first = np.full(len(names), len(code))
+    np.minimum.at(first, code, np.arange(len(code)))
+    place = items["serial_position"].to_numpy(float)
+    has_back = ~(place <= back)  # without positions every item counts
+    given = _flags(items, "record_prefilled")
+    counted = (has_back | rules.first_n) & (~given | rules.prefilled)
+    right = items["correct"].to_numpy(float) == 1
+    outcome = items["outcome"]
+    omitted, invalid = outcome.eq("omitted").to_numpy(), outcome.eq("invalid").to_numpy()
+    answered = ~(omitted | invalid)
+    said = answered & (matching == right)
+    miss, rejection = answered & matching & ~said, answered & ~matching & ~said
+    if rules.unanswered != "left out":
+        miss |= ~answered & matching
+    if rules.unanswered == "no match":
+        rejection |= ~answered & ~matching
+
+    def many(which: np.ndarray) -> np.ndarray:
+        return np.bincount(code[which & counted], minlength=len(names))
+
+    lag = numbers(items["record_lure_lag"]) if "record_lure_lag" in items.columns else np.full(len(items), np.nan)
+    alarm = said & ~matching
+    foil = (alarm | rejection) & has_back
+    lure, before = foil & ~np.isnan(lag), foil & (lag < back)
+    after = lure & ~before
+    counts = {
+        "hits": many(said & matching),
+        "misses": many(miss),
+        "false_alarms": many(alarm),
+        "correct_rejections": many(rejection),
+        "lures": many(lure),
+        "lure_alarms": many(lure & alarm),
+        "before_lures": many(before),
+        "before_alarms": many(before & alarm),
+        "after_lures": many(after),
+        "after_alarms": many(after & alarm),
+        "plain": many(foil & ~lure),
+        "plain_alarms": many(foil & ~lure & alarm),
+        "n_items": many(np.ones(len(code), bool)),
+        "n_correct": many(right),
+        "n_omitted": many(omitted),
+        "n_invalid": many(invalid),
+        "n_first_left_out": np.bincount(code[~has_back & (not rules.first_n)], minlength=len(names)),
+        "n_prefilled_left_out": np.bincount(code[given & ~counted & (has_back | rules.first_n)], minlength=len(names)),
+    }
+    chance = np.bincount(code[counted], weights=items["chance"].to_numpy(float)[counted], minlength=len(names))
+    blocks = items.iloc[first][[name for name in head if name in items.columns]].reset_index(drop=True)
+    for name in by:
+        blocks[name] = decoded(blocks[name]) if name in blocks.columns else None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return measured(blocks.assign(n=back[first].astype(int), **counts, chance=chance / counts["n_items"]), rules)
+
+
+def measured(blocks: pd.DataFrame, rules: Rules = OURS) -> pd.DataFrame:
+    """A table of blocks with rates, d' and criterion from its four counts; accuracy from ``n_correct`` of ``n_items`` where these are there."""
+    found = detection(*(blocks[name].to_numpy(float) for name in COUNTS), correction=rules.correction)
+    accuracy = found.accuracy
+    if "n_correct" in blocks.columns:
+        with np.errstate(invalid="ignore"):
+            accuracy = blocks["n_correct"].to_numpy(float) / blocks["n_items"].to_numpy(float)
+    return blocks.assign(
+        hit_rate=found.hit_rate,
+        false_alarm_rate=found.false_alarm_rate,
+        accuracy=accuracy,
+        dprime=found.dprime,
+        dprime_abs=found.dprime_abs,
+        criterion=found.criterion,
+    )
+
+
+def told(blocks: pd.DataFrame, rules: Rules = OURS) -> list[str]:
+    """What became of answers that were not counted like all others, in plain sentences."""
+    first, given = int(blocks["n_first_left_out"].sum()), int(blocks["n_prefilled_left_out"].sum())
+    omitted, invalid = int(blocks["n_omitted"].sum()), int(blocks["n_invalid"].sum())
+    notes = []
+    if first:
+        notes.append(f"{plural(first, 'item')} at the start of blocks, before there was one N back, left out of hits, false alarms and d′.")
+    if given:
+        notes.append(f"{plural(given, 'answer')} that {'was' if given == 1 else 'were'} never asked for (written in by the study) left out.")
+    if omitted or invalid:
+        treated = {
+            "miss": "to a match it is a miss; to another item it is in no count of false alarms",
+            "no match": "it counts as if the item had been said not to match",
+            "left out": "it is neither hit nor miss, neither false alarm nor correct rejection",
+        }[rules.unanswered]
+        notes.append(f"{plural(omitted, 'omitted answer')}, {plural(invalid, 'invalid answer')}: {treated}; in accuracy it is wrong.")
+    nothing = blocks["hit_rate"].isna() | blocks["false_alarm_rate"].isna()
+    if nothing.any():
+        notes.append(f"{plural(int(nothing.sum()), 'block')} without any counted match, or without any other item: no d′ of its own.")
+    return notes
+
+
+def _flags(items: pd.DataFrame, name: str) -> np.ndarray:
+    return numbers(items[name]) == 1 if name in items.columns else np.zeros(len(items), bool)

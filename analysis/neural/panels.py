@@ -1,0 +1,326 @@
+"""The parts of a neural analysis: what each shows, how it was computed, its figures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.scoring import plural
+from ..report.html_tables import with_sign
+from . import charts
+from .clusters import STARTS, Clusters, cluster_units
+from .losses import DRAWS, Silencing, lesion_table
+from .projection import Plane, neighbours, principal
+from .similarity import embedding_similarity, position_similarity
+from .states import TaskStates, tasks_of
+from .variance import TaskVariance, active_units, fractional_table, histograms, normalised, task_variance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: More list lengths than these are not drawn (they are in the table).
+_PANELS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part.
+
+    Parameters
+    ----------
+    key, title : of the part
+    what : what it shows
+    method : how it was computed
+    figures : name, caption and declaration of each
+    tables : by name
+    notes : what could not be computed, and why
+    """
+
+    key: str
+    title: str
+    what: str
+    method: str
+    figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def neural_parts(
+    states: Sequence[TaskStates], embedding: tuple[Sequence[str], np.ndarray], silenced: Silencing, inactive: float, most: int
+) -> tuple[list[Part], list[str]]:
+    """All parts of the analysis, and what is to be known before reading them."""
+    tasks_of(states)
+    variance = task_variance(states)
+    active = active_units(variance, inactive)
+    units = np.flatnonzero(active)
+    matrix = normalised(variance, active)
+    clusters = cluster_units(matrix[units], most)
+    notes = list(variance.notes)
+    if not len(units):
+        notes.append("No unit varies over trials, so there are no clusters, projections, preferences or lesions.")
+    elif asleep := len(active) - len(units):
+        notes.append(
+            f"{asleep} of {len(active)} units are inactive (their highest task variance is below {inactive:g} times the highest of any unit) and left out of "
+            "clusters, projections and preferences."
+        )
+    parts = [
+        _variances(variance, matrix, active, units, clusters, inactive),
+        _clusters(clusters, matrix, units, variance, most),
+        _preferences(variance, active),
+        _lesions(units, clusters, silenced),
+        _switching(states),
+        _positions(states),
+        _names(*embedding),
+    ]
+    return parts, notes
+
+
+def _variances(variance: TaskVariance, matrix: np.ndarray, active: np.ndarray, units: np.ndarray, clusters: Clusters, inactive: float) -> Part:
+    import pandas as pd
+
+    own = np.zeros(len(active), int)
+    own[units] = clusters.labels
+    about = pd.DataFrame({"unit": np.arange(1, len(active) + 1), "active": active, "cluster": pd.array(np.where(own > 0, own, -1), dtype="Int64")})
+    about["cluster"] = about["cluster"].mask(about["cluster"] < 0)
+    tables = {
+        "task_variance": pd.concat([about, pd.DataFrame(variance.values, columns=list(variance.tasks))], axis=1),
+        "task_variance_normalised": pd.concat([about, pd.DataFrame(matrix, columns=list(variance.tasks))], axis=1),
+        "task_variance_steps": pd.DataFrame({"task": variance.tasks, "steps": variance.steps}),
+    }
+    caption = (
+        f"{len(units)} active units, a row each, in {clusters.count} cluster{'' if clusters.count == 1 else 's'} (numbers, white lines); tasks in columns."
+    )
+    figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
+    if len(units):
+        figures = (("task_variance", caption, charts.variance_map(matrix[units], variance.tasks, clusters.labels, title="Normalised task variance")),)
+    return Part(
+        "variance",
+        "Task variance",
+        "How much each unit varies over the trials of each task: a unit that takes part in a task does different things in different trials. 1 is the task "
+        "in which it varies most.",
+        "At each step the variance (of the population) of the unit's state over all trials that reach the step, then the mean over steps, each with the "
+        "same weight; divided by the unit's highest value over tasks (Yang et al., 2019; Sikarwar & Zhang, 2023). Steps at which what was held is asked for"
+        " are left out where they end the trial. Steps that fewer than two trials reach have no variance and are left out. A unit is inactive when its "
+        f"highest task variance is below {inactive:g} times the highest of any unit.",
+        figures,
+        tables,
+    )
+
+
+def _clusters(clusters: Clusters, matrix: np.ndarray, units: np.ndarray, variance: TaskVariance, most: int) -> Part:
+    import pandas as pd
+
+    rows, figures, tables, notes = matrix[units], [], {}, [clusters.note[:1].upper() + clusters.note[1:] + "."] if clusters.note else []
+    if clusters.silhouettes:
+        tables["silhouette"] = pd.DataFrame(clusters.silhouettes, columns=["clusters", "silhouette"])
+        tried = clusters.silhouettes[-1][0]
+        caption = f"The highest mean silhouette of 2 to {tried} clusters is {clusters.silhouette:.2f}, with {clusters.count}."
+        if tried > 2 and clusters.count == tried:
+            notes.append(f"The number of clusters is the highest that was tried ({tried}): the silhouette gives no natural number of clusters here.")
+        figures.append(("silhouette", caption, charts.silhouette_chart(clusters.silhouettes, clusters.count, title="How many clusters")))
+    if len(units):
+        means = pd.DataFrame([rows[clusters.labels == one].mean(0) for one in range(1, clusters.count + 1)], columns=list(variance.tasks))
+        sizes = [int((clusters.labels == one).sum()) for one in range(1, clusters.count + 1)]
+        tables["clusters"] = pd.concat([pd.DataFrame({"cluster": range(1, clusters.count + 1), "units": sizes}), means], axis=1)
+    if len(units) > 2 and len(variance.tasks) > 1:
+        planes = [("t-SNE", neighbours(rows)), ("Principal components", principal(rows))]
+        drawn = [(name, plane, [str(one) for one in clusters.labels[plane.rows]], True) for name, plane in planes if plane is not None]
+        if planes[0][1] is None:
+            notes.append("There are too few different units for t-SNE.")
+        caption = "Each point is an active unit, placed by its normalised task variances; numbers, colours and shapes are clusters."
+        figures.append(("units", caption, charts.planes_chart(drawn, title="Units by their task variances")))
+        tables["units_plane"] = _plane_table(drawn, {"unit": units + 1, "cluster": clusters.labels})
+    return Part(
+        "clusters",
+        "Clusters of units",
+        "Units that take part in the same tasks.",
+        f"k-means of the normalised task variances, with {STARTS} starts from a fixed seed, for each number of clusters from 2 to {most}; the number with the "
+        "highest mean silhouette (euclidean; Rousseeuw, 1987) is chosen. Clusters are numbered by the task in which they vary most. t-SNE and principal "
+        "components are of the same numbers; distances between far groups mean nothing in t-SNE.",
+        tuple(figures),
+        tables,
+        tuple(notes),
+    )
+
+
+def _plane_table(panels: Sequence[tuple[str, Plane, Sequence[str], bool]], columns: dict[str, Any]) -> pd.DataFrame:
+    """Where each point lies in each plane."""
+    import pandas as pd
+
+    planes = {name: plane for name, plane, _, _ in panels}
+    parts = [
+        pd.DataFrame({"plane": name, **{key: np.asarray(values)[plane.rows] for key, values in columns.items()}, "x": plane.x, "y": plane.y})
+        for name, plane in planes.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _preferences(variance: TaskVariance, active: np.ndarray) -> Part:
+    table = fractional_table(variance, active)
+    bars = histograms(table)
+    figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
+    notes = () if len(bars) else ("Fractional task variance needs two tasks and an active unit.",)
+    if len(bars):
+        caption = "Active units between each pair of tasks: at 1 (right) they vary in the task on the right alone, at -1 in the one on the left alone."
+        figures = (("fractional_variance", caption, charts.histograms_chart(bars, title="Fractional task variance")),)
+    return Part(
+        "preferences",
+        "Preferences between tasks",
+        "Whether units serve one of two tasks or both: two heaps at the ends are units that are shared out between the tasks, one in the middle is units "
+        "that do both.",
+        "Fractional task variance of tasks A and B: (TV(A) - TV(B)) / (TV(A) + TV(B)), for each active unit (Yang et al., 2019). Above each panel stands B "
+        "| A.",
+        figures,
+        {"fractional_variance": table, "fractional_variance_histograms": bars} if len(bars) else {},
+        notes,
+    )
+
+
+def _lesions(units: np.ndarray, clusters: Clusters, silenced: Silencing) -> Part:
+    table = lesion_table(units, clusters.labels, silenced)
+    figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
+    if len(table):
+        furthest = max(0.05, float(np.nanmax(np.abs(table["beyond"]), initial=0.05)))
+        spread = [f"{with_sign(100 * beyond, 1)} ± {100 * sd:.1f}" for beyond, sd in zip(table["beyond"], table["random_sd"], strict=True)]
+        shown = table.assign(cluster=table["cluster"].astype(str), beyond=100 * table["beyond"], said=spread)
+        drawing = charts.matrix_chart(
+            shown,
+            "cluster",
+            "task",
+            "beyond",
+            title="Lost without a cluster, beyond random units",
+            legend="points beyond",
+            format_=".0f",
+            furthest=100 * furthest,
+            row_title="cluster",
+            said="said",
+        )
+        words = (
+            "Percentage points that are lost without a cluster, minus what is lost without as many active units drawn at random, ± the standard deviation of "
+            f"{DRAWS} such draws. Above 0 the cluster costs more than random units, below 0 less."
+        )
+        figures = (("lesions", words, drawing),) if table["beyond"].notna().any() else ()
+    return Part(
+        "lesions",
+        "Lesions",
+        "What is lost without the units of one cluster, beyond what is lost without as many others: accuracy in the same trials.",
+        "The states of the units are set to zero where they are read out, at the questions that probe what was held; the memory goes on as it was (as in "
+        "Sikarwar & Zhang, 2023, who set to zero the weights to the classifiers). Accuracy is the share of items that is right, averaged over trials; "
+        "drop_sem is the standard error of the differences in the same trials; random_drop and random_sd are mean and standard deviation of the loss "
+        f"without as many active units drawn at random ({DRAWS} draws from a fixed seed), beyond is drop minus random_drop, and p the share of draws (with "
+        "this cluster) that cost as much or more, not corrected for its many tests. Where random units cost as much, nothing is special to the cluster. A task "
+        "in which the network guesses has nothing to lose: compare the column intact.",
+        figures,
+        {"lesions": table} if len(table) else {},
+        _of_lesions(table),
+    )
+
+
+def _of_lesions(table: pd.DataFrame) -> tuple[str, ...]:
+    if not len(table):
+        return ("There are no clusters to leave out.",)
+    if table["beyond"].isna().all():
+        return ("All active units are in one cluster: there are no others to compare with, and no figure.",)
+    above = int((table["p"] < 0.05).sum())
+    return (f"In {above} of {plural(len(table), 'pair')} of a cluster and a task at most 1 of {DRAWS} draws cost as much as the cluster (p < .05).",)
+
+
+def _switching(states: Sequence[TaskStates]) -> Part:
+    import pandas as pd
+
+    held, rules, answers = [], [], []
+    for one in states:
+        there = one.rules != ""
+        held.append(one.values[there].astype(np.float64))
+        rules += one.rules[there].tolist()
+        answers += one.answers[there].tolist()
+    points = np.concatenate(held)
+    figures: list[tuple[str, str, dict[str, Any]]] = []
+    tables: dict[str, pd.DataFrame] = {}
+    notes: tuple[str, ...] = ()
+    if len(points) < 3 or len(set(rules)) < 2:
+        notes = ("No trials in which tasks switch were taken, or too few.",)
+    else:
+        planes = [("t-SNE", neighbours(points)), ("Principal components", principal(points))]
+        groupings = [("by task", rules), ("by answer", answers)]
+        drawn = [
+            (f"{name}, {told}", plane, [groups[row] for row in plane.rows], False) for name, plane in planes if plane is not None for told, groups in groupings
+        ]
+        caption = "Each point is the state at one question; on the left by the task that is to be done, on the right by the correct answer."
+        figures.append(("task_switching", caption, charts.planes_chart(drawn, title="States in task switching")))
+        tables["task_switching_plane"] = _plane_table(drawn[::2], {"task": np.array(rules), "answer": np.array(answers)}).replace(
+            {"plane": r", by task$"}, {"plane": ""}, regex=True
+        )
+        scores = [(told, len(points), _separation(points, groups)) for told, groups in groupings]
+        tables["task_switching_separation"] = pd.DataFrame(scores, columns=["grouping", "states", "silhouette"])
+    return Part(
+        "switching",
+        "Task switching",
+        "Whether the network keeps the tasks apart: the same states, coloured by the task that the last cue named and by the correct answer.",
+        "The states at all questions of spatial task switching (not at cues), by t-SNE and by principal components. The published figure says t-SNE and its"
+        " code computes principal components, so both are here. The table has the mean silhouette of each grouping among the whole states: 1 is far apart, "
+        "0 is mixed.",
+        tuple(figures),
+        tables,
+        notes,
+    )
+
+
+def _separation(points: np.ndarray, groups: Sequence[str]) -> float:
+    """The mean silhouette of groups; nan where there is one group, or every point is one."""
+    from sklearn.metrics import silhouette_score
+    from threadpoolctl import threadpool_limits
+
+    if not 1 < len(set(groups)) < len(points):
+        return float("nan")
+    with threadpool_limits(1):
+        return float(silhouette_score(points, list(groups)))
+
+
+def _positions(states: Sequence[TaskStates]) -> Part:
+    table = position_similarity(states)
+    figures: list[tuple[str, str, dict[str, Any]]] = []
+    if len(table):
+        caption = "How similar the state at each item is to that at the first item of the same list: mean cosine over trials."
+        figures.append(("similarity_to_first", caption, charts.first_item_chart(table, title="Similarity to the first item")))
+    for task in dict.fromkeys(table["task"]):
+        own = table[table["task"] == task]
+        lengths = sorted(own["list_length"].unique())[:_PANELS]
+        caption = f"Mean cosine over trials between the states at two items of the same list, in {task}; one panel for each list length."
+        stem = "".join(letter if letter.isalnum() else "_" for letter in task)
+        drawing = charts.positions_chart(own[own["list_length"].isin(lengths)], title=f"Similarity of states across serial positions: {task}")
+        figures.append((f"positions_{stem}", caption, drawing))
+    return Part(
+        "positions",
+        "Serial positions",
+        "How the state changes along a list: states that stay similar to the first are a sign that early items weigh on what comes later, as primacy would "
+        "have it.",
+        "The cosine between the states at two items of the same trial, averaged over trials with this list length. An item that is shown for several steps "
+        "counts with the last. The first row of each matrix is the published measure.",
+        tuple(figures),
+        {"position_similarity": table} if len(table) else {},
+        () if len(table) else ("No task with lists of two and more items was taken.",),
+    )
+
+
+def _names(names: Sequence[str], rows: np.ndarray) -> Part:
+    table = embedding_similarity(names, rows)
+    figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
+    if len(names) > 1:
+        drawing = charts.matrix_chart(
+            table, "task_a", "task_b", "scaled_cosine", title="Similarity of the names of tasks", legend="cosine (scaled)", format_=".2f"
+        )
+        figures = (("task_embeddings", "Cosine between the learned numbers by which the network is told its task, each row scaled to 0 to 1.", drawing),)
+    return Part(
+        "embeddings",
+        "Names of tasks",
+        "Which tasks the network calls by similar names.",
+        "The cosine between rows of the task embedding. As published, each row is first brought to the range from 0 to 1 (scaled_cosine), which makes all "
+        "of them positive; the table has the cosine of the plain rows, too.",
+        figures,
+        {"task_embeddings": table},
+        () if len(names) > 1 else ("The network knows a single task, so there is nothing to compare.",),
+    )

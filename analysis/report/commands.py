@@ -1,0 +1,65 @@
+"""The commands that make parts of a report again, as one types them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..effects.effect import Effect
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Commands for the data of a report.
+
+    Parameters
+    ----------
+    data : sessions, folders and tables, as they were given
+    out : folder of the report
+    exclude : file of exclusion rules, None where there is none
+    practice, pilot : whether these rows are used, too
+    """
+
+    data: tuple[str, ...]
+    out: Path
+    exclude: Path | None = None
+    practice: bool = False
+    pilot: bool = False
+
+    @property
+    def rows(self) -> list[str]:
+        """The options that say which rows are used."""
+        rules = [] if self.exclude is None else ["--exclude", str(self.exclude)]
+        return [*rules, *["--practice"] * self.practice, *["--pilot"] * self.pilot]
+
+    def effect(self, effect: Effect, paradigm: str, file: str) -> str:
+        """One figure of an effect; ``file`` is its name in the report's folder."""
+        return self._with_rows(effect.command(self.data, paradigm, str(self.out / file)))
+
+    def figure(self, name: str, paradigm: str, file: str) -> str:
+        """One figure that is no effect of the registry."""
+        return self._with_rows(shlex.join(["spanlab", "figure", name, *self.data, "--paradigm", paradigm, "-o", str(self.out / file)]))
+
+    def scores(self, file: str = "", against: str = "") -> str:
+        """Scores against people, published ones when nobody is named; all that is beyond the paper is printed with them, and is in no file."""
+        named = ["--against", against] if against else []
+        written = ["-o", str(self.out / file)] if file else []
+        return self._with_rows(shlex.join(["spanlab", "scores", *self.data, *named, *written]))
+
+    def stats(self, paradigm: str) -> str:
+        """The mixed-effects model of a paradigm."""
+        return self._with_rows(shlex.join(["spanlab", "stats", *self.data, "--paradigm", paradigm]))
+
+    def timing(self, sessions: Sequence[str]) -> str:
+        """Timing verdicts of sessions."""
+        return shlex.join(["spanlab", "timing", *sessions])
+
+    def compare(self, models: bool | None = None) -> str:
+        """The whole report."""
+        asked = {None: "", True: " --models", False: " --no-models"}[models]
+        return self._with_rows(shlex.join(["spanlab", "compare", *self.data, "-o", str(self.out)])) + asked
+
+    def _with_rows(self, command: str) -> str:
+        return f"{command} {shlex.join(self.rows)}" if self.rows else command

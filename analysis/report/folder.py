@@ -1,0 +1,81 @@
+"""The folder of a report: figures (SVG, PDF) and tables (CSV) beside the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...core.atomic_files import write_whole
+from ..figures.charts import for_page, save
+from ..data.style import Look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure on the page: its declaration, and its files relative to the page (``stem`` without ending; ``table`` with it)."""
+
+    key: str
+    title: str
+    caption: str
+    stem: str
+    table: str
+    spec: dict[str, Any]
+
+
+class Folder:
+    """Where a report is written. Figures that have not changed since this folder last drew them are not drawn again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._drawn: dict[str, str] = {}
+
+    def make(self) -> None:
+        """Make the folder and those in it, where they are missing."""
+        for folder in (self.path / "tables", self.path / "figures"):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def table(self, name: str, table: pd.DataFrame) -> str:
+        """Write a table; its name as the page knows it, empty for a table without rows."""
+        if not len(table):
+            return ""
+        file = f"tables/{name}.csv"
+        write_whole(self.path / file, table.to_csv(index=False).encode())
+        return file
+
+    def figure(self, name: str, spec: dict[str, Any], title: str, caption: str, table: str, styles: Sequence[Look]) -> Figure:
+        """Write a figure as SVG and PDF."""
+        declared = json.dumps([spec, [asdict(look) for look in styles]], sort_keys=True)
+        stem = self.path / "figures" / name
+        if self._drawn.get(name) != declared or not stem.with_suffix(".pdf").exists():
+            save(spec, stem, styles)
+            self._drawn[name] = declared
+        return Figure(name, title, caption, f"figures/{name}", table, _with_variables(for_page(spec), styles))
+
+
+def _with_variables(spec: dict[str, Any], styles: Sequence[Look]) -> dict[str, Any]:
+    """A declaration whose colours of answerers are those of the page, which has one set for light and one for dark."""
+    named = {look.light: f"var(--agent-{number})" for number, look in enumerate(styles)}
+
+    def changed(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {key: changed(value) for key, value in part.items()}
+        return [changed(one) for one in part] if isinstance(part, list) else named.get(part, part) if isinstance(part, str) else part
+
+    return {key: value if key == "data" else changed(value) for key, value in spec.items()}
+
+
+def names_of_files(names: Iterable[str]) -> Mapping[str, str]:
+    """For each paradigm a name that files and addresses can have, no two alike."""
+    taken: dict[str, str] = {}
+    for name in names:
+        stem = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "paradigm"
+        free = next(one for number in range(1, len(taken) + 2) if (one := stem if number == 1 else f"{stem}_{number}") not in taken.values())
+        taken[name] = free
+    return taken

@@ -1,0 +1,190 @@
+"""The page's tables: rows of text, and how numbers are said in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...core.agent_kinds import kind_named
+from .text import between, percent, ranked
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Longer tables are cut on the page; the file has every row.
+MOST_ROWS = 240
+
+#: Outlines of the figures' point shapes, for the legend.
+SHAPES = {
+    "circle": "M-4.4 0a4.4 4.4 0 1 0 8.8 0a4.4 4.4 0 1 0-8.8 0Z",
+    "square": "M-3.6-3.6H3.6V3.6H-3.6Z",
+    "diamond": "M0-5.2L4.2 0L0 5.2L-4.2 0Z",
+    "triangle-up": "M0-4.6L4.6 3.6H-4.6Z",
+    "triangle-down": "M0 4.6L-4.6-3.6H4.6Z",
+    "triangle-right": "M4.8 0L-3.6 4.6V-4.6Z",
+    "triangle-left": "M-4.8 0L3.6-4.6V4.6Z",
+    "cross": "M-1.5-4.2H1.5V-1.5H4.2V1.5H1.5V4.2H-1.5V1.5H-4.2V-1.5H-1.5Z",
+    "wedge": "M0-4.5L-1.2 2.2H1.2Z",
+    "stroke": "M-4.5-1.2H4.5V1.2H-4.5Z",
+}
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table on the page.
+
+    Parameters
+    ----------
+    title, caption : what it is, and what must be known to read it
+    columns : their names; the first says who or what each row is
+    rows : of text
+    words : names of columns that hold words, and so begin at the left
+    file : its CSV file, relative to the page; empty when it has none
+    cut : rows that only the file has
+    """
+
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: tuple[str, ...] = ("note",)
+    file: str = ""
+    cut: int = 0
+
+
+#: A column of a page table: its name, and how a row says it.
+Said = tuple[str, Callable[[Mapping[Any, Any]], str]]
+
+
+def page_table(frame: pd.DataFrame, columns: Sequence[Said], title: str, caption: str = "", *, words: Sequence[str] = (), file: str = "") -> PageTable:
+    """A table of text. Columns that say nothing in any row are left out, and rows beyond :data:`MOST_ROWS` are cut."""
+    records = frame.head(MOST_ROWS).to_dict("records")
+    said = [[say(row) for _, say in columns] for row in records]
+    kept = [at for at in range(len(columns)) if not at or any(row[at] for row in said)]
+    return PageTable(
+        title=title,
+        caption=caption,
+        columns=tuple(columns[at][0] for at in kept),
+        rows=tuple(tuple(row[at] for at in kept) for row in said),
+        words=(*words, "note"),
+        file=file,
+        cut=max(0, len(frame) - MOST_ROWS),
+    )
+
+
+def missing(value: Any) -> bool:
+    """Whether there is no number."""
+    return value is None or str(value) in ("nan", "<NA>", "None")
+
+
+def number(value: Any, digits: int = 2) -> str:
+    """``1.25``; a dash where there is no number."""
+    return "–" if missing(value) else with_sign(float(value), digits).removeprefix("+")
+
+
+def limits(low: Any, high: Any, say: Callable[[float], str] = number) -> str:
+    """``0.21 to 0.84``, ``0.21 or more`` where there is no end above; a dash where there is no interval."""
+    if missing(low) or missing(high):
+        return "–"
+    return f"{say(low)} or more" if high == math.inf else f"{say(high)} or less" if low == -math.inf else f"{say(low)} to {say(high)}"
+
+
+def p_value(p: Any) -> str:
+    """``.023`` or ``< .001``; a dash where there is none."""
+    return "–" if missing(p) else "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
+
+
+def whole(value: Any) -> str:
+    """``1,250``; nothing where there is no number."""
+    return "" if missing(value) else f"{int(value):,}"
+
+
+def counted(value: Any, unit: str) -> str:
+    """``12 participants``; nothing where nothing was counted."""
+    return "" if missing(value) or not unit else f"{int(value):,} {unit}{'' if int(value) == 1 else 's'}"
+
+
+def with_sign(value: float, digits: int = 2) -> str:
+    """``+1.25``, ``−0.50`` and plain 0."""
+    said = f"{value:+.{digits}f}"
+    return said[1:] if not float(said) else said.replace("-", "−")
+
+
+def words_of(column: str, name: str = "") -> Said:
+    """A column as it is, under its own name or another."""
+    return name or column, lambda row: "" if missing(row[column]) else str(row[column])
+
+
+def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the table "everything together"; ``mean``, ``low``, ``high`` and ``chance`` in percent for its gauge."""
+
+    def hundred(value: float) -> float | None:
+        return None if math.isnan(value) else round(100 * value, 2)
+
+    wrong = dict(zip(intruded["agent"], intruded["per_trial"], strict=True)) if len(intruded) else {}
+    rows = []
+    for row in total.to_dict("records"):
+        rows.append(
+            {
+                "agent": row["agent"],
+                "look": looks[row["agent"]],
+                "kind": "people" if row["unit"] == "participant" else kind_named(row["agent_kind"]).described,
+                "trials": f"{row['n_trials']:,}",
+                "scored": f"{row['n_items']:,}",
+                "correct": percent(row["mean"]),
+                "interval": between(row["low"], row["high"]) or "–",
+                "sem": percent_points(row["sem"]),
+                "omitted": f"{row['n_omitted']:,}",
+                "invalid": f"{row['n_invalid']:,}",
+                "intrusions": f"{wrong[row['agent']]:.2f}" if row["agent"] in wrong else "–",
+                "mean": hundred(row["mean"]) or 0,
+                "low": hundred(row["low"]),
+                "high": hundred(row["high"]),
+                "chance": hundred(row["chance"]),
+            }
+        )
+    return rows
+
+
+def guessing_table(guessed: pd.DataFrame, file: str = "") -> PageTable:
+    """Who is above guessing."""
+
+    def rates(row: Mapping[Any, Any]) -> str:
+        return "" if missing(row["hit_rate"]) else f"{percent(row['hit_rate'])}, {percent(row['false_alarm_rate'])}"
+
+    columns: list[Said] = [
+        words_of("agent", "who"),
+        ("right", lambda row: percent(row["share"])),
+        ("chance", lambda row: percent(row["chance"])),
+        ("best blind guess", lambda row: percent(row["blind"])),
+        ("share: p (Holm)", lambda row: p_value(row["p_share_holm"])),
+        ("one word said: where right, where wrong", rates),
+        ("d′", lambda row: "" if missing(row["p_dprime"]) else number(row["dprime"])),
+        ("95% interval", lambda row: "" if missing(row["p_dprime"]) else limits(row["dprime_low"], row["dprime_high"])),
+        ("d′: p (Holm)", lambda row: "" if missing(row["p_dprime"]) else p_value(row["p_dprime_holm"])),
+        words_of("verdict", "guessing"),
+        ("n", lambda row: counted(row["n_units"], row["unit"])),
+        words_of("note"),
+    ]
+    caption = (
+        "The share of right answers is held against the best blind guess: that of somebody who has not looked but knows how trials are made. Where there are "
+        "two answers the verdict is that of d′, which a preference for one of them does not raise. Two-sided, corrected by Holm's method within a column."
+    )
+    return page_table(guessed, columns, "Who is above guessing", caption, words=("guessing",), file=file)
+
+
+def percent_points(value: float) -> str:
+    """``3.1`` for a standard error of .031; a dash where undefined."""
+    return "–" if missing(value) else f"{100 * value:.1f}"
+
+
+def intrusion_table(intrusions: pd.DataFrame, file: str = "") -> PageTable:
+    """Intrusions a trial: a row for each answerer, a column for each list length."""
+    lengths = sorted(intrusions["list_length"].dropna().unique())
+    cells = {(row["agent"], row["list_length"]): f"{row['per_trial']:.2f}" for row in intrusions.to_dict("records")}
+    agents = list(dict.fromkeys(ranked(intrusions)["agent"]))
+    rows = tuple((agent, *(cells.get((agent, one), "") for one in lengths)) for agent in agents)
+    columns = ("list length", *(str(int(one)) for one in lengths))
+    return PageTable("Intrusions a trial by list length", "Answers that were not among the items, per trial.", columns, rows, file=file)

@@ -1,0 +1,100 @@
+"""What a report says of how data came about: timing verdicts of sessions at a window, and what rules left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.agent_kinds import SIMULATED
+from ...core.errors import SpanLabError
+from ..data.exclusions import Exclusions
+from ..data.sessions import SessionFacts
+from .commands import Commands
+from .folder import Folder
+from ..data.scoring import plural
+from .html_tables import PageTable, Said, number, page_table, whole, words_of
+from ..data.timing import session_timing, verdict
+
+#: What a damaged record may raise; one session must not hide the others.
+_DAMAGE = (SpanLabError, KeyError, ValueError, TypeError, IndexError, AttributeError, ZeroDivisionError)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The timing of a session: ``pass``, ``look`` or ``unknown``, the sentence with its numbers, and what to look at."""
+
+    session: str
+    who: str
+    verdict: str
+    line: str
+    look: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TimingPart:
+    """The timing of all sessions at a window."""
+
+    said: str
+    sessions: tuple[Timed, ...]
+    notes: tuple[str, ...]
+    command: str
+
+
+def timing_part(sessions: Sequence[SessionFacts], commands: Commands) -> TimingPart | None:
+    """The verdicts on all sessions at a window; None where there are none."""
+    at_window = [facts for facts in sessions if facts.timing is not None]
+    if not at_window:
+        return None
+    timed = [_timed(facts) for facts in at_window]
+    held = sum(one.verdict == "pass" for one in timed)
+    notes = ["What the record tells is what the program did; when light leaves the screen, a photodiode tells."]
+    if any(facts.kind == SIMULATED.name for facts in at_window):
+        notes.append("Simulated participants usually sit at an invisible screen without a graphics card; its timing says nothing about one in a laboratory.")
+    said = f"{plural(len(timed), 'session')} at a window: {held} pass, {len(timed) - held} to look at."
+    return TimingPart(said, tuple(timed), tuple(notes), commands.timing([str(facts.folder) for facts in at_window]))
+
+
+def _timed(facts: SessionFacts) -> Timed:
+    who = facts.participant or facts.agent
+    try:
+        found = session_timing(facts.folder)
+        if found is None:
+            return Timed(facts.name, who, "unknown", "nothing was shown for a given time", ())
+        judged = verdict(found)
+    except _DAMAGE as error:
+        return Timed(facts.name, who, "unknown", f"its timing cannot be told ({error})", ())
+    return Timed(facts.name, who, "pass" if judged.holds else "look", judged.numbers, judged.look)
+
+
+@dataclass(frozen=True)
+class ExclusionPart:
+    """What rules left out: a sentence for each rule, the rules and the units as tables."""
+
+    sentences: tuple[str, ...]
+    tables: tuple[PageTable, ...]
+
+
+def exclusion_part(exclusions: Exclusions | None, folder: Folder) -> ExclusionPart | None:
+    """What rules left out; None where there are no rules."""
+    if exclusions is None:
+        return None
+    folder.table("exclusion_rules", exclusions.rules)
+    file = folder.table("exclusions", exclusions.units)
+
+    def who(row: Mapping[Any, Any]) -> str:
+        return str(row["participant"] or row["agent"])
+
+    columns: list[Said] = [
+        ("who", who),
+        words_of("session"),
+        words_of("paradigm"),
+        ("trial", lambda row: str(row["trial"]) if row["leave_out"] in ("trials", "answers") else ""),
+        ("rule", lambda row: str(row["rule"])),
+        ("where", lambda row: str(row["where"])),
+        ("value", lambda row: number(row["value"], 3)),
+        ("answers", lambda row: whole(row["answers"])),
+        words_of("reason"),
+    ]
+    units = page_table(exclusions.units, columns, "What was left out", words=("session", "paradigm", "where", "reason"), file=file)
+    return ExclusionPart(exclusions.notes, (units,) if units.rows else ())

@@ -1,0 +1,174 @@
+"""What a report says of an N-back paradigm besides its figures: measures over N by our rules and by the published ones, printed values, lures and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..nback.measures import OURS, PUBLISHED, has_blocks, nback_blocks, told
+from ..nback.cells import AVERAGED, nback_cells
+from ..figures.nback_chart import TITLES
+from ..nback.published import STUDY_MODEL, printed_cells, printed_name
+from ..nback.significance import kruskal_wallis, mann_whitney
+from .text import Note, between, percent, ranked
+from ..data.scoring import WHO, Scored, plural
+from .html_tables import PageTable, p_value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Models whose printed values are drawn; all printed values are in the table.
+_DRAWN = (STUDY_MODEL, "gpt-4")
+#: Blocks that each level needs before a test is printed.
+_ENOUGH = 5
+_GRID = "factor_grid"
+
+
+@dataclass(frozen=True)
+class NBack:
+    """N-back results of one paradigm: blocks and cells by both sets of rules, and printed values beside the published ones; apart by the size of the grid."""
+
+    blocks: pd.DataFrame
+    cells: pd.DataFrame
+    published_cells: pd.DataFrame
+    printed: pd.DataFrame
+    grids: tuple[int | None, ...]
+
+    @property
+    def drawn(self) -> list[str]:
+        """The printed values that figures show."""
+        return [name for name in map(printed_name, _DRAWN) if len(self.printed) and name in set(self.printed["agent"])]
+
+
+def nback_results(own: Scored, paradigm: str) -> NBack | None:
+    """The results of one paradigm; None when it has no N-back blocks."""
+    import pandas as pd
+
+    if not has_blocks(own.items):
+        return None
+    by = (_GRID,) if _GRID in own.items.columns and own.items[_GRID].notna().any() else ()
+    blocks, theirs = nback_blocks(own, OURS, by=by), nback_blocks(own, PUBLISHED, by=by)
+    over = (*by, "n")
+    grids: tuple[int | None, ...] = tuple(int(grid) for grid in sorted(blocks[_GRID].dropna().unique())) if by else (None,)
+    printed = []
+    for grid in grids:
+        one = printed_cells(paradigm, grid)
+        there = blocks.loc[blocks[_GRID] == grid, "n"] if grid is not None else blocks["n"]
+        if len(one):
+            printed.append(one[one["n"].isin(there.unique())].assign(**({} if grid is None else {_GRID: grid})))
+    return NBack(
+        blocks=blocks,
+        cells=nback_cells(blocks, over, OURS),
+        published_cells=nback_cells(theirs, over, PUBLISHED, measures=AVERAGED),
+        printed=pd.concat(printed, ignore_index=True) if printed else pd.DataFrame(columns=[*WHO, *over, "measure", "mean"]),
+        grids=grids,
+    )
+
+
+def _of_grid(table: pd.DataFrame, grid: int | None) -> pd.DataFrame:
+    return table if grid is None or _GRID not in table.columns else table[table[_GRID] == grid]
+
+
+def nback_tables(results: NBack) -> list[PageTable]:
+    """The folded tables of a paradigm."""
+    import pandas as pd
+
+    found = []
+    for grid in results.grids:
+        size = "" if grid is None or len(results.grids) == 1 else f", {grid} × {grid}"
+        ours, theirs, printed = (_of_grid(table, grid) for table in (results.cells, results.published_cells, results.printed))
+        number = "Of summed counts, log-linear correction; 95% interval in brackets. Zero is chance, below zero worse than chance."
+        found.append(_over_n(ours, "dprime_pooled", f"d′ over N{size}", number))
+        criterion = "Above zero: rarely says that an item matches. Of summed counts; 95% interval in brackets."
+        found.append(_over_n(ours, "criterion_pooled", f"Criterion c over N{size}", criterion))
+        for measure in ("hit_rate", "false_alarm_rate", "accuracy", "lure_rate", "plain_rate"):
+            if (ours["measure"] == measure).any():
+                found.append(_over_n(ours, measure, f"{TITLES[measure]} over N{size}", "In percent; 95% interval in brackets."))
+        both = pd.concat([theirs, printed], ignore_index=True) if len(printed) else theirs
+        caption = "Mean of blocks ± s.e.m. by the published rules; (printed): as the study's results have it." if len(printed) else "Mean of blocks ± s.e.m."
+        for measure in ("hit_rate", "false_alarm_rate", "accuracy", "dprime_abs"):
+            found.append(_over_n(both, measure, f"By the published rules: {TITLES[measure]}{size}", caption, sem=True))
+        found.append(_over_n(theirs, "dprime", f"By the published rules, but with its sign: d′{size}", "Mean of blocks ± s.e.m.", sem=True))
+    tests = _tests(results)
+    return [*found, *([tests] if tests.rows else [])]
+
+
+def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bool = False) -> PageTable:
+    """A row for each answerer, a column for each N."""
+    part = ranked(table[table["measure"] == measure])
+    levels = [int(n) for n in sorted(part["n"].unique())]
+    share = measure.endswith("rate") or measure == "accuracy"
+    cells: dict[tuple[str, int], str] = {}
+    for row in part.to_dict("records"):
+        mean, low, high, spread = (row[name] for name in ("mean", "low", "high", "sem"))
+        text = percent(mean) if share else "–" if mean != mean else f"{mean:.2f}"
+        if sem and spread == spread:
+            text = f"{100 * mean:.2f} ± {100 * spread:.2f}" if share else f"{mean:.2f} ± {spread:.2f}"
+        elif not sem and low == low:
+            text += f" [{between(low, high)}]" if share else f" [{low:.2f}, {high:.2f}]"
+        cells[row["agent"], int(row["n"])] = text
+    agents = list(dict.fromkeys(part["agent"]))
+    rows = tuple((one, *(cells.get((one, n), "") for n in levels)) for one in agents)
+    return PageTable(title, caption, ("who", *(f"{n}-back" for n in levels)), rows)
+
+
+def _tests(results: NBack) -> PageTable:
+    """Whether d' differs over N, for whoever has enough independent blocks."""
+    blocks = results.blocks
+    units = results.cells[results.cells["unit"] == "block"]["agent"].unique()
+    rows: list[tuple[str, ...]] = []
+    for grid in results.grids:
+        part = _of_grid(blocks, grid)
+        for agent in dict.fromkeys(ranked(part[["agent", "agent_kind"]].drop_duplicates())["agent"]):
+            own = part[part["agent"] == agent]
+            if agent not in units or own["n"].nunique() < 2 or own.groupby("n").size().min() < _ENOUGH:
+                continue
+            (whole,) = kruskal_wallis(own, "dprime", WHO).to_dict("records")
+            pairs = [
+                f"{row['first']} and {row['second']}: p {_p(row['p_bonferroni'])}, r = {row['rank_biserial']:+.2f}"
+                for row in mann_whitney(own, "dprime", WHO).to_dict("records")
+            ]
+            name = f"{agent}, {grid} × {grid}" if grid is not None and len(results.grids) > 1 else agent
+            kruskal = "–" if whole["h"] != whole["h"] else f"H({whole['df']}) = {whole['h']:.2f}, p {_p(whole['p'])}, ε² = {whole['epsilon_squared']:.2f}"
+            rows.append((name, kruskal, "; ".join(pairs)))
+    caption = (
+        "Signed d′ of each block (log-linear). Kruskal–Wallis with ε² = H / (n − 1); two-sided Mann–Whitney between levels, times the number of "
+        f"pairs (Bonferroni), with the rank-biserial correlation r (negative: the lower N scores higher). For "
+        f"answerers with {_ENOUGH} blocks or more at each N."
+    )
+    columns = ("who", "Kruskal–Wallis", "pairs of N")
+    return PageTable("Does d′ differ over N?", caption, columns, tuple(rows), words=columns)
+
+
+def _p(value: float) -> str:
+    said = p_value(value)
+    return f"= {said}" if said.startswith(".") or said[:1].isdigit() else said
+
+
+def nback_ends(results: NBack) -> Mapping[str, str]:
+    """How d' went from the lowest to the highest N, for each answerer, to end a sentence with."""
+    if len(results.grids) > 1:
+        return {}
+    part = results.cells[(results.cells["measure"] == "dprime_pooled") & results.cells["mean"].notna()]
+    ends = {}
+    for agent, curve in part.groupby("agent"):
+        curve = curve.sort_values("n")
+        first, last = curve.iloc[0], curve.iloc[-1]
+        text = f"; d′ {first['mean']:.1f} at {first['n']}-back"
+        ends[str(agent)] = text + (f", {last['mean']:.1f} at {last['n']}-back" if len(curve) > 1 else "")
+    return ends
+
+
+def nback_notes(results: NBack) -> list[Note]:
+    """What limits these numbers, and how answers were counted."""
+    notes = [Note(text) for text in told(results.blocks, OURS)]
+    if notes:
+        notes.append(Note("“Everything together” counts all items."))
+    empty = results.cells[(results.cells["measure"] == "dprime_pooled") & results.cells["note"].str.contains("its size is the correction")]
+    if len(empty):
+        whose = f"{plural(len(empty), 'd′', 'd′ values')} of somebody without any miss, hit or false alarm"
+        notes.append(Note(f"{whose}: how large it is depends on the correction, and its interval is too narrow.", warning=True))
+    if len(results.printed):
+        notes.append(Note("Printed values are means of other sessions of language models, in other blocks; they have no intervals here."))
+    return notes

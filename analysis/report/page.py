@@ -1,0 +1,166 @@
+"""The report: one self-contained page that opens offline, with the figures (SVG, PDF) and tables (CSV) beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+
+from ...core.errors import SpanLabError
+from ...core.atomic_files import write_whole
+from ..data.exclusions import Rule
+from ..figures.charts import page_theme, vega_script
+from ..data.loading import Data, load
+from ..data.style import GROUP_MEANS, looks
+from ..nback.published import REFERENCE
+from .commands import Commands
+from .folder import Folder, names_of_files
+from .lab import exclusion_part, timing_part
+from .scores import compared
+from ..means.bootstrap import RESAMPLES
+from .paradigm import Part, numbers_of, part_of
+from .text import Note, opening
+from .html_tables import SHAPES
+
+#: What a page that is watched looks for: a script that tells the latest page's stamp.
+STAMP_FILE = "report.stamp.js"
+_STAMP = "@stamp@"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a report is made of, besides the data.
+
+    Parameters
+    ----------
+    practice, pilot : use these rows, too
+    rules, rules_file : of exclusion, and the file that they were read from (for the commands that the page prints)
+    models : fit a mixed-effects model to each paradigm: always, never, or (None) where it takes seconds
+    watched : the page loads itself again whenever it has been made again
+    """
+
+    practice: bool = False
+    pilot: bool = False
+    rules: tuple[Rule, ...] = ()
+    rules_file: Path | None = None
+    models: bool | None = None
+    watched: bool = False
+
+
+def compare(
+    paths: Sequence[str | Path],
+    out: str | Path,
+    options: Options = Options(),
+    conversations: Sequence[Mapping[str, str]] = (),
+    folder: Folder | None = None,
+) -> Path:
+    """Compare data: read them, draw the effects that they show beside published human curves, and write ``report.html``.
+
+    Parameters
+    ----------
+    paths : session folders, data folders that hold sessions, or response tables (``.parquet``, ``.csv``)
+    out : folder for the report, its figures and tables; made when needed
+    conversations : pages with conversations of chat models that stand in ``out`` by now: ``session``, ``agent``, ``account`` (a sentence on what the session
+        took), ``href`` (empty when there is no page), ``trial`` and ``problem`` of each
+    folder : that of an earlier report, in which figures that have not changed are not drawn again
+
+    Returns
+    -------
+    Path
+        of ``report.html``
+
+    Raises
+    ------
+    SpanLabError
+        when nothing can be read, a rule cannot be applied, or the folder cannot be written.
+    """
+    if not paths:
+        raise SpanLabError("no session could be read; give sessions, folders that hold sessions, or response tables")
+    data = load(paths, include_practice=options.practice, include_pilot=options.pilot, rules=options.rules)
+    folder = folder or Folder(Path(out))
+    commands = Commands(tuple(map(str, paths)), folder.path, options.rules_file, options.practice, options.pilot)
+    report = folder.path / "report.html"
+    try:
+        folder.make()
+        page = _page(data, folder, commands, options, conversations)
+        stamp = hashlib.sha256(page.encode()).hexdigest()[:16]
+        write_whole(report, page.replace(_STAMP, stamp).encode())
+        if options.watched:
+            write_whole(folder.path / STAMP_FILE, f'spanlabStamp("{stamp}");\n'.encode())
+        else:
+            (folder.path / STAMP_FILE).unlink(missing_ok=True)
+    except OSError as error:
+        raise SpanLabError(f"cannot write the report to {folder.path}: {error.strerror or error}; choose another folder with -o") from None
+    return report
+
+
+def _page(data: Data, folder: Folder, commands: Commands, options: Options, conversations: Sequence[Mapping[str, str]]) -> str:
+    import jinja2
+
+    items = data.scored.items
+    met_by = items.groupby("paradigm", observed=True)["agent"].nunique()
+    names = sorted(map(str, met_by.index), key=lambda name: (-met_by[name], name))
+    stems = names_of_files(names)
+    numbers = {name: numbers_of(data, name) for name in names}
+    met = items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
+    styles = looks([*met, *((agent, GROUP_MEANS) for one in numbers.values() for agent in one.printed)])
+    drawn = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}
+    parts = [part_of(data, name, numbers[name], styles, drawn, stems[name], folder, commands, options.models) for name in names]
+    specs = {one.figure.key: one.figure.spec for part in parts for one in part.effects}
+    title, lead, facts = opening(data.sessions, data.scored, names)
+    shared = _shared(parts)
+    parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    here = files(__name__.rpartition(".")[0])
+    return environment.from_string(here.joinpath("page.html.jinja").read_text("utf-8")).render(
+        title=title,
+        lead=lead,
+        facts=facts,
+        version=_version(),
+        css=here.joinpath("page.css").read_text("utf-8"),
+        js=here.joinpath("page.js").read_text("utf-8"),
+        vega=vega_script() if specs else "",
+        figures=json.dumps({"specs": specs, "config": page_theme(styles)}, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
+        looks=list(drawn.values()),
+        notes=[*shared, *_notes(data, names)],
+        parts=parts,
+        compared=compared(data, folder, commands) if names else [],
+        excluded=exclusion_part(data.exclusions, folder),
+        timing=timing_part(data.sessions, commands),
+        resamples=RESAMPLES,
+        nback_reference=REFERENCE,
+        references=sorted({reference for part in parts for reference in part.references}),
+        sessions=data.sessions,
+        conversations=conversations,
+        command=commands.compare(options.models),
+        stamp=_STAMP if options.watched else "",
+        stamp_file=STAMP_FILE,
+    )
+
+
+def _notes(data: Data, names: Sequence[str]) -> list[Note]:
+    """What holds for the whole page, warnings first."""
+    notes = [Note(text, warning=True) for text in data.problems]
+    if not names:
+        notes.append(Note("There is nothing to draw: no scored answers are left.", warning=True))
+    told = data.exclusions.notes if data.exclusions else ()
+    return [*notes, *map(Note, (*told, *data.scored.notes))]
+
+
+def _shared(parts: Sequence[Part]) -> list[Note]:
+    """Warnings that every paradigm has, which are said once."""
+    if len(parts) < 2:
+        return []
+    return [note for note in parts[0].warnings if all(note in part.warnings for part in parts)]
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("spanlab")
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,202 @@
+"""One paradigm of a report: its effects, tables, model and notes; figures and tables are written on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import html_tables as tables
+from ..stats.against_guessing import against_guessing
+from ..effects.curves import intrusions, overall
+from ..model_vs_human.differences import from_people
+from ..effects.chance import tally
+from ..data.loading import Data
+from ..data.style import GROUP_MEANS, Look
+from ..data.labels import same_trials
+from .nback import NBack, nback_ends, nback_notes, nback_results, nback_tables
+from ..effects.human_curves import sources
+from .commands import Commands
+from .effects import Measured, Shown, measured, shown
+from .figures import further_figures
+from .folder import Folder
+from .models import Modelled, modelled
+from .text import Note, headline, like_for_like, ranked
+from ..data.scoring import Scored
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A paradigm in numbers.
+
+    Parameters
+    ----------
+    own : its answers
+    overall : everything together, people first
+    guessed : everybody against guessing
+    intrusions, intruded : answers that were not asked for, by list length and in all
+    effects, absent : the effects that it shows, and why it does not show others
+    nback : N-back results, None for other paradigms
+    """
+
+    own: Scored
+    overall: pd.DataFrame
+    guessed: pd.DataFrame
+    intrusions: pd.DataFrame
+    intruded: pd.DataFrame
+    effects: tuple[Measured, ...]
+    absent: tuple[str, ...]
+    nback: NBack | None
+
+    @property
+    def printed(self) -> list[str]:
+        """Names of the published curves that its figures show."""
+        curves = [one.table[one.table["agent_kind"] == GROUP_MEANS] for one in self.effects]
+        return sorted({agent for curve in curves for agent in curve["agent"]} | set(self.nback.drawn if self.nback else ()))
+
+    def curve(self, name: str) -> pd.DataFrame | None:
+        """The table of an effect, where there is one."""
+        return next((one.table for one in self.effects if one.effect.name == name), None)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A paradigm on the page.
+
+    Parameters
+    ----------
+    paradigm, title, anchor : its names
+    same : that everybody took the same trials, in a sentence; empty where a warning says that it is not so
+    headline : sentences: a name, and what is said of it
+    instructions, told_how : what people and models were told, and how far this holds for all of them; empty where it does
+    effects : figures with their tables
+    overall, lost, intruded : rows of the table of everything together, and whether it has columns for lost answers and for intrusions
+    tables : further tables
+    model : the mixed-effects model, None where it was not asked for
+    warnings, notes : what limits the comparison
+    nback : whether it is an N-back paradigm
+    references : of published people
+    """
+
+    paradigm: str
+    title: str
+    anchor: str
+    same: str
+    headline: list[tuple[str, str]]
+    instructions: str
+    told_how: str
+    effects: list[Shown]
+    overall: list[dict[str, Any]]
+    overall_file: str
+    lost: bool
+    intruded: bool
+    tables: list[tables.PageTable]
+    model: Modelled | None
+    warnings: list[Note]
+    notes: list[Note]
+    nback: bool
+    references: list[str]
+
+
+def numbers_of(data: Data, paradigm: str) -> Numbers:
+    """Every table of one paradigm."""
+    own = data.scored.parts[paradigm]
+    effects, absent = measured(data, paradigm)
+    nback = nback_results(own, paradigm)
+    return Numbers(
+        own=own,
+        overall=ranked(overall(own)),
+        guessed=against_guessing(own),
+        intrusions=intrusions(own),
+        intruded=intrusions(own, ()),
+        effects=tuple(effects),
+        absent=() if nback else tuple(absent),
+        nback=nback,
+    )
+
+
+def part_of(
+    data: Data,
+    paradigm: str,
+    numbers: Numbers,
+    styles: Sequence[Look],
+    looks: Mapping[str, Any],
+    stem: str,
+    folder: Folder,
+    commands: Commands,
+    models: bool | None,
+) -> Part:
+    """Everything that the page says of one paradigm; figures and tables are written on the way."""
+    title = data.titles[paradigm]
+    same, sentence = same_trials(numbers.own.items)
+    total = numbers.overall
+    overall_file = folder.table(f"{stem}_overall", total)
+    intruding = folder.table(f"{stem}_intrusions", numbers.intrusions)
+    further, failed = further_figures(data, paradigm, numbers.nback, stem, styles, folder, commands)
+    effects = [*(shown(one, paradigm, title, stem, styles, folder, commands) for one in numbers.effects), *further]
+    details = [tables.intrusion_table(numbers.intrusions, intruding)] if len(numbers.intrusions) else []
+    if len(numbers.guessed):
+        details.append(tables.guessing_table(numbers.guessed, folder.table(f"{stem}_guessing", numbers.guessed)))
+    notes = [*_notes(data, paradigm, numbers), *map(Note, failed)]
+    sizes = numbers.curve("set_size")
+    sentences = headline(total, total.iloc[:0] if sizes is None else sizes, from_people(data, paradigm), numbers.guessed, _blind(numbers))
+    if numbers.nback is not None:
+        folder.table(f"{stem}_nback_blocks", numbers.nback.blocks)
+        details += nback_tables(numbers.nback)
+        notes += nback_notes(numbers.nback)
+        sentences = _with_ends(sentences, nback_ends(numbers.nback))
+    told, how = _instructions(data, paradigm)
+    return Part(
+        paradigm=paradigm,
+        title=title,
+        anchor=f"paradigm-{stem}",
+        same="" if same is False else sentence,
+        headline=sentences,
+        instructions=told,
+        told_how=how,
+        effects=effects,
+        overall=tables.overall_rows(total, numbers.intruded, looks),
+        overall_file=overall_file,
+        lost=bool(total["n_omitted"].sum() + total["n_invalid"].sum()),
+        intruded=bool(len(numbers.intruded)),
+        tables=details,
+        model=None if models is False else modelled(data, paradigm, stem, folder, commands, always=models is True),
+        warnings=[note for note in notes if note.warning],
+        notes=[note for note in notes if not note.warning],
+        nback=numbers.nback is not None,
+        references=sorted({reference for _, reference in sources(data.human.get(paradigm, paradigm))}) if numbers.printed else [],
+    )
+
+
+def _instructions(data: Data, paradigm: str) -> tuple[str, str]:
+    """What was told, and in a sentence when it was not the same to everybody and all the time."""
+    sessions = [facts for facts in data.sessions if facts.paradigm == paradigm and facts.instructions]
+    texts = list(dict.fromkeys(facts.instructions for facts in sessions))
+    if not texts:
+        return "", ""
+    said = "As told before the first trial; the text changes with the conditions." if any(facts.changing for facts in sessions) else ""
+    several = f"Sessions were told {len(texts)} different texts; this is that of {sessions[0].name}." if len(texts) > 1 else ""
+    return texts[0], " ".join(filter(None, (several, said)))
+
+
+def _blind(numbers: Numbers) -> float:
+    told = tally(numbers.own.items)
+    return told.blind / told.answers if told.answers else float("nan")
+
+
+def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Note]:
+    cells = [one.table for one in numbers.effects if one.effect.value == "correct"]
+    published = bool(numbers.printed) and numbers.nback is None
+    notes = like_for_like(
+        data.scored, paradigm, numbers.overall, cells[0] if cells else numbers.overall, data.sessions, published, data.readouts.get(paradigm, ())
+    )
+    if not numbers.effects and numbers.nback is None:
+        notes.append(Note("No condition varies in these answers in a way that a figure is known for, so there are only overall numbers.", warning=True))
+    return [*notes, *map(Note, numbers.absent)]
+
+
+def _with_ends(sentences: list[tuple[str, str]], ends: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [(name, rest.removesuffix(".") + ends[name] + "." if name in ends else rest) for name, rest in sentences]

@@ -1,0 +1,249 @@
+"""What a comparison says in plain sentences: headline numbers, and everything that makes it less than like for like."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...core.agent_kinds import PARTICIPANT, kind_named
+from ..stats.against_guessing import SAME, verdict_of
+from ..stats.agreement import MOST_ANSWERERS
+from ..model_vs_human.differences import Difference
+from ..data.sessions import SessionFacts
+from ..effects.chance import guessing_notes, tally
+from ..data.style import GROUP_MEANS, of_kinds
+from ..data.labels import listed, same_trials, title_of
+from ..means.bootstrap import FEW
+from ..data.scoring import Scored, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WHERE = {"above": "are above it", "not told apart": "are not told apart from it", "below": "are below it"}
+
+#: What a sentence says of networks that may give answers that nobody allowed.
+ALL_CLASSES = "over all classes"
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark on how far a comparison carries; ``warning`` when it limits what may be concluded."""
+
+    text: str
+    warning: bool = False
+
+
+def percent(value: float | None) -> str:
+    """``62%``; a dash where there is no number."""
+    return "–" if value is None or value != value else f"{100 * value:.0f}%"
+
+
+def between(low: float, high: float) -> str:
+    """``50–74%``; empty where there is no interval."""
+    return "" if low != low or high != high else f"{100 * low:.0f}–{100 * high:.0f}%"
+
+
+def ranked(table: pd.DataFrame) -> pd.DataFrame:
+    """A curve table with people first, then models, then simulated observers, then guessing."""
+    place = table["agent_kind"].map(lambda kind: kind_named(str(kind)).order)
+    return table.assign(_place=place).sort_values(["_place", "agent"], kind="stable").drop(columns="_place")
+
+
+def headline(
+    overall: pd.DataFrame, by_set_size: pd.DataFrame, differences: Mapping[str, Difference], guessed: pd.DataFrame, blind: float
+) -> list[tuple[str, str]]:
+    """A sentence for each person, model or stand-in of one paradigm, and one for all yardsticks (simulated observers, guessing) together.
+
+    Parameters
+    ----------
+    overall, by_set_size : curve tables of the paradigm
+    differences : how far somebody is from people, by ``agent``
+    guessed : everybody against guessing
+    blind : the share of right answers of the best blind guess; NaN where the record does not tell it
+
+    Returns
+    -------
+    list of (str, str)
+        the name with which a sentence begins (empty for the yardsticks), and the rest of it
+    """
+    sentences, yardsticks = [], []
+    verdicts = {row["agent"]: verdict_of(row) for row in guessed.to_dict("records")}
+    rows = ranked(overall).to_dict("records")
+    roles = {row["agent_kind"]: kind_named(row["agent_kind"]).role for row in rows}
+    told = [row for row in rows if roles[row["agent_kind"]] not in ("yardstick", "person")]
+    several = len(told) > MOST_ANSWERERS
+    for row in rows:
+        if several and roles[row["agent_kind"]] not in ("yardstick", "person"):
+            continue
+        interval = between(row["low"], row["high"])
+        if roles[row["agent_kind"]] == "yardstick":
+            yardsticks.append(f"{row['agent']} {percent(row['mean'])}")
+            continue
+        text = f" got {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
+        text += verdicts[row["agent"]].sentence if row["agent"] in verdicts else ""
+        text += _fall(by_set_size[by_set_size["agent"] == row["agent"]])
+        sentences.append((row["agent"], text + _from_people(differences.get(row["agent"])) + "."))
+    if several:
+        sentences.append(("", _all_together(told, [verdicts[row["agent"]].where for row in told if row["agent"] in verdicts])))
+    chance = overall["chance"].mean()
+    if chance == chance:
+        yardsticks.append(f"a uniform guess {percent(chance)}")
+        if blind > chance + SAME:
+            yardsticks.append(f"the best blind guess {percent(blind)}")
+    if yardsticks:
+        sentences.append(("", f"For comparison: {', '.join(yardsticks)}."))
+    return sentences
+
+
+def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) -> str:
+    """One sentence for more answerers than anybody reads of one by one."""
+    ordered = sorted(rows, key=lambda row: row["mean"])
+    lowest, highest = ordered[0], ordered[-1]
+    low, high = (percent(ordered[round(share * (len(ordered) - 1))]["mean"]) for share in (0.25, 0.75))
+    said = [f"{verdicts.count(where)} {words}" for where, words in _WHERE.items() if verdicts.count(where)]
+    text = f"{len(rows)} answerers got from {percent(lowest['mean'])} ({lowest['agent']}) to {percent(highest['mean'])} right ({highest['agent']})"
+    text += f", half of them from {low} to {high}."
+    return text + (f" Held against guessing, {listed(said)}." if said else "") + " The tables below have everybody."
+
+
+def _from_people(found: Difference | None) -> str:
+    """How far somebody is from people, to end a sentence with."""
+    if found is None:
+        return ""
+    points, low, high = (100 * one for one in (found.value, found.low, found.high))
+    where = f"over the same {found.over}" if found.over else "in all"
+    if abs(points) < 0.5:
+        far = f"as many as {found.against} {where}, to half a point"
+    else:
+        far = f"{abs(points):.0f} points {'above' if points > 0 else 'below'} {found.against} {where}"
+    if low != low:
+        return f"; {far} (no interval: {found.note})"
+    interval = f"95% interval {_signed(low)} to {_signed(high)}; {found.units}"
+    if low <= 0 <= high:
+        return f"; not told apart from {found.against} {where} (difference {_signed(points)} points, {interval})"
+    return f"; {far} ({interval})"
+
+
+def _signed(value: float) -> str:
+    said = f"{value:+.0f}"
+    return "0" if not float(said) else said.replace("-", "−")
+
+
+def _fall(curve: pd.DataFrame) -> str:
+    """How accuracy went from the smallest to the largest set size."""
+    curve = curve.dropna(subset=["mean"])
+    if len(curve) < 2:
+        return ""
+    curve = curve.sort_values("set_size")
+    first, last = curve.iloc[0], curve.iloc[-1]
+    if abs(first["mean"] - last["mean"]) < 0.005:
+        return f"; the same at {first['set_size']} and at {last['set_size']} items" if first["mean"] < 1 else ""
+    return f"; {percent(first['mean'])} at {plural(first['set_size'], 'item')}, {percent(last['mean'])} at {last['set_size']}"
+
+
+def like_for_like(
+    scored: Scored,
+    paradigm: str,
+    overall: pd.DataFrame,
+    cells: pd.DataFrame,
+    sessions: Sequence[SessionFacts],
+    has_published: bool,
+    readouts: Sequence[str] = (),
+) -> list[Note]:
+    """Everything that limits the comparison within one paradigm, warnings first.
+
+    Parameters
+    ----------
+    scored : all items (agents named by ``names.name_agents``)
+    overall, cells : curve tables of this paradigm: overall, and by its finest cells
+    readouts : how networks were read out, in sentences
+    """
+    items = scored.items[scored.items["paradigm"] == paradigm]
+    notes: list[Note] = []
+    same, sentence = same_trials(items)
+    if same is False or same is None:
+        notes.append(Note(sentence, warning=True))
+    for column, word in (("paradigm_hash", "versions of the paradigm file"), ("generator", "trial generators")):
+        found = sorted(set(items[column]) - {""})
+        if len(found) > 1:
+            named = listed(found) if column == "generator" else listed([one[:8] for one in found])
+            notes.append(Note(f"The sessions used {len(found)} different {word} ({named}).", warning=True))
+    oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | of_kinds(overall["agent_kind"], lambda kind: kind.oracle), "agent"])
+    if oracles:
+        notes.append(
+            Note(
+                f"{listed(oracles)} {'is' if len(oracles) == 1 else 'are'} simulated: handed the correct answers, to serve as a yardstick. "
+                "No result about people or models.",
+                warning=True,
+            )
+        )
+    scripted = sorted(overall.loc[of_kinds(overall["agent_kind"], lambda kind: kind.role == "script"), "agent"])
+    if scripted:
+        notes.append(Note(f"{listed(scripted)} comes from a scripted server. It shows that the chain works, not what a model can do.", warning=True))
+    there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in set(items["session"])]
+    notes += [Note(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot]
+    software = sorted({facts.software for facts in there if facts.software})
+    if len(software) > 1:
+        notes.append(Note(f"The sessions were recorded with different versions of SpanLab ({listed(software)}).", warning=True))
+    notes += [Note(text, warning=ALL_CLASSES in text) for text in readouts]
+    few = cells[(cells["n_units"] < FEW) & (cells["agent_kind"] != GROUP_MEANS)]
+    if len(few):
+        everybody = sorted(few["agent"].unique())
+        answering = cells.loc[cells["agent_kind"] != GROUP_MEANS, "agent"].nunique()
+        named = f" of {listed(everybody)}" if len(everybody) <= MOST_ANSWERERS else f" of {len(everybody)} answerers"
+        who = "Some cells" if len(everybody) == answering else f"Some cells{named}"
+        notes.append(Note(f"{who} hold only {_span(few)}: read single points with care.", warning=True))
+    unplaced = int(items["serial_position"].isna().sum())
+    if 0 < unplaced < len(items):
+        notes.append(Note(f"{plural(unplaced, 'item')} without a serial position: in no serial-position curve.", warning=True))
+    if len(items) and items["chance"].isna().all():
+        notes.append(Note("The record tells no chance level, so no chance line is drawn.", warning=True))
+    averaged = [
+        name.removeprefix("factor_") for name in items.columns if name.startswith("factor_") and items[name].astype(str)[items[name].notna()].nunique() > 1
+    ]
+    if averaged:
+        notes.append(Note(f"Averaged over {listed(averaged)}."))
+    if has_published:
+        notes.append(Note("Published people saw other trials under other conditions; their points are group means read off printed figures, without a spread."))
+    else:
+        notes.append(Note("No digitised human data are published for this paradigm, so no human curve from print is drawn."))
+    notes += [Note(text) for text in guessing_notes(tally(items), paradigm)]
+    return sorted(notes, key=lambda note: not note.warning)
+
+
+def _span(cells: pd.DataFrame) -> str:
+    said = []
+    for unit, own in cells.groupby(cells["unit"].where(cells["unit"] != "", "trial"), sort=True):
+        low, high = int(own["n_units"].min()), int(own["n_units"].max())
+        said.append(plural(high, str(unit)) if low == high else f"{low} to {plural(high, str(unit))}")
+    return " or ".join(said)
+
+
+def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[str]) -> tuple[str, str, list[str]]:
+    """Title, first paragraph and the line of facts of a report on these paradigms."""
+    items = scored.items
+    agents = ranked(items[["agent", "agent_kind"]].drop_duplicates())
+    people = bool((agents["agent_kind"] == PARTICIPANT.name).any())
+    verdicts = [same_trials(items[items["paradigm"] == name])[0] for name in names]
+    if not names:
+        return "Nothing to compare yet", "There is no scored answer in these data.", [plural(len(sessions), "session")]
+    who = "People and machines" if people and agents["agent_kind"].ne(PARTICIPANT.name).any() else "People" if people else "Machines"
+    alone = len(agents) == 1
+    title = f"{agents['agent'].iloc[0]}" if alone else f"{who}, the same trials" if all(verdicts) else f"{who}, side by side"
+    words = [
+        f"{agent} ({what})" if kind_named(kind).role in ("model", "replay") and (what := kind_named(kind).label) else agent
+        for agent, kind in agents.itertuples(index=False, name=None)
+    ]
+    if len(words) > MOST_ANSWERERS:
+        counts = Counter(kind_named(kind).described for kind in agents["agent_kind"])
+        words = [f"{len(words)} answerers ({', '.join(f'{kind}: {count}' for kind, count in counts.items())})"]
+    lead = f"{listed(words)} took {listed([title_of(name, sessions) for name in names])}."
+    if len(names) == 1 and all(verdicts) and not alone:
+        lead += " Everybody took exactly the same trials, so the curves can be read side by side."
+    elif all(verdicts) and not alone:
+        lead += " Within each paradigm everybody took exactly the same trials, so the curves can be read side by side."
+    days = sorted({facts.started[:10] for facts in sessions if facts.started})
+    facts = [plural(items["session"].nunique(), "session"), plural(len(agents), "answerer"), plural(len(names), "paradigm"), f"{len(items):,} scored items"]
+    return title, lead, facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else [])

@@ -1,0 +1,1 @@
+"""Statistics: mixed-effects models and their contrasts, effect sizes, signal detection, agreement."""

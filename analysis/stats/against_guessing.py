@@ -1,0 +1,245 @@
+"""Whether somebody is better than guessing: right answers against the best blind guess, and sensitivity where a habit of saying one thing looks like knowledge.
+
+The level to beat is what the record calls ``blind``, the share of right answers of somebody who has not looked but knows how trials are made; where the record
+tells none, ``chance``, that of a uniform guess. Shares are compared as they are (marginally), never on the log odds of a model.
+
+* Several people: one-sample t-test of their own differences from that level. Where guessing leaves little to count (the number of right answers of all people
+  has a variance below 10), or people do not vary: the exact test below.
+* One person, or a machine: the exact distribution of the number of right answers of somebody who guesses (each answer right with its own level, by itself),
+  with mid-p, whose size is closest to 5 % on average.
+* Where an answer is one of two words (``same`` and ``different``), a share above the level says little: whoever prefers the more frequent word has it. There
+  the verdict is that of sensitivity: do answers depend on the truth at all? People: one-sample t-test of hit minus false-alarm rate. One person or a machine,
+  and where one word is rare: Fisher's exact test with mid-p, within questions that have the same level. d' stands beside it.
+
+p values are two-sided, and Holm's within the answerers of a paradigm. Yardsticks (simulated observers, guessing) are not tested.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.coding import decoded
+from ..data.scoring import Scored
+from ..data.style import of_kinds
+from ..means.bootstrap import LEVEL, RESAMPLES, estimate, estimate_pooled
+from .corrections import holm
+from .signal_detection import detection
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns of the table.
+COLUMNS = (
+    *("agent", "agent_kind", "unit", "n_units", "n_items", "share", "chance", "blind", "p_share", "p_share_holm"),
+    *("hit_rate", "false_alarm_rate", "dprime", "dprime_low", "dprime_high", "p_dprime", "p_dprime_holm", "verdict", "note"),
+)
+#: Below this variance of the number of right answers that guessing gives, people's t-test has another size than it says.
+_FEW_EXPECTED = 10.0
+#: Above so many answers the number of right ones is as good as normal.
+_MANY = 20_000
+#: Levels of guessing that differ by less are the same.
+SAME = 0.005
+#: Pairs of words that are no question of yes or no: alternatives that are both shown.
+_SIDES = ({"left", "right"}, {"first", "second"}, {"top", "bottom"})
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How somebody's answers compare with guessing.
+
+    Parameters
+    ----------
+    where : ``above``, ``below`` or ``not told apart``
+    against : ``chance``, ``blind`` (the best blind guess) or ``dprime`` (sensitivity)
+    level : the share of right answers of that guess
+    p : Holm's
+    dprime : NaN where there is none
+    """
+
+    where: str
+    against: str
+    level: float
+    p: float
+    dprime: float
+
+    @property
+    def sentence(self) -> str:
+        """What a story says of it, after a share."""
+        from ..report.html_tables import number, p_value
+
+        said = p_value(self.p)
+        p = f"p {said}" if said.startswith("<") else f"p = {said}"
+        place = f"{self.where} from" if self.where == "not told apart" else self.where
+        if self.against == "dprime":
+            told = "no d′: always the same answer" if math.isnan(self.dprime) else f"d′ {number(self.dprime, 1)}, {p}"
+            return f", {place} guessing ({told})"
+        name = "chance" if self.against == "chance" else "the best blind guess"
+        return f", {place} {name} ({self.level:.0%}; {p})"
+
+
+def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+    """Everybody of one paradigm against guessing.
+
+    Returns
+    -------
+    pandas.DataFrame
+        :data:`COLUMNS`, a row for each answerer that is no yardstick and whose chance is recorded. ``share``, ``chance`` and ``blind`` are means over units;
+        ``verdict`` is ``above``, ``below`` or ``not told apart``, by Holm's p of sensitivity where there is one, else of the share.
+    """
+    import pandas as pd
+
+    items = scored.items
+    items = items[~(of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]) & items["chance"].notna()]
+    signal = _signal(items)
+    rows = []
+    for (agent, kind), own in items.groupby(["agent", "agent_kind"], sort=True, observed=True):
+        row: dict[str, Any] = {"agent": str(agent), "agent_kind": str(kind), "note": ""} | _share(own)
+        if signal is not None:
+            row |= _sensitivity(own, signal.loc[own.index].to_numpy(bool), level, resamples, seed)
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=[*COLUMNS])
+    for name in ("p_share", "p_dprime"):
+        table[f"{name}_holm"] = holm(table[name].to_numpy(float))
+    return table.assign(verdict=[verdict_of(row).where for row in table.to_dict("records")])
+
+
+def verdict_of(row: Any) -> Verdict:
+    """The verdict of a row of the table."""
+    better = row["blind"] > row["chance"] + SAME
+    if not math.isnan(row["p_dprime"]):
+        p, over, against = row["p_dprime_holm"], row["hit_rate"] > row["false_alarm_rate"], "dprime"
+    else:
+        p, over, against = row["p_share_holm"], row["share"] > row["blind"], "blind" if better else "chance"
+    where = "not told apart" if not p < 1 - LEVEL else "above" if over else "below"
+    return Verdict(where, against, float(row["blind"]), float(p), float(row["dprime"]))
+
+
+def _levels(own: pd.DataFrame) -> np.ndarray:
+    """What the best known guess has, item by item."""
+    chance = own["chance"].to_numpy(float)
+    if "blind" not in own.columns:
+        return chance
+    blind = own["blind"].to_numpy(float)
+    return np.where(np.isfinite(blind), blind, chance)
+
+
+def _people(own: pd.DataFrame) -> bool:
+    persons = own["participant"].astype(str)
+    return persons[persons != ""].nunique() > 1
+
+
+def _share(own: pd.DataFrame) -> dict[str, Any]:
+    """The share of right answers against the level of the best guess; averaged over trials, then over people."""
+    levels = _levels(own)
+    people = _people(own)
+    unit = own["participant"].astype(str) if people else own["unit_trial"]
+    work = own[["correct", "chance"]].astype(float).assign(level=levels, unit=unit.to_numpy(), trial=own["unit_trial"].to_numpy())
+    known = bool((work["trial"] >= 0).all())
+    means = work.groupby(["unit", "trial"] if known else ["unit"], sort=True)[["correct", "chance", "level"]].mean()
+    if known and people:
+        means = means.groupby(level="unit", sort=True).mean()
+    row: dict[str, Any] = {"unit": "participant" if people else "trial" if known else "answer", "n_units": len(means) if known or people else len(own)}
+    row |= {"n_items": len(own), "share": float(means["correct"].mean()), "chance": float(means["chance"].mean()), "blind": float(means["level"].mean())}
+    away = (means["correct"] - means["level"]).to_numpy(float)
+    if people and float((levels * (1 - levels)).sum()) >= _FEW_EXPECTED and np.ptp(away) > 1e-9:
+        return row | {"p_share": t_test(away)}
+    return row | {"p_share": exact(int(own["correct"].sum()), levels)}
+
+
+def t_test(values: np.ndarray) -> float:
+    """Two-sided p of a mean of 0."""
+    from scipy.special import stdtr
+
+    n = len(values)
+    return float(2 * stdtr(n - 1, -abs(values.mean()) / (values.std(ddof=1) / math.sqrt(n))))
+
+
+def exact(right: int, levels: np.ndarray) -> float:
+    """Two-sided mid-p of a number of right answers, each of which is right with its own probability, by itself."""
+    from scipy.special import ndtr
+
+    known, many = np.unique(np.round(levels, 9), return_counts=True)
+    sd, away = math.sqrt(float(many @ (known * (1 - known)))), right - float(many @ known)
+    if sd == 0:
+        return 1.0 if abs(away) < 1e-6 else 0.0
+    if len(levels) <= _MANY:
+        turns = np.exp(2j * np.pi * np.arange(len(levels) + 1) / (len(levels) + 1))
+        logs = sum((times * np.log(1 - one + one * turns + 1e-300) for one, times in zip(known, many, strict=True)), np.zeros(len(turns), complex))
+        p = _two_sided(np.clip(np.fft.fft(np.exp(logs)).real / len(turns), 0, None), right)
+        if p > 1e-9:  # below, it is rounding
+            return p
+    return float(2 * ndtr(-abs(away) / sd))
+
+
+def _two_sided(chances: np.ndarray, at: int) -> float:
+    low = float(chances[:at].sum() + chances[at] / 2)
+    return min(1.0, 2 * min(low, float(chances[at + 1 :].sum() + chances[at] / 2)))
+
+
+def _signal(items: pd.DataFrame) -> pd.Series | None:
+    """Of questions with two words as answers, whether the truth is the second one; None for other questions."""
+    if "correct_answer" not in items.columns or not len(items) or not np.allclose(items["chance"], 0.5):
+        return None
+    answers = decoded(items["correct_answer"])
+    words = sorted({one for one in answers.dropna().unique() if isinstance(one, str)})
+    if answers.isna().any() or len(words) != 2 or answers.nunique() != 2 or set(words) in _SIDES:
+        return None
+    return answers == words[1]
+
+
+def _sensitivity(own: pd.DataFrame, signal: np.ndarray, level: float, resamples: int, seed: int) -> dict[str, Any]:
+    """d' and the test of whether answers depend on the truth; which of the two words is the signal does not matter."""
+    import pandas as pd
+
+    given = ~own["outcome"].isin(["omitted", "invalid"]).to_numpy()  # who says nothing says neither word
+    own, signal = own[given], signal[given]
+    right = own["correct"].to_numpy(float) == 1
+    said = np.where(signal, right, ~right)
+    if not (signal.any() and (~signal).any()):
+        return {"note": "no d′: there was only one right answer"}
+    counts = np.stack([signal & said, signal & ~said, ~signal & said, ~signal & ~said], axis=1).astype(float)
+    people = _people(own)
+    unit = own["participant"].astype(str).to_numpy() if people else own["unit_trial"].to_numpy()
+    if not people and (unit < 0).any():
+        unit = np.arange(len(own))
+    each = pd.DataFrame(counts).groupby(unit).sum().to_numpy()
+    total = counts.sum(axis=0)
+    row: dict[str, Any] = {"hit_rate": total[0] / total[:2].sum(), "false_alarm_rate": total[2] / total[2:].sum()}
+    whose = unit if people else np.zeros(len(own))
+    p = p_depends(said, signal, [pd.factorize(whose)[0], np.round(_levels(own), 6)])
+    if people:
+        both = each[(each[:, :2].sum(axis=1) > 0) & (each[:, 2:].sum(axis=1) > 0)]
+        rates = both[:, 0] / both[:, :2].sum(axis=1) - both[:, 2] / both[:, 2:].sum(axis=1)
+        row |= {"hit_rate": float((both[:, 0] / both[:, :2].sum(axis=1)).mean()), "false_alarm_rate": float((both[:, 2] / both[:, 2:].sum(axis=1)).mean())}
+        rare = min(said.sum(), (~said).sum())
+        if len(rates) > 1 and np.ptp(rates) > 1e-9 and rare >= _FEW_EXPECTED:
+            p = t_test(rates)
+        found = estimate(detection(*both.T).dprime, proportion=False, level=level, resamples=resamples, seed=seed)
+    else:
+        found = estimate_pooled(each, lambda sums: np.asarray(detection(*sums.T).dprime), level=level, resamples=resamples, seed=seed)
+    if said.all() or not said.any():
+        return row | {"p_dprime": 1.0, "note": "always the same answer: no d′"}
+    return row | {"dprime": found.mean, "dprime_low": found.low, "dprime_high": found.high, "p_dprime": p}
+
+
+def p_depends(said: np.ndarray, signal: np.ndarray, strata: Sequence[np.ndarray]) -> float:
+    """Two-sided mid-p of Fisher's exact test within strata: whether what is said depends on the truth, whatever somebody prefers to say."""
+    import pandas as pd
+    from scipy.special import gammaln
+
+    table = pd.DataFrame({"said": said, "signal": signal, "both": said & signal, **{f"_{at}": one for at, one in enumerate(strata)}})
+    sums = table.groupby([f"_{at}" for at in range(len(strata))]).agg(n=("said", "size"), said=("said", "sum"), signal=("signal", "sum"), both=("both", "sum"))
+    chances, least, at = np.ones(1), 0, 0
+    for n, many, signals, both in sums.to_numpy(int):
+        low, high = max(0, many + signals - n), min(many, signals)
+        k = np.arange(low, high + 1)
+        logs = -(gammaln(k + 1) + gammaln(signals - k + 1) + gammaln(many - k + 1) + gammaln(n - signals - many + k + 1))
+        here = np.exp(logs - logs.max())
+        chances = np.convolve(chances, here / here.sum())
+        least, at = least + low, at + both
+    return _two_sided(chances, at - least)

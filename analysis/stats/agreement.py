@@ -1,0 +1,340 @@
+"""How alike answerers are beyond slopes and means: distances of curves from each person's, the noise ceiling of these, and errors on the same trials.
+
+A model and people are scored in the same way: a curve is correlated with the curve of every person, and the correlations are averaged. No curve can have more
+than the upper ceiling, since people differ and took few trials; the lower ceiling is what people's own mean has with somebody who is not in it (Nili,
+Wingfield, Walther, Su, Marslen-Wilson & Kriegeskorte, 2014, PLoS Computational Biology 10, e1003553). In more than four of
+five simulated samples the true curve of people is between the two.
+
+Error consistency is Cohen's kappa of right and wrong on the same items (Geirhos, Meding & Wichmann, 2020, NeurIPS 33)::
+
+    kappa = (observed - expected) / (1 - expected),   expected = a b + (1 - a)(1 - b)
+
+with ``a`` and ``b`` the two proportions correct: 0 is what two independent answerers have, 1 the same errors. Nothing can be said where somebody is always
+right or always wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.agent_kinds import PARTICIPANT
+from ..data.coding import groups
+from ..data.scoring import Scored, plural
+from ..data.style import GROUP_MEANS
+from ..means.bootstrap import LEVEL, RESAMPLES, Estimate, estimate, estimate_pooled
+from ..means.cell_means import place_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns of :func:`error_consistency`.
+KAPPA_COLUMNS = (
+    *("paradigm", "agent", "other", "kappa", "low", "high", "among_people", "observed", "expected"),
+    *("unit", "n_units", "n_pairs", "n_trials", "n_items", "note"),
+)
+#: Columns of :func:`curve_distance`.
+DISTANCE_COLUMNS = ("paradigm", "agent_kind", "agent", "against", "n_points", "r", "rmse", "note")
+#: With more answerers than this there are more pairs than anybody reads.
+MOST_ANSWERERS = 20
+#: Fewer points than this have no correlation worth the name.
+_POINTS = 3
+
+
+def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") -> pd.DataFrame:
+    """Pearson's correlation and root mean square difference of everybody's curve and people's, over the points that both have.
+
+    Parameters
+    ----------
+    table : a table of an effect with published people among its rows
+    by : the columns that span its points
+    against : the ``agent`` who stands for people; published people when not given
+    """
+    import pandas as pd
+
+    reference = table[table["agent"] == against] if against else table[table["agent_kind"] == GROUP_MEANS]
+    rows = []
+    for (kind, agent), own in table.drop(reference.index).groupby(["agent_kind", "agent"], sort=True):
+        if kind == GROUP_MEANS:
+            continue
+        for name, theirs in reference.groupby("agent"):
+            pair = own.merge(theirs, on=list(by), suffixes=("", "_theirs"))[["mean", "mean_theirs"]].dropna().astype(float)
+            mine, people = pair["mean"].to_numpy(), pair["mean_theirs"].to_numpy()
+            flat = len(pair) >= _POINTS and (np.ptp(mine) < 1e-12 or np.ptp(people) < 1e-12)
+            note = "no points in common" if not len(pair) else f"only {plural(len(pair), 'point')}: no correlation" if len(pair) < _POINTS else ""
+            rows.append(
+                {
+                    "paradigm": own["paradigm"].iloc[0],
+                    "agent_kind": kind,
+                    "agent": agent,
+                    "against": name,
+                    "n_points": len(pair),
+                    "r": float(np.corrcoef(mine, people)[0, 1]) if len(pair) >= _POINTS and not flat else math.nan,
+                    "rmse": float(np.sqrt(np.mean((mine - people) ** 2))) if len(pair) else math.nan,
+                    "note": "a curve is flat: no correlation" if flat else note,
+                }
+            )
+    return pd.DataFrame(rows, columns=list(DISTANCE_COLUMNS))
+
+
+def kappa(both: Any, first: Any, second: Any, neither: Any) -> Any:
+    """Cohen's kappa from how many items both, only the first, only the second and neither had right; NaN where it is undefined."""
+    both, first, second, neither = (np.asarray(one, float) for one in (both, first, second, neither))
+    total = both + first + second + neither
+    with np.errstate(invalid="ignore", divide="ignore"):
+        a, b = (both + first) / total, (both + second) / total
+        expected = a * b + (1 - a) * (1 - b)
+        varied = (a > 0) & (a < 1) & (b > 0) & (b < 1)
+        return np.where(varied, ((both + neither) / total - expected) / (1 - expected), np.nan)[()]
+
+
+def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0, most: int | None = MOST_ANSWERERS) -> pd.DataFrame:
+    """Kappa of every pair of answerers, per paradigm, over the items of trials that both took (the same ``trial_id``).
+
+    Several people are each paired with the other answerer: kappa is then the mean over pairs, and its interval is over people and trials, which both vary.
+    One pair's interval resamples trials. Two answerers who are the same person or machine are no pair, but several people of one name (``People (n = 5)``) are
+    paired among themselves, and what they have stands beside that of everybody else with them (``among_people``). A trial that somebody took twice counts the
+    first time.
+
+    Parameters
+    ----------
+    most : with more answerers than this in a paradigm, only pairs with people who were measured are made; None for all pairs
+
+    Returns
+    -------
+    pandas.DataFrame
+        :data:`KAPPA_COLUMNS`; pairs without a common trial are not in it.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    items = scored.items[scored.items["trial_id"] != ""]
+    for paradigm, own in items.groupby("paradigm", sort=True, observed=True):
+        answers = _Answers(own)
+        names = sorted(set(answers.agents))
+        few = most is None or len(names) <= most
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for agent, other in combinations_with_replacement(names, 2):
+            if few or {agent, other} & answers.people:
+                pairs = answers.pairs(agent, other)
+                if len(pairs):
+                    found[agent, other] = _kappa_row(answers, pairs, level, resamples, seed)
+        for (agent, other), row in found.items():
+            crowd = [one for one in (agent, other) if (one, one) in found and one in answers.people]
+            among = found[crowd[0], crowd[0]]["kappa"] if crowd and agent != other else math.nan
+            rows.append({"paradigm": paradigm, "agent": agent, "other": other} | row | {"among_people": among})
+    return pd.DataFrame(rows, columns=list(KAPPA_COLUMNS))
+
+
+def pairs_left_out(scored: Scored, most: int = MOST_ANSWERERS) -> list[str]:
+    """That pairs were left out of :func:`error_consistency`, in a sentence for each paradigm."""
+    said = []
+    for paradigm, own in scored.items[scored.items["trial_id"] != ""].groupby("paradigm", sort=True, observed=True):
+        many = own["agent"].nunique()
+        if many > most:
+            said.append(f"{paradigm}: of {many} answerers only pairs with measured people are compared in their errors; spanlab scores --pairs compares all.")
+    return said
+
+
+class _Answers:
+    """Right or wrong by item (trial, question and position) of everybody who took trials of one paradigm: names and persons, one a row."""
+
+    def __init__(self, items: pd.DataFrame) -> None:
+        import pandas as pd
+        from scipy import sparse
+
+        number, _ = groups(items, ["trial_id", "ask", "serial_position"])
+        trial, _ = groups(items, ["trial_id"])
+        work = pd.DataFrame(
+            {
+                "agent": items["agent"].astype(str).to_numpy(),
+                "person": items["participant"].astype(str).to_numpy(),
+                "item": number,
+                "trial": trial,
+                "right": items["correct"].to_numpy(float) == 1,
+            }
+        )
+        taker = work.groupby(["agent", "person"], sort=True).ngroup()
+        self.work = work.assign(taker=taker.to_numpy()).drop_duplicates(["taker", "item"], ignore_index=True)
+        who = self.work.drop_duplicates("taker").sort_values("taker")
+        self.agents, self.persons = who["agent"].tolist(), who["person"].tolist()
+        self.people = set(items.loc[items["agent_kind"] == PARTICIPANT.name, "agent"].astype(str))
+        shape = (len(who), int(self.work["item"].max()) + 1 if len(who) else 0)
+        place = (self.work["taker"].to_numpy(), self.work["item"].to_numpy())
+        self.there: Any = sparse.csr_matrix((np.ones(len(self.work), np.float64), place), shape=shape)
+        self.right: Any = sparse.csr_matrix((self.work["right"].to_numpy(np.float64), place), shape=shape)
+        columns = ("item", "trial", "right")
+        self.of = {int(str(taker)): tuple(own[name].to_numpy() for name in columns) for taker, own in self.work.groupby("taker")}
+        taken = self.work.drop_duplicates(["taker", "trial"])
+        trials = (len(who), int(self.work["trial"].max()) + 1 if len(who) else 0)
+        self.trials: Any = sparse.csr_matrix((np.ones(len(taken)), (taken["taker"].to_numpy(), taken["trial"].to_numpy())), shape=trials)
+
+    def pairs(self, agent: str, other: str) -> np.ndarray:
+        """Of every pair with a common item: who and who, then how many items both, only the first, only the second and neither had right, and common trials."""
+        mine, theirs = (np.array([at for at, one in enumerate(self.agents) if one == name]) for name in (agent, other))
+        there, right, trials = self.there, self.right, self.trials
+        met = (there[mine] @ there[theirs].T).toarray()
+        both = (right[mine] @ right[theirs].T).toarray()
+        first, second = (right[mine] @ there[theirs].T).toarray() - both, (there[mine] @ right[theirs].T).toarray() - both
+        common = (trials[mine] @ trials[theirs].T).toarray()
+        use = met > 0
+        if agent == other:
+            use &= np.arange(len(mine))[:, None] < np.arange(len(theirs))
+        row, column = np.nonzero(use)
+        columns = (both, first, second, met - both - first - second, common)
+        return np.column_stack([mine[row], theirs[column], *(one[row, column] for one in columns)])
+
+    def by_trial(self, one: int, two: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of one pair, for each trial how many items both, only the first, only the second and neither had right; and the numbers of these trials."""
+        (items, trial, right), (others, _, rights) = self.of[one], self.of[two]
+        _, at, there = np.intersect1d(items, others, assume_unique=True, return_indices=True)
+        trials, number = np.unique(trial[at], return_inverse=True)
+        mine, theirs = right[at], rights[there]
+        sides = (mine & theirs, mine & ~theirs, ~mine & theirs, ~mine & ~theirs)
+        return np.stack([np.bincount(number[which], minlength=len(trials)) for which in sides], axis=1), trials
+
+
+def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: int, seed: int) -> dict[str, Any]:
+    sums, trials = pairs[:, 2:6], pairs[:, 6]
+    values = np.asarray(kappa(*sums.T), float).reshape(-1)
+    totals = sums.sum(axis=1)
+    a, b = (sums[:, 0] + sums[:, 1]) / totals, (sums[:, 0] + sums[:, 2]) / totals
+    row = {"observed": float(np.mean((sums[:, 0] + sums[:, 3]) / totals)), "expected": float(np.mean(a * b + (1 - a) * (1 - b)))}
+    if len(pairs) == 1:
+        counts, _ = answers.by_trial(int(pairs[0, 0]), int(pairs[0, 1]))
+        found = estimate_pooled(counts, lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed)
+        unit = "trial"
+    else:
+        found, unit = _over_people(answers, pairs, values, level), "participant"
+    undefined = int(np.isnan(values).sum())
+    always = "somebody was always right or always wrong"
+    note = "" if not undefined else f"no kappa: {always}" if len(values) == 1 else f"{undefined} of {len(values)} pairs without kappa: {always}"
+    return row | {
+        "kappa": found.mean,
+        "low": found.low,
+        "high": found.high,
+        "unit": unit,
+        "n_units": found.n,
+        "n_pairs": len(pairs),
+        "n_trials": int(np.mean(trials)),
+        "n_items": int(np.mean(totals)),
+        "note": note or ("no interval" if math.isnan(found.low) else ""),
+    }
+
+
+def _over_people(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level: float) -> Estimate:
+    """The mean over pairs. People and trials both vary, and all people took the same trials: standard errors of the mean without each person, and without each
+    trial, are added (jackknife), and the interval is that of Student's t with Satterthwaite's degrees of freedom.
+    """
+    from scipy.special import stdtrit
+
+    known = ~np.isnan(values)
+    pairs, values = pairs[known], values[known]
+    people = sorted({at for pair in pairs[:, :2].astype(int) for at in pair if answers.persons[at]})
+    if len(values) < 2 or len(people) < 2:
+        return Estimate(len(people), float(values.mean()) if len(values) else math.nan, math.nan, math.nan, math.nan, "none")
+    mean, moved, met = float(values.mean()), np.zeros(answers.trials.shape[1]), np.zeros(answers.trials.shape[1], bool)
+    for row, value in zip(pairs, values, strict=True):
+        counts, trials = answers.by_trial(int(row[0]), int(row[1]))
+        moved[trials] += np.nan_to_num(np.asarray(kappa(*(row[2:6] - counts).T)) - value)
+        met[trials] = True
+    in_pair = np.array([(pairs[:, :2] == person).any(axis=1) for person in people])
+    without = [float(values[~own].mean()) if not own.all() else mean for own in in_pair]
+    spreads = [(_jackknife(np.array(without)), len(people) - 1), (_jackknife(mean + moved[met] / len(values)), int(met.sum()) - 1)]
+    total = sum(one for one, _ in spreads)
+    if total <= 0:
+        return Estimate(len(people), mean, 0.0, math.nan, math.nan, "none")
+    df = total**2 / sum(one**2 / max(1, free) for one, free in spreads)
+    reach = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(total)
+    return Estimate(len(people), mean, math.sqrt(total), max(-1.0, mean - reach), min(1.0, mean + reach), "jackknife")
+
+
+def _jackknife(values: np.ndarray) -> float:
+    """The variance of a statistic from its values without each unit."""
+    return float((len(values) - 1) / len(values) * ((values - values.mean()) ** 2).sum())
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """The curve of every person, over the points that all of them have.
+
+    Parameters
+    ----------
+    points : places along the curve
+    curves : people, points
+    """
+
+    points: tuple[tuple[Any, ...], ...]
+    curves: np.ndarray
+
+    @classmethod
+    def of(cls, curves: pd.DataFrame, by: Sequence[str]) -> Crowd:
+        """From a curve table with a row for each person and point: ``participant``, ``by`` and ``mean``."""
+        found: dict[str, dict[tuple[Any, ...], float]] = {}
+        for row in curves.dropna(subset=["mean"]).to_dict("records"):
+            found.setdefault(str(row["participant"]), {})[place_of(row, by)] = float(row["mean"])
+        points = sorted(set.intersection(*map(set, found.values())), key=lambda place: [(isinstance(one, str), one) for one in place]) if found else []
+        return cls(tuple(points), np.array([[line[place] for place in points] for line in found.values()]).reshape(len(found), -1))
+
+    def ceiling(self) -> dict[str, float]:
+        """How near any curve can come to these people, and how near their own mean comes to somebody who is not in it.
+
+        Returns
+        -------
+        dict
+            ``people``, ``n_points``; ``r_low`` and ``r_high``: the lower and the upper noise ceiling of the mean correlation; ``rmse_low`` and ``rmse_high``:
+            the root of the mean squared difference from the mean of all, below which no curve comes, and from the mean of the others. NaN for fewer than two
+            people, and correlations also for fewer than three points. A person whose curve is flat is in no correlation.
+        """
+        people, many = self.curves.shape
+        nothing = {"people": float(people), "n_points": float(many), "r_low": math.nan, "r_high": math.nan, "rmse_low": math.nan, "rmse_high": math.nan}
+        if people < 2 or not many:
+            return nothing
+        mean = self.curves.mean(axis=0)
+        others = (people * mean - self.curves) / (people - 1)
+        squares = [float(np.sqrt(np.mean((self.curves - one) ** 2))) for one in (mean, others)]
+        nothing |= {"rmse_low": squares[0], "rmse_high": squares[1]}
+        shapes = _shapes(self.curves)
+        if many < _POINTS or len(shapes) < 2:
+            return nothing
+        total = shapes.sum(axis=0)
+        rest = total - shapes
+        sizes = np.linalg.norm(rest, axis=1)
+        low = float(np.mean(np.sum(shapes * rest, axis=1)[sizes > 1e-12] / sizes[sizes > 1e-12])) if (sizes > 1e-12).any() else math.nan
+        return nothing | {"r_low": low, "r_high": float(np.linalg.norm(total)) / len(shapes)}
+
+    def distance(self, curve: Mapping[tuple[Any, ...], float], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Any]:
+        """A curve against each of these people: the mean of the correlations with an interval over people, and the root of the mean squared difference."""
+        at = [number for number, place in enumerate(self.points) if place in curve]
+        mine, theirs = np.array([curve[self.points[number]] for number in at]), self.curves[:, at]
+        row: dict[str, Any] = {"n_points": len(at), "r": math.nan, "r_low": math.nan, "r_high": math.nan, "rmse": math.nan, "note": ""}
+        if not at:
+            return row | {"note": "no points in common"}
+        row["rmse"] = float(np.sqrt(np.mean((theirs - mine) ** 2)))
+        if len(at) < _POINTS:
+            return row | {"note": f"only {plural(len(at), 'point')}: no correlation"}
+        own, shapes = _shapes(mine[None]), _shapes(theirs)
+        if not len(own) or not len(shapes):
+            return row | {"note": "a curve is flat: no correlation"}
+        flat = len(theirs) - len(shapes)
+        row["note"] = f"{plural(flat, 'person', 'people')} with a flat curve left out" if flat else ""
+        found = estimate(shapes @ own[0], proportion=False, level=level, resamples=resamples, seed=seed)
+        flat = len(theirs) - len(shapes)
+        return row | {
+            "r": found.mean,
+            "r_low": found.low,
+            "r_high": found.high,
+            "note": f"{plural(flat, 'person', 'people')} with a flat curve left out" * (flat > 0),
+        }
+
+
+def _shapes(curves: np.ndarray) -> np.ndarray:
+    """Curves without their mean and of length 1, so that products are correlations; flat ones are left out."""
+    centred = curves - curves.mean(axis=1, keepdims=True)
+    sizes = np.linalg.norm(centred, axis=1)
+    return centred[sizes > 1e-9] / sizes[sizes > 1e-9][:, None]

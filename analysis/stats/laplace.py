@@ -1,0 +1,373 @@
+"""Logistic models with normal random effects, fitted by Laplace's approximation.
+
+Answers ``y`` of ``n`` are binomial with ``logit(p) = A u``. ``u`` holds the fixed effects and then, one component after the other, the random effects: levels
+of a component are independent and normal around 0, with a standard deviation of their own. Standard deviations maximise the approximate integral over ``u``
+(Tierney & Kadane, 1986, Journal of the American Statistical Association 81, 82-86). The fixed effects then maximise the integral over the random effects alone:
+at the common mode of both they would be too small. Their covariance comes from the whole curvature, so that what is uncertain about random effects is in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import SpanLabError
+
+#: Standard deviations are looked for between these.
+SMALLEST, LARGEST = 0.01, 8.0
+#: Of the gamma prior of standard deviations, whose shape is 2.
+PRIOR_RATE = 2.0
+_STEPS = 100
+_CLOSE = 1e-8
+#: Log odds beyond which there is no telling from 0 % or 100 %.
+_FAR = 30.0
+#: Between two values of the logarithm of a standard deviation, where slopes are taken.
+_STEP = 0.1
+
+
+class FitError(SpanLabError):
+    """A model that cannot be fitted to these data; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model.
+
+    Parameters
+    ----------
+    fixed, covariance : of the fixed effects
+    sd : standard deviation of each component
+    log_likelihood : Laplace's approximation of the (restricted) log likelihood, without priors on standard deviations
+    slopes : how the covariance changes with the logarithm of each standard deviation
+    uncertainty : covariance of the logarithms of the standard deviations
+    """
+
+    fixed: np.ndarray
+    covariance: np.ndarray
+    sd: np.ndarray
+    log_likelihood: float
+    slopes: tuple[np.ndarray, ...]
+    uncertainty: np.ndarray
+
+    def degrees(self, contrast: np.ndarray) -> float:
+        """Degrees of freedom of a contrast of fixed effects, since standard deviations are estimated (Satterthwaite, 1946, Biometrics Bulletin 2, 110-114)."""
+        change = np.array([contrast @ slope @ contrast for slope in self.slopes])
+        spread = float(change @ self.uncertainty @ change)
+        variance = float(contrast @ self.covariance @ contrast)
+        return math.inf if spread <= 2 * variance**2 / 1e6 else max(1.0, 2 * variance**2 / spread)
+
+
+class Laplace:
+    """A logistic model: its data and the mode for given standard deviations.
+
+    Parameters
+    ----------
+    y, n : right answers and answers, per row
+    fixed : design of the fixed effects, a row for each row of ``y``
+    levels : for each component the level (from 0) of each row; -1 for rows that have none
+    prior_sd : of the normal prior of every fixed effect around ``prior_mean``; infinite for none
+    offset : what is added to the log odds of each row, known beforehand; nothing when not given
+    """
+
+    def __init__(
+        self,
+        y: np.ndarray,
+        n: np.ndarray,
+        fixed: np.ndarray,
+        levels: Sequence[np.ndarray] = (),
+        prior_sd: float = math.inf,
+        prior_mean: float = 0.0,
+        offset: np.ndarray | None = None,
+    ) -> None:
+        from scipy import sparse
+
+        self.y, self.n = np.asarray(y, float), np.asarray(n, float)
+        self.fixed, self.levels, self.prior_sd = np.asarray(fixed, float), levels, prior_sd
+        self.many = [int(level.max(initial=-1)) + 1 for level in levels]
+        blocks: list[Any] = [sparse.csr_matrix(np.asarray(fixed, float))]
+        for level, many in zip(levels, self.many, strict=True):
+            rows = np.flatnonzero(level >= 0)
+            blocks.append(sparse.csr_matrix((np.ones(len(rows)), (rows, level[rows])), shape=(len(self.y), many)))
+        self.design: Any = sparse.hstack(blocks, format="csr")
+        self.transposed = self.design.T.tocsr()
+        self.curvatures: dict[int, _Curvature] = {}
+        self.p = fixed.shape[1]
+        self.prior = 0.0 if math.isinf(prior_sd) else prior_sd**-2
+        self.centre = np.zeros(self.design.shape[1])
+        self.centre[: self.p] = prior_mean if self.prior else 0.0
+        self.start = np.zeros(self.design.shape[1])
+        self.offset = np.zeros(len(self.y)) if offset is None else np.asarray(offset, float)
+
+    def mode(self, sd: Sequence[float] | np.ndarray, fixed: np.ndarray | None = None) -> tuple[np.ndarray, _Factors]:
+        """The fixed and random effects at their mode, and the factors of the curvature there; of the random effects alone where ``fixed`` is given.
+
+        Raises
+        ------
+        FitError
+            where there is no single mode.
+        """
+        precision, first = self._precision(sd), 0 if fixed is None else self.p
+        u = self.start.copy()
+        if fixed is not None:
+            u[: self.p] = fixed
+        value = self._joint(u, precision)
+        for _ in range(_STEPS):
+            chance, weight = self._at(u)
+            slope = (self.transposed @ (self.y - self.n * chance) - precision * (u - self.centre))[first:]
+            step = self._factors(weight, precision, first).solve(slope)
+            if not np.isfinite(step).all():
+                raise FitError(_SINGULAR)
+            step = np.concatenate([np.zeros(first), step])
+            if float(slope @ step[first:]) < _CLOSE:
+                u = u + step
+                break
+            size = 1.0
+            while (better := self._joint(u + size * step, precision)) < value - 1e-10 and size > 1e-6:
+                size /= 2
+            u, value = u + size * step, better
+            if np.abs(u[: self.p]).max(initial=0) > _FAR:
+                raise FitError(_SEPARATED)
+        else:
+            raise FitError("the fit did not settle: the mode was not found in 100 steps. Leave out agents or conditions with very few answers")
+        self.start = u
+        return u, self._factors(self._at(u)[1], precision, first)
+
+    def log_likelihood(self, sd: Sequence[float] | np.ndarray, restricted: bool = True) -> float:
+        """Laplace's approximation; ``restricted``: integrated over the fixed effects, too, else at their mode."""
+        u, factors = self.mode(sd)
+        precision = self._precision(sd)
+        value = self._joint(u, precision) - sum(many * math.log(one) for many, one in zip(self.many, sd, strict=True))
+        if restricted:
+            return value + (self.p * math.log(self.prior) / 2 if self.prior else 0.0) - factors.log_det() / 2
+        return value - (self._factors(self._at(u)[1], precision, self.p).log_det() / 2 if self.many else 0.0)
+
+    def at_marginal_mode(self, sd: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The fixed effects that maximise Laplace's approximation of the integral over the random effects, and their covariance."""
+        u, factors = self.mode(sd)
+        covariance = self._covariance(factors)
+        if not self.many:
+            return u[: self.p], covariance
+        fixed, precision = u[: self.p], self._precision(sd)
+        design, random = self.design[:, : self.p].toarray(), self.design[:, self.p :].tocsr()
+        for _ in range(_STEPS):
+            u, inner = self.mode(sd, fixed)
+            chance, weight = self._at(u)
+            slope = design.T @ (self.y - self.n * chance) - precision[: self.p] * (fixed - self.centre[: self.p])
+            # How the curvature of the random effects changes with the fixed effects, these moving the random effects along.
+            leverage = inner.leverage(random)
+            along = -inner.solve(random.T @ (design * weight[:, None]))
+            moved = design + random @ along
+            step = covariance @ (slope - ((weight * (1 - 2 * chance) * leverage) @ moved) / 2)
+            fixed = fixed + step
+            if (np.abs(step) < 1e-2 * np.sqrt(np.diag(covariance))).all():
+                break
+            if np.abs(fixed).max() > _FAR:
+                raise FitError(_SEPARATED)
+        else:
+            raise FitError("the fit did not settle: the fixed effects were not found in 100 steps. Leave out agents or conditions with very few answers")
+        u, _ = self.mode(sd, fixed)
+        self.start = u
+        return fixed, self._covariance(self._factors(self._at(u)[1], precision))
+
+    def profile(self, sd: Sequence[float] | np.ndarray) -> float:
+        """Laplace's approximation of the log likelihood (with the prior of the fixed effects), integrated over the random effects, at its highest."""
+        fixed, _ = self.at_marginal_mode(sd)
+        u, inner = self.mode(sd, fixed if self.many else None)
+        value = self._joint(u, self._precision(sd)) - sum(many * math.log(one) for many, one in zip(self.many, sd, strict=True))
+        return value - (inner.log_det() / 2 if self.many else 0.0)
+
+    def without(self, contrasts: np.ndarray) -> Laplace:
+        """The same model with these contrasts of its fixed effects at 0, a row each; the prior is that of the effects that are left."""
+        _, values, rows = np.linalg.svd(contrasts)
+        left = rows[int((values > 1e-10 * values.max()).sum()) :].T
+        return Laplace(self.y, self.n, self.fixed @ left, self.levels, self.prior_sd)
+
+    def along(self, contrast: np.ndarray, sd: Sequence[float] | np.ndarray) -> Callable[[float], float]:
+        """How likely each value of a contrast of the fixed effects is: its log density under prior and data, but for a constant, integrated over all else.
+
+        Returns
+        -------
+        callable
+            from a value to Laplace's approximation at that value.
+        """
+        size = float(contrast @ contrast)
+        left = np.linalg.svd(contrast[None])[2][1:].T  # at right angles to the contrast, so that the prior is that of both, one beside the other
+        fixed, random, shift = self.fixed @ left, self.start[self.p :], self.fixed @ contrast / size
+        model = Laplace(self.y, self.n, fixed, self.levels, self.prior_sd)
+        model.start = np.concatenate([left.T @ self.start[: self.p], random])
+
+        def density(value: float) -> float:
+            model.offset = value * shift
+            return model.log_likelihood(sd) - self.prior * value**2 / size / 2
+
+        return density
+
+    def curvature_at(self, sd: Sequence[float] | np.ndarray) -> np.ndarray:
+        """The covariance of the fixed effects for other standard deviations."""
+        return self._covariance(self.mode(sd)[1])
+
+    def _covariance(self, factors: _Factors) -> np.ndarray:
+        unit = np.zeros((self.design.shape[1], self.p))
+        unit[: self.p] = np.eye(self.p)
+        covariance = factors.solve(unit)[: self.p]
+        if not (np.isfinite(covariance).all() and (np.diag(covariance) > 0).all()):
+            raise FitError(_SINGULAR)
+        return (covariance + covariance.T) / 2
+
+    def _at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The chance to be right in each row, and its weight in the curvature."""
+        from scipy.special import expit
+
+        chance = expit(self.design @ u + self.offset)
+        return chance, self.n * chance * (1 - chance)
+
+    def _precision(self, sd: Sequence[float] | np.ndarray) -> np.ndarray:
+        return np.concatenate([np.full(self.p, self.prior), *(np.full(many, float(one) ** -2) for many, one in zip(self.many, sd, strict=True))])
+
+    def _joint(self, u: np.ndarray, precision: np.ndarray) -> float:
+        eta = self.design @ u + self.offset
+        return float(self.y @ eta - self.n @ np.logaddexp(0, eta) - (precision * (u - self.centre) ** 2).sum() / 2)
+
+    def _factors(self, weight: np.ndarray, precision: np.ndarray, first: int = 0) -> _Factors:
+        if first not in self.curvatures:
+            self.curvatures[first] = _Curvature(self.design[:, first:].tocsr(), self.transposed[first:])
+        return self.curvatures[first].at(weight, precision[first:])
+
+
+class _Curvature:
+    """The curvature of a model for some weights of its rows. It always has the same places, so that what does not depend on the weights is worked out once:
+    the order of elimination, too."""
+
+    def __init__(self, design: Any, transposed: Any) -> None:
+        self.design, self.transposed = design, transposed
+        self.order = np.zeros(0, np.int64)
+        self.diagonal = np.zeros(0, np.int64)
+        self.many = -1
+
+    def at(self, weight: np.ndarray, precision: np.ndarray) -> _Factors:
+        """The factors for these weights of rows and precisions of effects."""
+        if len(self.order):
+            return _Factors(self._matrix(weight, precision[self.order]), self.order)
+        found = _Factors(self._matrix(weight, precision))
+        self.order = np.argsort(found.factors.perm_c)
+        self.design, self.transposed, self.many = self.design[:, self.order].tocsr(), self.transposed[self.order], -1
+        return found
+
+    def _matrix(self, weight: np.ndarray, precision: np.ndarray) -> Any:
+        from scipy import sparse
+
+        weighted = self.transposed.copy()
+        weighted.data *= weight[weighted.indices]
+        matrix = (weighted @ self.design).tocsc()
+        if matrix.nnz != self.many:
+            columns = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+            self.diagonal, self.many = np.flatnonzero(matrix.indices == columns), matrix.nnz
+        if len(self.diagonal) < len(precision):  # an effect in no row that counts
+            return (matrix + sparse.diags(precision)).tocsc()
+        matrix.data[self.diagonal] += precision
+        return matrix
+
+
+_SINGULAR = "the model cannot be fitted: two of its effects cannot be told apart with these data. Compare fewer agents or conditions"
+_SEPARATED = "the model cannot be fitted without a prior: some cell is at 0 % or 100 %, so that its effect has no end"
+
+
+class _Factors:
+    """A symmetric sparse matrix, factorised.
+
+    Parameters
+    ----------
+    order : of the effects in the rows and columns of the matrix, where that is a good order of elimination; as they are, and one is looked for, when not given
+    """
+
+    def __init__(self, matrix: Any, order: np.ndarray | None = None) -> None:
+        from scipy.sparse.linalg import splu
+
+        self.order = order
+        ordering = "MMD_AT_PLUS_A" if order is None else "NATURAL"
+        try:
+            self.factors = splu(matrix, permc_spec=ordering, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        except RuntimeError:
+            raise FitError(_SINGULAR) from None
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        if self.order is None:
+            return self.factors.solve(right)
+        found = np.empty(right.shape)
+        found[self.order] = self.factors.solve(right[self.order])
+        return found
+
+    def log_det(self) -> float:
+        return float(np.log(np.abs(self.factors.U.diagonal())).sum())
+
+    def leverage(self, random: Any) -> np.ndarray:
+        """How uncertain the sum of its random effects is, for each row of their design."""
+        rows, many = random.shape
+        columns, step = random.tocsc(), max(1, 10_000_000 // max(rows, many))
+        found = np.zeros(rows)
+        for first in range(0, many, step):
+            unit = np.zeros((many, min(step, many - first)))
+            unit[first + np.arange(unit.shape[1]), np.arange(unit.shape[1])] = 1
+            found += np.asarray(columns[:, first : first + step].multiply(random @ self.solve(unit)).sum(axis=1)).ravel()
+        return found
+
+
+def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> Fit:
+    """Estimate standard deviations and fixed effects.
+
+    Parameters
+    ----------
+    restricted : integrate over the fixed effects when standard deviations are estimated, so that these are not too small for few levels
+    penalised : standard deviations have a gamma prior with shape 2 and rate :data:`PRIOR_RATE` (mode 0.5, mean 1 in log odds). It keeps them away from 0, where
+        few levels could not show a spread (Chung, Rabe-Hesketh, Dorie, Gelman & Liu, 2013, Psychometrika 78, 685-709), and from growing without end
+
+    Raises
+    ------
+    FitError
+        when the fit does not settle.
+    """
+    from scipy.optimize import minimize
+
+    many = len(model.many)
+    theta = np.zeros(0)
+
+    def loss(theta: np.ndarray) -> float:
+        return -model.log_likelihood(np.exp(theta), restricted) - (float((theta - PRIOR_RATE * np.exp(theta)).sum()) if penalised else 0.0)
+
+    if many:
+        bounds = [(math.log(SMALLEST), math.log(LARGEST))] * many
+        found = minimize(loss, np.full(many, math.log(0.5)), method="L-BFGS-B", bounds=bounds, options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-4})
+        theta = found.x
+        if not np.isfinite(found.fun) or (not found.success and np.abs(found.jac).max() > 0.05):
+            raise FitError(f"the fit did not settle ({str(found.message).strip().lower()}). Compare fewer agents or conditions, or gather more answers")
+        if (theta > bounds[0][1] - 1e-6).any():
+            raise FitError("the fit did not settle: a random effect grew without end. There are too few answers for each of its levels")
+    sd = np.exp(theta)
+    fixed, covariance = model.at_marginal_mode(sd)
+    if not model.prior and np.diag(covariance).max() > _FAR**2:
+        raise FitError(_SEPARATED)
+    value = model.log_likelihood(sd, restricted)
+    slopes = []
+    for shift in _STEP * np.eye(many):
+        up, down = (model.curvature_at(np.exp(theta + sign * shift)) for sign in (1, -1))
+        slopes.append((up - down) / (2 * _STEP))
+    return Fit(fixed, covariance, sd, value, tuple(slopes), _uncertainty(loss, theta) if many else np.zeros((0, 0)))
+
+
+def _uncertainty(loss: Callable[[np.ndarray], float], theta: np.ndarray) -> np.ndarray:
+    """The inverse of the curvature of a function at its minimum; directions in which it is flat are taken as uncertain by a factor of e^2."""
+    many = len(theta)
+    shifts, here = _STEP * np.eye(many), loss(theta)
+    curvature = np.empty((many, many))
+    ends = [(loss(theta + shift), loss(theta - shift)) for shift in shifts]
+    for i in range(many):
+        curvature[i, i] = (sum(ends[i]) - 2 * here) / _STEP**2
+        for j in range(i):
+            both = loss(theta + shifts[i] + shifts[j]) + loss(theta - shifts[i] - shifts[j])
+            curvature[i, j] = curvature[j, i] = (both - sum(ends[i]) - sum(ends[j]) + 2 * here) / (2 * _STEP**2)
+    values, vectors = np.linalg.eigh(curvature)
+    return (vectors / np.maximum(values, 0.25)) @ vectors.T

@@ -1,0 +1,340 @@
+"""Agents compared on the same paradigm by a mixed-effects logistic model, with random effects of participants and items.
+
+Every answered item is right or wrong. Its log odds are those of its cell (agent and condition), plus what is the participant's, the item's and the trial's:
+
+    logit P(correct) = cell[agent, condition] + participant + participant x condition + item + item x agent + trial as taken
+
+Terms after the cell are random effects; each is there only where the data can tell it (:data:`COMPONENTS` says when), and what is left out is said. An agent
+that is one machine or one person has no participant effect: what is found holds for this one, not for others like it. Cells stand for effects and interactions
+alike, so nothing depends on how factors are coded. Cells have a weak prior, normal around even odds (0) with standard deviation 3, so that those at 0 % or
+100 % have an end; see :mod:`.laplace` for the fit, :mod:`.mixed_contrasts` for what is asked of it. Simulated observers and guessing are yardsticks and no
+competitors: they are in no model.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.errors import SpanLabError
+from ...core.registry import nearest
+from ..data.labels import listed, same_trials
+from ..data.scoring import Scored, plural
+from ..data.style import of_kinds
+from ..means.bootstrap import FEW
+from .laplace import Fit, FitError, Laplace, fit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Standard deviation of the normal prior of a cell's log odds.
+PRIOR_SD = 3.0
+#: More answers than these are thinned out, trial by trial.
+MOST_ITEMS = 20_000
+MOST_CELLS = 100
+#: So many levels beyond the number of cells they lie in must have been met again before a random effect is estimated, ...
+_AGAIN = 10
+#: ... and they must hold this share of the answers.
+_SHARE = 0.25
+#: Random effects, and when each is in the model.
+COMPONENTS: Mapping[str, str] = {
+    "participant": "some agent is several people",
+    "participant x condition": "several people answered several times in several conditions",
+    "item": "enough items (the same question of the same trial) were answered more than once",
+    "item x agent": "several agents answered the same items, and enough of them more than once",
+    "trial as taken": "enough trials had several scored items",
+}
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Answers of one paradigm, sorted for a model.
+
+    Parameters
+    ----------
+    paradigm, by : the paradigm, and the column of conditions (empty for none)
+    table : a row for each cell: ``agent``, ``condition``, ``n``, ``correct`` (share), ``chance``, ``persons``
+    items : a row for each answer: ``cell`` (row of ``table``), ``correct``, and for each random effect in the model its level (-1 for none)
+    components : the random effects in the model
+    numeric : whether conditions are numbers
+    notes : what was decided and left out
+    """
+
+    paradigm: str
+    by: str
+    table: pd.DataFrame
+    items: pd.DataFrame
+    components: tuple[str, ...]
+    numeric: bool
+    notes: tuple[str, ...]
+
+    @property
+    def formula(self) -> str:
+        """The model in the notation of R."""
+        fixed = "agent * " + self.by if self.by else "agent"
+        names = {
+            "participant": "participant",
+            "participant x condition": f"participant:{self.by}",
+            "item": "item",
+            "item x agent": "item:agent",
+            "trial as taken": "trial",
+        }
+        return " + ".join([f"correct ~ {fixed}", *(f"(1 | {names[one]})" for one in self.components)])
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """A model of one paradigm.
+
+    Parameters
+    ----------
+    cells : the answers
+    fit : None where the model could not be fitted
+    problem : why, and what to do; empty otherwise
+    notes : everything that was decided, in plain sentences
+    laplace : the model that was fitted
+    """
+
+    cells: Cells
+    fit: Fit | None
+    problem: str
+    notes: tuple[str, ...] = field(default=())
+    laplace: Laplace | None = None
+
+    def random(self) -> pd.DataFrame:
+        """The random effects: ``effect``, ``levels`` and ``sd`` (in log odds), with rough limits (one standard error of its logarithm each way)."""
+        import pandas as pd
+
+        rows = []
+        for number, name in enumerate(self.cells.components if self.fit is not None else ()):
+            assert self.fit is not None
+            sd, spread = float(self.fit.sd[number]), float(np.sqrt(self.fit.uncertainty[number, number]))
+            levels = int(self.cells.items[name].max()) + 1
+            rows.append({"effect": name, "levels": levels, "sd": sd, "low": sd * np.exp(-spread), "high": sd * np.exp(spread)})
+        return pd.DataFrame(rows, columns=["effect", "levels", "sd", "low", "high"])
+
+
+def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
+    """Fit the model to one paradigm.
+
+    Parameters
+    ----------
+    scored : as from :func:`.scoring.score_table`; ``agent`` as figures call it (see :func:`.labels.name_agents`)
+    by : the column of conditions, such as ``list_length`` or ``factor_lures`` (also without ``factor_`` or ``record_``); empty for none; chosen when not given
+
+    Raises
+    ------
+    SpanLabError
+        for a column that is not there, and for more cells than can be compared.
+    """
+    cells = sort_cells(scored, paradigm, by)
+    if not len(cells.table):
+        there = bool((scored.items["paradigm"] == paradigm).any())
+        why = f"Only yardsticks answered {paradigm}" if there else f"There are no scored answers to {paradigm}"
+        return Mixed(cells, None, f"{why}: nothing can be compared.", cells.notes)
+    columns = ["cell", *cells.components]
+    rows = cells.items.groupby(columns, sort=True)["correct"].agg(["sum", "size"]).reset_index()
+    fixed = np.eye(len(cells.table))[rows["cell"].to_numpy()]
+    model = Laplace(rows["sum"].to_numpy(float), rows["size"].to_numpy(float), fixed, [rows[name].to_numpy() for name in cells.components], prior_sd=PRIOR_SD)
+    try:
+        found = fit(model)
+    except FitError as error:
+        return Mixed(cells, None, f"No model: {error}.", cells.notes)
+    return Mixed(cells, found, "", (*cells.notes, *_said_of_fit(cells, found)), model)
+
+
+def _said_of_fit(cells: Cells, found: Fit) -> list[str]:
+    flat = [name for name, sd in zip(cells.components, found.sd, strict=True) if sd < 0.1]
+    return [f"Next to no variation was found between levels of {listed(flat)} (standard deviation below 0.1)."] if flat else []
+
+
+def sort_cells(scored: Scored, paradigm: str, by: str | None = None) -> Cells:
+    """The answers of one paradigm in cells of agent and condition, with the random effects that can be told."""
+    import pandas as pd
+
+    items = scored.items[scored.items["paradigm"] == paradigm]
+    notes: list[str] = []
+    items = _competitors(items, notes).reset_index(drop=True)
+    column = _conditions(items, by, notes)
+    items = items.assign(condition=_values(items[column]) if column else "")
+    known = items["condition"].notna()
+    if not known.all():
+        notes.append(f"{plural(int((~known).sum()), 'answer')} without {column} left out.")
+        items = items[known].reset_index(drop=True)
+    if items["agent"].nunique() * items["condition"].nunique() > MOST_CELLS:
+        raise SpanLabError(
+            f"{paradigm}: {items['agent'].nunique()} agents times {items['condition'].nunique()} levels of {column} are more than {MOST_CELLS} cells; "
+            "name fewer sessions, or give --by with another column"
+        )
+    if len(items):
+        notes.append(same_trials(items)[1])
+    items = _thinned(items, notes)
+    persons = items["participant"].astype(str)  # no categories: one person's table knows no empty name
+    several = items.assign(_person=persons.where(persons != "")).groupby("agent")["_person"].transform("nunique") > 1
+    items = items.assign(person=persons.where(several, ""))
+    groups = items.groupby(["agent", "condition"], sort=True)
+    table = groups.agg(n=("correct", "size"), correct=("correct", "mean"), chance=("chance", "mean"), persons=("person", "nunique")).reset_index()
+    levels = _levels(items, notes) if len(items) else {}
+    _tell(items, table, column, notes)
+    kept = pd.DataFrame({"cell": groups.ngroup().to_numpy(int), "correct": items["correct"].to_numpy(float), **levels})
+    numeric = bool(column) and all(isinstance(one, int | float | np.number) and not isinstance(one, bool) for one in table["condition"])
+    return Cells(paradigm, column, table, kept, tuple(levels), numeric, tuple(notes))
+
+
+def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Answers of everybody but yardsticks, of which a note tells the shares."""
+    aside = of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]
+    if not aside.any():
+        return items
+    shares = items[aside].groupby(items.loc[aside, "agent"].astype(str), sort=True)["correct"].mean()
+    told = listed([f"{name} ({share:.0%} right)" for name, share in shares.items()])
+    notes.append(f"{told} {'is a yardstick' if len(shares) == 1 else 'are yardsticks'}, to look at: in no model, test or family of tests.")
+    return items[~aside]
+
+
+def _conditions(items: pd.DataFrame, by: str | None, notes: list[str]) -> str:
+    """The column of conditions: as named, or the first that has several levels."""
+
+    def several(name: str) -> bool:
+        return name in items.columns and _values(items[name]).nunique() > 1
+
+    if by == "":
+        return ""
+    if by is not None:
+        for name in (by, f"factor_{by}", f"record_{by}"):
+            if name in items.columns and items[name].notna().any():
+                return name
+        there = [name.removeprefix("factor_").removeprefix("record_") for name in items.columns if items[name].notna().any()]
+        raise SpanLabError(f"the responses have no column '{by}'{nearest(by, there)}; a factor of the paradigm, or a column such as list_length, is wanted")
+    for name in ("list_length", "set_size", "factor_n", *sorted(one for one in items.columns if one.startswith("factor_"))):
+        if several(name) and items["agent"].nunique() * _values(items[name]).nunique() <= MOST_CELLS:
+            notes.append(f"Conditions are those of {name}; --by takes another column.")
+            return name
+    return ""
+
+
+def _values(column: pd.Series) -> pd.Series:
+    """A column of scalars, or of scalars as JSON text, as plain values; whole numbers as such."""
+    import pandas as pd
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except ValueError:
+                return value
+        if value is None or value != value:
+            return None
+        if isinstance(value, bool | np.bool_):
+            return str(bool(value)).lower()
+        if isinstance(value, int | float | np.number):
+            number = float(value)
+            if not math.isfinite(number):
+                return None
+            return int(number) if number.is_integer() else number
+        return str(value)
+
+    codes, distinct = pd.factorize(column)
+    values = np.array([*map(plain, distinct), None], dtype=object)
+    kinds = {isinstance(one, str) for one in values[:-1] if one is not None}
+    if len(kinds) > 1:  # words and numbers have no order
+        values = np.array([None if one is None else str(one) for one in values], dtype=object)
+    found = pd.Series(values[codes], index=column.index)
+    return found.infer_objects()
+
+
+def _thinned(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """At most :data:`MOST_ITEMS` answers: of everybody and every condition as many trials as fit, the same ones where trials were the same."""
+    if len(items) <= MOST_ITEMS:
+        return items
+    trial: Any = items["trial_id"].astype(str).where(items["trial_id"] != "", items["unit_trial"].astype(str))
+    group = [items["agent"], items["participant"], items["condition"]]
+    place = trial.groupby(group, dropna=False).rank(method="dense")
+    count = place.value_counts().sort_index().cumsum()
+    most = max(1, int((count <= MOST_ITEMS).sum()))
+    kept = items[place <= most].reset_index(drop=True)
+    notes.append(
+        f"Only {len(kept):,} of {len(items):,} answers are in the model: of everybody and every condition the first {plural(most, 'trial')} by identifier, "
+        "which is random."
+    )
+    return kept
+
+
+def _levels(items: pd.DataFrame, notes: list[str]) -> dict[str, np.ndarray]:
+    """For each random effect that can be told the level of each answer."""
+
+    def group(names: Sequence[str]) -> np.ndarray:
+        return items.groupby(list(names), dropna=False, sort=True).ngroup().to_numpy()
+
+    levels: dict[str, np.ndarray] = {}
+    people = (items["person"] != "").to_numpy()
+    if people.any():
+        levels["participant"] = _from_0(group(["agent", "person"]), people)
+        within = items[people].groupby(["agent", "person", "condition"]).size()
+        if within.groupby(level=["agent", "person"]).size().gt(1).sum() > 1 and within.mean() >= 2:
+            levels["participant x condition"] = _from_0(group(["agent", "person", "condition"]), people)
+    named = (items["trial_id"] != "").to_numpy()
+    key = group(["trial_id", "step", "ask", "serial_position"])
+    conditions, cells = items["condition"].nunique(), len(items[["agent", "condition"]].drop_duplicates())
+    if _again(key[named], len(items), conditions):
+        levels["item"] = _from_0(key, named)
+        shared = items[named].groupby(key[named])["agent"].nunique()
+        of_agent = group(["trial_id", "step", "ask", "serial_position", "agent"])
+        if (shared > 1).sum() >= _AGAIN and _again(of_agent[named], len(items), cells):
+            levels["item x agent"] = _from_0(of_agent, named)
+    else:
+        notes.append("Too few items were answered more than once for a random effect of items: what is found holds for items as drawn here.")
+    trial = items["unit_trial"].to_numpy()
+    if _again(trial[trial >= 0], len(items), cells):
+        levels["trial as taken"] = _from_0(trial, trial >= 0)
+    elif len(items) > len(np.unique(trial[trial >= 0])):
+        notes.append("Too few trials, or trials that cannot be told apart: answers of one trial are taken as independent, and intervals may be too narrow.")
+    repeated = items[named & ~people].assign(_item=key[named & ~people]).groupby(["agent", "_item"]).size()
+    often = repeated[repeated > 1].groupby(level="agent").size()
+    for name, many in often.items():
+        notes.append(f"{name} answered {plural(int(many), 'item')} more than once. If it answers the same every time, its intervals are too narrow.")
+    return levels
+
+
+def _from_0(codes: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Codes without gaps, -1 elsewhere."""
+    found = np.full(len(codes), -1)
+    found[where] = np.unique(codes[where], return_inverse=True)[1]
+    return found
+
+
+def _again(codes: np.ndarray, answers: int, cells: int) -> bool:
+    """Whether enough levels were met more than once."""
+    counts = np.unique(codes, return_counts=True)[1]
+    return bool((counts > 1).sum() >= _AGAIN + cells and counts[counts > 1].sum() >= _SHARE * answers)
+
+
+def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str]) -> None:
+    """What limits the comparison."""
+
+    for edge, word in ((0.0, "0 %"), (1.0, "100 %")):
+        at = table[table["correct"] == edge]
+        many = table.groupby("agent").size()
+        there = [
+            str(agent)
+            if not column
+            else f"{agent} ({f'every {column}' if len(part) == many[agent] else f'{column} ' + listed(list(map(str, part['condition'])))})"
+            for agent, part in at.groupby("agent")
+        ]
+        if there:
+            notes.append(
+                f"At {word}: {listed(there)}. The data bound how far these are from others on one side only: odds ratios are partly the prior's, "
+                "and their intervals open."
+            )
+    people = items[items["person"] != ""].groupby("agent")["person"].nunique()
+    for name, many in people.items():
+        if many < FEW:
+            notes.append(f"{name}: only {many} participants, so that intervals are rough.")
+    alone = [str(name) for name in table["agent"].unique() if name not in people.index]
+    if alone:
+        notes.append(f"{listed(alone)}: no participants to vary, so that what is found holds for {'this one' if len(alone) == 1 else 'these ones'} alone.")

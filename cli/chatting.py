@@ -1,0 +1,72 @@
+"""Options about chat models: how their servers are treated, and what they may cost. Part of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..core.errors import SpanLabError
+from .options import parse_pairs
+
+ConcurrencyOption = Annotated[
+    int | None, typer.Option("--concurrency", help="chat agents: so many requests at once, always; as many as the server likes when not given", min=1)
+]
+MaxCostOption = Annotated[float | None, typer.Option("--max-cost", help="chat agents: stop each session before it costs more (needs a price)")]
+MaxTokensOption = Annotated[
+    int | None, typer.Option("--max-tokens", help="chat agents: stop each session before it takes more tokens in all, read and written", min=1)
+]
+PriceOption = Annotated[
+    list[str] | None,
+    typer.Option("--price", help="of a chat model: what a million tokens cost, read and written; for one of several agents AGENT=IN/OUT", metavar="IN/OUT"),
+]
+CacheOption = Annotated[Path | None, typer.Option("--cache", help="chat agents: folder in which replies are kept for other sessions", metavar="DIR")]
+FailOnErrorOption = Annotated[
+    float | None,
+    typer.Option("--fail-on-error", help="chat agents: stop when more than this share of trials cannot be had (0.1)", metavar="SHARE", min=0, max=1),
+]
+CareOption = Annotated[
+    list[str] | None,
+    typer.Option("--care", help="how a chat server is treated, such as timeout_s=60 or requests_per_minute=500; may be repeated", metavar="NAME=VALUE"),
+]
+
+
+def care_given(
+    concurrency: int | None,
+    max_cost: float | None,
+    max_tokens: int | None,
+    cache: Path | None,
+    fail_on_error: float | None,
+    more: list[str] | None,
+    before: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """How the servers of chat agents are to be treated, as options say it; fields of ``Care``.
+
+    Parameters
+    ----------
+    before : what held before, in a session that goes on
+
+    Raises
+    ------
+    SpanLabError
+        naming everything that is unknown, out of bounds or said twice.
+    """
+    options = {"concurrency": concurrency, "max_cost": max_cost, "max_tokens_in_all": max_tokens, "cache": cache, "fail_on_error": fail_on_error}
+    chosen = {name: value for name, value in options.items() if value is not None}
+    pairs = parse_pairs(more, "--care")
+    twice = [name for name in pairs if name in chosen]
+    if twice:
+        raise SpanLabError(f"--care says {' and '.join(twice)} again: once is enough")
+    values = {**chosen, **pairs}
+    if not values:
+        return dict(before or {})
+    from ..agents.chat.transport.request_limits import Care
+    from ..paradigms.language.diagnostics import validated
+
+    _, wrong = validated(Care, values)
+    if wrong:
+        spelt = {"max_tokens_in_all": "--max-tokens", **{name: "--" + name.replace("_", "-") for name in ("max_cost", "concurrency", "cache", "fail_on_error")}}
+        raise SpanLabError("; ".join(f"{spelt.get(str(path[0]), '--care')}: {message}" if path else message for path, message in wrong))
+    return {**(before or {}), **values}

@@ -1,0 +1,153 @@
+"""``spanlab figure`` and ``spanlab scores``: one figure, or the human-model scores, from any data. Part of the command line."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...core.errors import SpanLabError
+from ..exclusion_file import ExcludeOption, read_rules
+from ..options import SchedulerOption, WorkersOption
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...analysis.data.loading import Data
+
+DataArgument = Annotated[list[Path], typer.Argument(help="sessions, folders full of sessions, or response tables (.parquet, .csv, .xlsx)", metavar="DATA...")]
+PracticeOption = Annotated[bool, typer.Option("--practice", help="include practice trials")]
+PilotOption = Annotated[bool, typer.Option("--pilot", help="include pilot sessions")]
+_WIDTH = 110
+
+
+def figure(
+    name: Annotated[str, typer.Argument(help="which figure; an unknown name lists them all", metavar="NAME")],
+    data: DataArgument,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="file: .svg, .pdf, .png, .html, or .csv for its table", metavar="FILE")] = None,
+    paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="of which paradigm; figures of N-back may have several", metavar="NAME")] = None,
+    bars: Annotated[str, typer.Option("--bars", help="what bars of curves are: 'interval' (95%) or 'sem'", metavar="BARS")] = "interval",
+    by: Annotated[str, typer.Option("--by", help="reaction_time: a panel for each value of this column, too", metavar="COLUMN")] = "",
+    exclude: ExcludeOption = None,
+    practice: PracticeOption = False,
+    pilot: PilotOption = False,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+) -> None:
+    """One figure of one effect, from any data; its table when no file is named."""
+    from ...analysis.figure_catalogue import figure_named
+    from ...analysis.figures.charts import save_as
+    from ...analysis.figures.figure import Wish
+
+    one = figure_named(name, tuple(map(str, data)))
+    if bars != "interval" and bars != "sem":
+        raise SpanLabError(f"--bars is 'interval' (95%) or 'sem' (one standard error to each side), not '{bars}'")
+    if by and name != "reaction_time":
+        raise SpanLabError(f"--by is for the figure reaction_time; {name} has the conditions that it shows")
+    loaded = _load_for(name, data, practice, pilot, exclude, workers, scheduler)
+    drawn = one.draw(loaded, Wish(tuple(paradigm or ()), bars, by))
+    if output is None:
+        _print(drawn.shown)
+        for heading, table in drawn.further:
+            print(f"\n{heading}:\n")
+            _print(table)
+    elif output.suffix.lower() == ".csv":
+        _write(drawn.table, output)
+    else:
+        print(save_as(drawn.spec, output, drawn.agents))
+    _tell([*loaded.notes, *drawn.notes])
+
+
+def scores(
+    data: DataArgument,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="write all numbers to this CSV file", metavar="FILE")] = None,
+    against: Annotated[str, typer.Option("--against", help="who stands for people, as figures name them; published people when not given")] = "",
+    published: Annotated[bool, typer.Option("--published/--no-published", help="the published models' values beside")] = True,
+    pairs: Annotated[bool, typer.Option("--pairs", help="errors of every pair of answerers, also where there are more than 20")] = False,
+    exclude: ExcludeOption = None,
+    practice: PracticeOption = False,
+    pilot: PilotOption = False,
+) -> None:
+    """How far machines are from people: slope difference A and mean difference B, in the layout of WorM's table; curves and errors compared."""
+    from ...analysis.model_vs_human.comparison import ceilings, distances
+    from ...analysis.model_vs_human.score_layout import layout
+    from ...analysis.model_vs_human.scores import DECISIONS
+    from ...analysis.model_vs_human.scores import scores as table_of
+    from ...analysis.stats.agreement import MOST_ANSWERERS, error_consistency, pairs_left_out
+
+    loaded = _load(data, practice, pilot, exclude)
+    table = table_of(loaded.scored, human=loaded.human, against=against)
+    if len(table):
+        print("Difference from people: A of slopes, B of means; 0 is as people are. * p < .01 against guessing. Models from RNN-96 on: as published.\n")
+        _print(layout(table, published))
+        print("\nIntervals (95%) and what they rest on:\n")
+        _print(table[["task", "score", "agent", "value", "low", "high", "p", "unit", "n_units", "conditions", "note"]])
+    else:
+        print("No scores: these data have no paradigm of the published table (vsr, vir, cs, smu, vsrec, cd).")
+    found: list[tuple[str, Any]] = [
+        ("Curves: correlation and root mean square difference", distances(loaded.scored, loaded.human, against)),
+        ("Errors on the same trials (kappa)", error_consistency(loaded.scored, most=None if pairs else MOST_ANSWERERS)),
+        ("Noise ceilings: how near a curve can come to these people", ceilings(loaded.scored)),
+    ]
+    for title, part in found:
+        if len(part):
+            print(f"\n{title}:\n")
+            _print(part)
+    if output is not None:
+        print()
+        _write(table, output)
+    left_out = [] if pairs else pairs_left_out(loaded.scored)
+    _tell([*loaded.notes, *left_out, *(note for notes in loaded.readouts.values() for note in notes), *(DECISIONS if len(table) else ())])
+
+
+def _load_for(name: str, data: list[Path], practice: bool, pilot: bool, exclude: Path | None, workers: int | None, scheduler: str | None) -> Data:
+    """The data of a figure: for those of effects piece by piece, however many answers there are."""
+    from ...analysis.effects.out_of_core import load_scattered
+    from ...analysis.effects.registry import EFFECTS
+    from ...core.worker_pool import crew
+
+    if exclude is None and name in {one.name for one in EFFECTS}:
+        with crew(workers, scheduler) as found:
+            return load_scattered(data, [name], crew=found, include_practice=practice, include_pilot=pilot)
+    if workers is not None or scheduler is not None:
+        why = "rules of exclusion judge all answers of somebody at once" if exclude is not None else f"{name} needs all answers at once"
+        raise SpanLabError(f"the work cannot be shared out: {why}. Leave out --workers and --scheduler")
+    return _load(data, practice, pilot, exclude, trial_ids=False)
+
+
+def _load(data: list[Path], practice: bool, pilot: bool, exclude: Path | None, trial_ids: bool = True) -> Data:
+    from ...analysis.data.loading import load
+
+    return load(data, include_practice=practice, include_pilot=pilot, trial_ids=trial_ids, rules=read_rules(exclude))
+
+
+def _print(table: pd.DataFrame) -> None:
+    from .listing import print_table
+
+    def cell(value: Any) -> str:
+        if value is None or str(value) in ("<NA>", "nan"):
+            return "–"
+        if isinstance(value, float):
+            return f"{value:.0f}" if value.is_integer() and abs(value) >= 1 else f"{value:.2g}" if abs(value) < 0.001 and value else f"{value:.3f}"
+        return str(value)
+
+    names = [str(name).removeprefix("factor_").removeprefix("record_") for name in table.columns]
+    print_table(names, [[cell(value) for value in row] for row in table.itertuples(index=False, name=None)])
+
+
+def _write(table: pd.DataFrame, output: Path) -> None:
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        table.to_csv(output, index=False)
+    except OSError as error:
+        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
+    print(output)
+
+
+def _tell(notes: list[str]) -> None:
+    if notes:
+        print()
+    for note in notes:
+        print(textwrap.fill(note, _WIDTH, subsequent_indent="  ", initial_indent="· "))

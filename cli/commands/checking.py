@@ -1,0 +1,60 @@
+"""``spanlab check``: files of paradigms and studies before anybody sits down. Part of the command line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...core.errors import SpanLabError
+
+if TYPE_CHECKING:
+    from ...paradigms import Paradigm, Trial
+
+#: answers from which the figures of a paradigm are told
+_ENOUGH = 20_000
+
+
+def check(files: Annotated[list[Path], typer.Argument(help="files of paradigms and studies", metavar="FILE...")]) -> None:
+    """Check files of paradigms and studies: every problem with its file, line and key; and which figures the data of a paradigm will have."""
+    from ...sessions.studies.study import is_study
+    from .study import check_study
+
+    problems: list[str] = []
+    for file in files:
+        try:
+            report = check_study(file) if is_study(file) else _paradigm_checked(file if os.path.exists(file) else str(file))
+        except SpanLabError as error:
+            problems.append(str(error))
+        else:
+            print(report)
+    if problems:
+        raise SpanLabError("\n".join(problems))
+
+
+def _paradigm_checked(source: str | Path) -> str:
+    from ...analysis.figures.prospects import prospects
+    from ...paradigms import load_paradigm
+    from ...paradigms.checking import check_paradigm
+    from ...paradigms.translation import untranslated
+    from ...sessions.rehearsed import rehearsed
+
+    trials: list[Trial] = []
+    asked = 0
+
+    def keep(paradigm: Paradigm, trial: Trial) -> None:
+        nonlocal asked
+        if asked < _ENOUGH:
+            asked += sum(step.percept.ask is not None for step in trial.steps)
+            trials.append(trial)
+
+    line = check_paradigm(source, keep)
+    paradigm = load_paradigm(source)
+    kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
+    told = [
+        *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences(),
+        *(f"language {told}" for told in untranslated(paradigm.data, kinds, paradigm.instructions)),
+    ]
+    return "\n".join([line, *(f"  {sentence}" for sentence in told)])

@@ -1,0 +1,65 @@
+"""``spanlab compare``: the report. Part of the command line."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..exclusion_file import ExcludeOption, read_rules
+from .analysing import DataArgument, PilotOption, PracticeOption
+
+if TYPE_CHECKING:
+    from ...analysis.report.page import Options
+
+
+def compare(
+    data: DataArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="folder for the report", metavar="DIR")],
+    exclude: ExcludeOption = None,
+    models: Annotated[
+        bool | None, typer.Option("--models/--no-models", help="fit a mixed-effects model to each paradigm; those of many answers only on request")
+    ] = None,
+    practice: PracticeOption = False,
+    pilot: PilotOption = False,
+    watch: Annotated[bool, typer.Option("--watch", help="make it again whenever the data change, until Ctrl-C; an open page follows")] = False,
+    every: Annotated[float, typer.Option("--every", help="with --watch: seconds between two looks at the data", min=0.1, metavar="S")] = 10.0,
+) -> None:
+    """Curves of people and machines side by side: report.html, figures and tables."""
+    from ...analysis.report.page import Options
+
+    options = Options(practice=practice, pilot=pilot, rules=read_rules(exclude), rules_file=exclude, models=models)
+    if watch:
+        _watch(data, output, options, every)
+    else:
+        print(_write(data, output, options))
+
+
+def _write(data: list[Path], output: Path, options: Options, **more: Any) -> Path:
+    from ...analysis.report.page import compare as write
+    from .transcript_page import report_pages
+
+    return write(data, output, options, report_pages(data, output), **more)
+
+
+def _watch(data: list[Path], output: Path, options: Options, every: float) -> None:
+    """Make the report again and again. The last one, made when it ends, is a page like any other."""
+    from dataclasses import replace
+
+    from ...analysis.report.folder import Folder
+    from ...analysis.report.watching import watch
+    from ...core.errors import SpanLabError
+
+    folder = Folder(output)
+
+    def make() -> None:
+        print(_write(data, output, replace(options, watched=True), folder=folder), flush=True)
+
+    if watch(make, data, every_s=every, sleep=time.sleep, say=lambda text: print(text, file=sys.stderr, flush=True), but=output):
+        try:
+            print(_write(data, output, options, folder=folder))
+        except SpanLabError as error:
+            print(f"spanlab: the page is as it was last made: {error}", file=sys.stderr)

@@ -1,0 +1,111 @@
+"""``spanlab display``: measure a display, and see what it makes of the durations of a paradigm. Part of the command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...core.errors import SpanLabError
+from .listing import print_table
+
+if TYPE_CHECKING:
+    from ...agents.human.display.file import DisplayFile
+
+
+def display(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="display file to write; display.yaml in this folder when not given", metavar="FILE")
+    ] = None,
+    screen: Annotated[int, typer.Option("--screen", help="number of the screen, from 0", min=0, max=99)] = 0,
+    width_cm: Annotated[
+        float | None, typer.Option("--screen-width", "--width-cm", help="visible width of the screen in cm, measured with a ruler", min=1, max=1000)
+    ] = None,
+    distance_cm: Annotated[float | None, typer.Option("--distance", "--distance-cm", help="from the eyes to the screen in cm", min=1, max=1000)] = None,
+    seconds: Annotated[float, typer.Option("--seconds", help="how long to measure", min=1, max=600)] = 5.0,
+    replace: Annotated[bool, typer.Option("--replace", help="write in the place of a file that is there")] = False,
+    windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
+    check: Annotated[
+        list[str] | None, typer.Option("--check", help="what whole refreshes make of the durations of this paradigm; may be repeated", metavar="PARADIGM")
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="for --check: this display file, without measuring", metavar="FILE")] = None,
+    hz: Annotated[float | None, typer.Option("--hz", help="for --check: this refresh rate, without measuring", min=10, max=1000)] = None,
+) -> None:
+    """Measure the display on which sessions run, and save a file that they cite: spanlab run PARADIGM --display FILE."""
+    from ...agents.human.display.file import DEFAULT_FILE, read_display, write_display
+
+    if (file is not None or hz is not None) and not check:
+        raise SpanLabError("--file and --hz go with --check PARADIGM, which then measures nothing")
+    if hz is not None and file is not None:
+        raise SpanLabError("--hz and --file both give a refresh rate: leave one out")
+    if file is not None or hz is not None:
+        print_check(check or [], hz or _rate(read_display(file or DEFAULT_FILE)))
+        return
+    path = output or DEFAULT_FILE
+    if path.exists() and not replace:
+        raise SpanLabError(f"{path} is there already; give --replace to measure anew in its place, or another file with -o")
+    from ...agents.human.display.measuring import measure_display
+    from ...agents.human.display.window import need_display
+
+    need_display()
+    wide, far = _asked(width_cm, "--screen-width", "Visible width of the screen in cm"), _asked(distance_cm, "--distance", "Distance from the eyes in cm")
+    said: list[str] = []
+    measured = measure_display(width_cm=wide, distance_cm=far, screen=screen, seconds=seconds, fullscreen=not windowed, say=said.append)
+    write_display(measured, path, replace)
+    for line in [*summary(measured), *said]:
+        print(line)
+    print(path)
+    if check:
+        print_check(check, _rate(measured))
+
+
+def _asked(value: float | None, option: str, question: str) -> float:
+    """What was given, or what is answered on the terminal."""
+    if value is None:
+        if not sys.stdin.isatty():
+            raise SpanLabError(f"how large is the screen, and how far? Measure it, and give {option} CM (nobody can be asked here)")
+        value = float(typer.prompt(question, type=float))
+    if not 1 <= value <= 1000:
+        raise SpanLabError(f"{option} is a number of cm from 1 to 1000; found {value:g}")
+    return value
+
+
+def _rate(measured: DisplayFile) -> float:
+    """The rate by which durations become refreshes: the screen's, or that by which flips are paced where it is not known."""
+    return measured.refresh.hz or measured.refresh.paced_hz or 60.0
+
+
+def summary(measured: DisplayFile) -> list[str]:
+    """What was measured, in a few lines."""
+    screen, refresh, keyboard = measured.screen, measured.refresh, measured.keyboard
+    rate = f"{refresh.hz:.3f} Hz" if refresh.hz is not None else f"the refresh rate cannot be known: flips do not wait for the screen ({refresh.trouble})"
+    polled = f"looked at every {keyboard.polled_ms:.2f} ms (99% of the time within {keyboard.polled_p99_ms:.1f} ms)"
+    return [
+        f"screen {screen.number}: {screen.resolution_px[0]} x {screen.resolution_px[1]} pixels, {screen.width_cm:g} cm wide, {screen.distance_cm:g} cm away",
+        f"refresh: {rate}",
+        f"flips: {refresh.flips} in {refresh.seconds:g} s, {refresh.interval_ms:.3f} ms apart, sd {refresh.sd_ms:.3f} ms, 99% within {refresh.p99_ms:.2f} ms, "
+        f"longest {refresh.longest_ms:.2f} ms, {refresh.missed} refreshes missed",
+        f"keyboard: {keyboard.backend}, {keyboard.devices} devices, {polled}",
+        f"graphics: {measured.opengl.renderer} ({measured.opengl.vendor}), OpenGL {measured.opengl.version}",
+    ]
+
+
+def print_check(paradigms: Sequence[str], hz: float) -> None:
+    """The durations of paradigms as a display shows them: planned, in refreshes, shown, and how far off."""
+    from ...agents.human.display.frames import FrameGrid
+    from ...agents.human.display.rounding import roundings
+    from ...paradigms import load_paradigm
+    from ...paradigms.preview.timetable import durations
+
+    rows = []
+    for name in paradigms:
+        paradigm = load_paradigm(name)
+        timed = [(phase, ms) for phase, listed in durations(paradigm).items() for each in listed for ms in each if ms is not None]
+        for one in roundings(timed, FrameGrid(hz)):
+            numbers = (f"{one.planned_ms:g}", str(one.frames), f"{one.shown_ms:.2f}", f"{one.error_ms:+.2f}", f"{one.share:+.1%}")
+            rows.append((paradigm.name, one.phase, *numbers, one.complaint))
+    print(f"at {hz:.3f} Hz")
+    print_table(("paradigm", "phase", "planned ms", "refreshes", "shown ms", "error ms", "share", ""), rows)

@@ -1,0 +1,162 @@
+"""What ``spanlab list`` prints: which paradigms there are, and how far guessing gets in each. Part of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...core.errors import SpanLabError
+from ...paradigms.language.inheritance import titled
+from ...paradigms.library import card
+from ...paradigms.library import list_paradigms as shipped
+from ..options import progress_bar
+
+if TYPE_CHECKING:
+    from ...paradigms import Paradigm
+    from ...paradigms.chance import ChanceRow
+
+NamesArgument = Annotated[
+    list[str] | None, typer.Argument(help="names in the library, or YAML files; all that ship when none is given", metavar="[PARADIGM...]", show_default=False)
+]
+Values = list[str] | None
+
+_LEGEND = """
+items: scored in this phase of one trial
+chance: expected share of right items when every answer is a uniform guess
+best blind guess: the same for somebody who knows paradigm, condition and which question it is, but has not looked
+all right: probability that uniform guesses have all of them right"""
+
+
+def _filter(what: str) -> Any:
+    return typer.Option(f"--{what}", help=f"only those with this {what}; may be repeated for any of several", metavar="NAME", show_default=False)
+
+
+def list_(
+    names: NamesArgument = None,
+    family: Annotated[Values, _filter("family")] = None,
+    domain: Annotated[Values, _filter("domain")] = None,
+    function: Annotated[Values, _filter("function")] = None,
+    characteristic: Annotated[Values, _filter("characteristic")] = None,
+    chance: Annotated[bool, typer.Option("--chance", help="the chance level and the best blind guess in each condition instead")] = False,
+) -> None:
+    """The paradigms that ship, one a line; or how far guessing gets in each."""
+    sources = names or shipped()
+    cards = {source: card(source) if source in shipped() else _loaded(source).data for source in sources}
+    wanted = {"family": family, "domains": domain, "functions": function, "characteristics": characteristic}
+    chosen = {key: _known(cards.values(), key, values) for key, values in wanted.items() if values}
+    cards = {source: data for source, data in cards.items() if all(values & _values(data, key).keys() for key, values in chosen.items())}
+    if not cards:
+        raise SpanLabError("no paradigm has all of that together; leave out a filter")
+    if chance:
+        print_table(("paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right"), _chance(list(cards)))
+        print(_LEGEND)
+        return
+    ordered = sorted(cards.values(), key=lambda data: (data.get("family") is None, data.get("family") or "", data["paradigm"]))
+    header = ("name", "family", "title", "domains", "functions", "factors")
+    print_table(
+        header,
+        [
+            (data["paradigm"], data.get("family", ""), titled(data["title"]), *(", ".join(data.get(key, [])) for key in header[3:5]), factors(data))
+            for data in ordered
+        ],
+    )
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Columns as wide as what is in them."""
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def factors(data: Mapping[str, Any]) -> str:
+    """The factors of a paradigm's file with their levels, in short."""
+    return "; ".join(
+        f"{name} {compact(levels)}" if isinstance(levels, list) else f"{name} random {compact(levels['random'])}"
+        for name, levels in data.get("factors", {}).items()
+    )
+
+
+def compact(levels: Sequence[Any]) -> str:
+    """Levels in a row, whole numbers that follow one another as ``1-8``."""
+    runs: list[list[Any]] = []
+    for level in levels:
+        if runs and all(type(one) is int for one in (level, runs[-1][-1])) and level == runs[-1][-1] + 1:
+            runs[-1].append(level)
+        else:
+            runs.append([level])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(_written, run)) for run in runs)
+
+
+def _written(level: Any) -> str:
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def _loaded(source: str) -> Paradigm:
+    from ...paradigms import load_paradigm
+
+    return load_paradigm(source)
+
+
+# filters --------------------------------------------------------------------------------------------------------------------------------------------------
+
+
+_ONE = {"family": ("family", "families")} | {key: (key.removesuffix("s"), key) for key in ("domains", "functions", "characteristics")}
+
+
+def _known(cards: Iterable[Mapping[str, Any]], key: str, wanted: Iterable[str]) -> set[str]:
+    """The wanted values in small letters, as long as some paradigm has each of them."""
+    there = {folded: written for data in cards for folded, written in _values(data, key).items()}
+    for value in wanted:
+        if value.casefold() not in there:
+            from ...core.registry import nearest
+
+            # a misspelt name is nearest to one in its own case
+            hint = (nearest(value, there.values()) or nearest(value.casefold(), there)).casefold()
+            alike = next((written for folded, written in there.items() if f"'{folded}'" in hint), None)
+            one, many = _ONE[key]
+            asked = f"; did you mean '{alike}'?" if alike is not None else "."
+            all_of_them = f"The {many} are: {', '.join(sorted(there.values()))}" if there else f"None of them has a {one}"
+            raise SpanLabError(f"no paradigm here has the {one} '{value}'{asked} {all_of_them}")
+    return {value.casefold() for value in wanted}
+
+
+def _values(data: Mapping[str, Any], key: str) -> dict[str, str]:
+    """In small letters, and as the file writes them."""
+    value = data.get(key)
+    return {one.casefold(): one for one in (value if isinstance(value, list) else [] if value is None else [value])}
+
+
+# guessing -------------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _chance(sources: Sequence[str]) -> list[tuple[str, ...]]:
+    from ...paradigms.chance import chance_rows
+
+    rows = []
+    with progress_bar("guessing") as tell:
+        for number, source in enumerate(sources):
+            tell(number, len(sources))
+            paradigm = _loaded(source)
+            rows += [(paradigm.name, *_chance_cells(paradigm, row)) for row in chance_rows(paradigm)]
+    return rows
+
+
+def condition_of(paradigm: Paradigm, row: ChanceRow) -> str:
+    """The conditions that share a row, as far as they are not all: ``set_size 1-4``."""
+    some = {name: levels for name, levels in row.levels.items() if len(levels) < len(paradigm.factors[name].levels)}
+    return "; ".join(f"{name} {compact(levels)}" for name, levels in some.items()) or "all"
+
+
+def _chance_cells(paradigm: Paradigm, row: ChanceRow) -> tuple[str, ...]:
+    generator = row.generators[0] if len(row.generators) == 1 else "both"
+    items, all_right = (("about " if row.varies else "") + _range(*ends) for ends in ((row.items, "d"), (row.all_right, ".2g")))
+    return row.phase, condition_of(paradigm, row), generator, items, f"{row.chance:.4g}", f"{row.blind:.4g}", all_right
+
+
+def _range(ends: tuple[float, float], form: str) -> str:
+    low, high = (format(end, form) for end in ends)
+    return low if low == high else f"{low} to {high}"

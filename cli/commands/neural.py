@@ -1,0 +1,237 @@
+"""``spanlab neural``: what the units of a network do, in one folder. Part of the command line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from ...core.errors import SpanLabError
+from ..options import GeneratorOption, parse_generator, progress_bar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...agents.network.checkpoints_io.checkpoint import Checkpoint
+    from ...agents.network.observed import Observed
+    from ...analysis.neural.states import TaskStates
+    from ...paradigms import Generator, Paradigm, Trial
+
+#: Trials of each task, the share of the highest task variance below which a unit is inactive, and most clusters, when nothing is said.
+_TRIALS, _INACTIVE, _MOST = 200, 1e-3, 30
+
+
+class Source(NamedTuple):
+    """Where the trials of a task come from: a paradigm, and the combinations of factor levels that are this task; ``before`` counts its earlier tasks."""
+
+    paradigm: Paradigm
+    combinations: list[dict[str, Any]]
+    before: int
+
+
+def neural(
+    checkpoint: Annotated[str, typer.Argument(help="name of a network that ships (laptop), or a checkpoint file", metavar="CHECKPOINT")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="folder for page, figures and tables", metavar="DIR")],
+    tasks: Annotated[
+        list[str] | None, typer.Option("--tasks", help="tasks, as the network names them, with commas; all that it knows when not given", metavar="NAME,...")
+    ] = None,
+    trials: Annotated[int, typer.Option("--trials", help="trials of each task, shared out over the factor levels", min=1, max=100_000)] = _TRIALS,
+    seed: Annotated[int, typer.Option("--seed", help="seed of the trials", min=0)] = 1,
+    generator: GeneratorOption = "corrected",
+    paradigm: Annotated[
+        list[Path] | None, typer.Option("--paradigm", help="file of a paradigm that is not in the library; may be repeated", metavar="FILE")
+    ] = None,
+    apart: Annotated[bool, typer.Option("--apart", help="tasks that share a head (change detection) apart, not as one")] = False,
+    inactive: Annotated[
+        float, typer.Option("--inactive", help="units whose highest task variance is below this share of the highest of any unit are inactive", min=0, max=1)
+    ] = _INACTIVE,
+    most_clusters: Annotated[
+        int, typer.Option("--most-clusters", help="most clusters that are tried; 99 in the WorM benchmark's analysis", min=2, max=999)
+    ] = _MOST,
+) -> None:
+    """What the units of a network do: task variance, clusters, lesions, similarity of states and tasks; figures, tables and a page."""
+    from ...agents.network.checkpoints_io.checkpoint import load
+    from ...analysis.neural.clusters import need_scikit_learn
+    from ...analysis.neural.report import Subject, write_neural_report
+
+    need_scikit_learn()
+    loaded = load(checkpoint)
+    known = list(loaded.network.tasks)
+    chosen = _chosen(tasks, known, loaded.name)
+    made = parse_generator(generator)
+    sources, notes = _sources(loaded, chosen, paradigm or [])
+    names = {task: task if apart else loaded.network.tasks[task].head for task in chosen}
+    with progress_bar("trials") as tell:
+        observed = _observed(loaded, sources, trials, seed, made, tell)
+    states = [_states(names[task], observed[task]) for task in chosen]
+    for task in chosen:
+        if trials < (count := len(sources[task].combinations)):
+            notes.append(f"{task}: {trials} trials do not reach all of its {count} combinations of factor levels; take more with --trials.")
+    for name in dict.fromkeys(names.values()):
+        if len(together := [task for task in chosen if names[task] == name]) > 1:
+            notes.append(
+                f"{name}: the trials of {', '.join(together)} are looked at as one task, as published, so differences between these tasks count as variance; "
+                "--apart keeps them apart."
+            )
+    command = ["spanlab", "neural", checkpoint, "-o", str(output)] + ["--tasks", ",".join(chosen)] * bool(tasks)
+    command += ["--trials", str(trials), "--seed", str(seed)] + ["--generator", made] * (made != "corrected")
+    command += [part for file in paradigm or [] for part in ("--paradigm", str(file))] + ["--apart"] * apart
+    command += ["--inactive", f"{inactive:g}"] * (inactive != _INACTIVE) + ["--most-clusters", str(most_clusters)] * (most_clusters != _MOST)
+    network = loaded.network
+    subject = Subject(
+        name=loaded.name,
+        lead=f"The states of the {network.memory.hidden} units of its memory ({network.settings.architecture}) at every step of {trials} trials of each of "
+        f"{len(chosen)} task{'' if len(chosen) == 1 else 's'}, and what is lost without some of them.",
+        facts=[f"SHA-256 {loaded.sha256[:16]}", f"{network.parameter_count:,} parameters", f"seed {seed}", f"{made} trials"],
+        tasks=[_row(task, names[task], sources[task], observed[task]) for task in chosen],
+        notes=notes,
+        command=shlex.join(command),
+    )
+    embedding = (known, network.task_embedding.weight.detach().cpu().numpy())
+    with progress_bar("parts") as tell:
+        page = write_neural_report(subject, states, embedding, _silencing(loaded, names, observed), output, inactive=inactive, most=most_clusters, advance=tell)
+    print(page)
+
+
+def _chosen(asked: list[str] | None, known: Sequence[str], name: str) -> list[str]:
+    """The tasks that are meant, in the network's order."""
+    from ...core.registry import nearest
+
+    wanted = [one.strip() for text in asked or [] for one in text.split(",") if one.strip()]
+    for one in wanted:
+        if one not in known:
+            raise SpanLabError(f"{name} knows no task '{one}'{nearest(one, known) or ''}; it knows {', '.join(known)}")
+    if asked and not wanted:
+        raise SpanLabError(f"--tasks names no task; {name} knows {', '.join(known)}")
+    return [task for task in known if not asked or task in wanted]
+
+
+def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]) -> tuple[dict[str, Source], list[str]]:
+    """The paradigm of each task: a file that was given, one that the network was trained on, or the first of the library. Also what is to be known of them.
+
+    Raises
+    ------
+    SpanLabError
+        when a task has none.
+    """
+    from ...paradigms import list_paradigms, load_paradigm
+
+    trained = checkpoint.trained
+    library = list_paradigms()
+    met = [name for name in (trained.paradigms if trained is not None else ()) if name in library]
+    found: dict[str, Source] = {}
+    notes: list[str] = []
+    for place in [*files, *met, *(name for name in library if name not in met)]:
+        if all(task in found for task in tasks):
+            break
+        paradigm = load_paradigm(place)
+        if paradigm.network is None:
+            continue
+        known = [task for task in _tasks_of(checkpoint, paradigm) if task in tasks and task not in found]
+        for number, (task, combinations) in enumerate(_tasks_of(checkpoint, paradigm).items()):
+            if task in known:
+                found[task] = Source(paradigm, combinations, number)
+        if trained is not None and known and trained.paradigms.get(paradigm.name, paradigm.hash) != paradigm.hash:
+            notes.append(f"{paradigm.name} has changed since the network was trained on it.")
+    for task in tasks:
+        if task not in found:
+            raise SpanLabError(
+                f"no paradigm in the library is the task '{task}' of {checkpoint.name}: give its file with --paradigm FILE, or leave it out with --tasks"
+            )
+    return found, notes
+
+
+def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict[str, Any]]]:
+    """The tasks that a paradigm has for this network, with their levels: those of its training, else of the published data sets."""
+    from ...agents.network.settings import task_seen_in
+    from ...paradigms.language.schema import DatasetDesign
+
+    trained = checkpoint.trained.levels.get(paradigm.name) if checkpoint.trained is not None else None
+    published = paradigm.designs.get("published")
+    levels: Mapping[str, Any] = published.factors if isinstance(published, DatasetDesign) else {}
+    if trained is not None:
+        levels = {name: own for name, own in trained.items() if own and name in paradigm.factors}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for combination in paradigm.combinations(levels):
+        view = paradigm.network_view(combination)
+        if view is not None and checkpoint.network.tasks.get(view.task) == task_seen_in(view):
+            found.setdefault(view.task, []).append(combination)
+    return found
+
+
+def _observed(checkpoint: Checkpoint, sources: Mapping[str, Source], trials: int, seed: int, generator: Generator, tell: Any) -> dict[str, Observed]:
+    from ...agents.network.observed import observe
+
+    found = {}
+    tasks = [task for task in checkpoint.network.tasks if task in sources]
+    for number, task in enumerate(tasks):
+        source = sources[task]
+        view = source.paradigm.network_view(source.combinations[0])
+        assert view is not None
+        found[task] = observe(checkpoint.network, checkpoint.vectors, view, _trials(source, trials, seed, generator))
+        tell(number + 1, len(tasks))
+    return found
+
+
+def _trials(source: Source, count: int, seed: int, generator: Generator) -> list[Trial]:
+    """Held-out trials: from the stream of seeds of test sets, which that of training cannot meet. Tasks of one paradigm have different ones."""
+    from ...paradigms import compile_trial, trial_seed
+
+    paradigm, combinations, before = source
+    return [
+        compile_trial(paradigm, combinations[number % len(combinations)], trial_seed("test", seed, before * count + number), generator)
+        for number in range(count)
+    ]
+
+
+def _states(name: str, observed: Observed) -> TaskStates:
+    """States with labels: which steps count, which item is shown, and in task switching what is to be done."""
+    import numpy as np
+
+    from ...agents.network.observed import before_the_probe
+    from ...analysis.neural.states import TaskStates
+
+    shape = observed.hidden.shape[:2]
+    positions, lengths = np.zeros(shape, int), np.zeros(len(observed.steps), int)
+    rules, answers = np.full(shape, "", object), np.full(shape, "", object)
+    for row, (trial, steps) in enumerate(zip(observed.trials, observed.steps, strict=True)):
+        shown = [place for place, step in enumerate(steps) if step.percept.phase == "present"]
+        # An item may be shown for several steps, all of them for equally many.
+        if trial.list_length and shown and len(shown) % trial.list_length == 0:
+            lengths[row] = trial.list_length
+            positions[row, shown] = np.arange(len(shown)) * trial.list_length // len(shown) + 1
+        for place, step in enumerate(steps):
+            if step.percept.ask is not None and "task" in step.truth.record:
+                rules[row, place], answers[row, place] = str(step.truth.record["task"]), str(step.truth.answer)
+    return TaskStates(name, observed.hidden, before_the_probe(observed)[0], positions, lengths, rules, answers)
+
+
+def _row(task: str, name: str, source: Source, observed: Observed) -> dict[str, str]:
+    from ...agents.network.observed import before_the_probe
+
+    return {
+        "task": task,
+        "as": name,
+        "paradigm": f"{source.paradigm.name} (version {source.paradigm.version}, {source.paradigm.hash[:8]})",
+        "trials": f"{len(observed.steps):,}",
+        "combinations of factor levels": f"{len(source.combinations):,}",
+        "steps that count": "before the probe" if before_the_probe(observed)[1] else "all",
+    }
+
+
+def _silencing(checkpoint: Checkpoint, names: Mapping[str, str], observed: Mapping[str, Observed]) -> Any:
+    """What does the trials again without some units."""
+    import numpy as np
+
+    from ...agents.network.lesions import accuracy_without
+
+    def silenced(units: Sequence[int]) -> dict[str, np.ndarray]:
+        found: dict[str, list[np.ndarray]] = {}
+        for task, one in observed.items():
+            found.setdefault(names[task], []).append(accuracy_without(checkpoint.network, one, units))
+        return {name: np.concatenate(parts) for name, parts in found.items()}
+
+    return silenced

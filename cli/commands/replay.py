@@ -1,0 +1,148 @@
+"""``spanlab replay`` and ``spanlab resume``: sessions with machines, and sessions that go on. Part of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...core.errors import SpanLabError
+from ...core.worker_pool import crew
+from ..chatting import CacheOption, CareOption, ConcurrencyOption, FailOnErrorOption, MaxCostOption, MaxTokensOption, PriceOption, care_given
+from ..options import (
+    DataOption,
+    DesignOption,
+    GeneratorOption,
+    SchedulerOption,
+    SeedOption,
+    SetOption,
+    TrialsOption,
+    TriggersOption,
+    WorkersOption,
+    parse_generator,
+    parse_levels,
+    parse_pairs,
+    parse_prices,
+)
+from ..pairing import PairedOption
+from ..running import print_session, terminal
+from .run import DATA, given
+
+_FOR_CHAT = {"chat", "concurrency", "max_cost", "max_tokens", "price", "cache", "care", "fail_on_error", "retry_failed"}
+
+
+def replay(
+    context: typer.Context,
+    paradigm: Annotated[
+        str | None, typer.Argument(help="name in the library, or a YAML file; not needed with --like or --trials-from", metavar="[PARADIGM]")
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent", help="who takes the trials, such as ideal, network:laptop, chat:MODEL@PROVIDER or recorded:SESSION; may be repeated", metavar="SPEC"
+        ),
+    ] = None,
+    trials: TrialsOption = None,
+    seed: SeedOption = 1,
+    set_: SetOption = None,
+    like: Annotated[Path | None, typer.Option("--like", help="exactly the trials of this session", metavar="SESSION")] = None,
+    trials_from: Annotated[Path | None, typer.Option("--trials-from", help="the trials of this file (see spanlab import)", metavar="FILE")] = None,
+    paired_with: PairedOption = None,
+    data: DataOption = DATA,
+    design: DesignOption = None,
+    generator: GeneratorOption = "corrected",
+    chat: Annotated[
+        list[str] | None,
+        typer.Option("--chat", help="setting of chat agents, such as temperature=0 or preset=published-base; may be repeated", metavar="NAME=VALUE"),
+    ] = None,
+    concurrency: ConcurrencyOption = None,
+    max_cost: MaxCostOption = None,
+    max_tokens: MaxTokensOption = None,
+    price: PriceOption = None,
+    cache: CacheOption = None,
+    fail_on_error: FailOnErrorOption = None,
+    care: CareOption = None,
+    pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
+    states: Annotated[bool, typer.Option("--states", help="keep the hidden states of networks, too")] = False,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+) -> None:
+    """A session with a machine, or one with each of several: the same trials, step by step."""
+    from ...sessions.chosen_trials import choose_trials
+    from ...sessions.conduct import make_machine, prepare, replay_sessions
+
+    if not agent:
+        raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
+    if not any(spec.startswith("chat:") for spec in agent):
+        _refuse_chat(context)
+    chosen = choose_trials(
+        paradigm,
+        seed=seed if given(context, "seed") else None,
+        levels=parse_levels(set_),
+        trials=trials,
+        design=design,
+        generator=parse_generator(generator) if given(context, "generator") else None,
+        like=like,
+        trials_from=trials_from,
+        paired_with=paired_with,
+    )
+    request = chosen.request(pilot)
+    treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care)
+    settings, prices = parse_pairs(chat, "--chat"), parse_prices(price, agent)
+    # All of them before the first begins: a slip in the last name shows at once, and what all of them will cost.
+    takers = [make_machine(spec, request.seed, settings, treated, prices.get(spec)) for spec in agent]
+    shared_out = "--workers" if workers is not None else "--scheduler" if scheduler is not None else ""
+    watcher = terminal()
+    requests = [prepare(taker, chosen, request, watcher.say, shared_out, states) for taker in takers]
+    with crew(workers, scheduler) as found:
+        for session, span in replay_sessions(data, chosen, takers, requests, watcher, found):
+            print_session(session, span)
+
+
+def _refuse_chat(context: typer.Context) -> None:
+    """Options for chat agents, where there is none."""
+    given = [name for name in context.params if name in _FOR_CHAT and context.params[name] not in (None, [], (), False)]
+    if given:
+        spelt = " and ".join("--" + name.replace("_", "-") for name in given)
+        raise SpanLabError(f"{spelt} sets something for chat agents, and there is none; add --agent chat:MODEL, or leave it out")
+
+
+def resume(
+    context: typer.Context,
+    session: Annotated[Path, typer.Argument(help="folder of an unfinished session", metavar="SESSION")],
+    triggers: TriggersOption = None,
+    concurrency: ConcurrencyOption = None,
+    max_cost: MaxCostOption = None,
+    max_tokens: MaxTokensOption = None,
+    price: PriceOption = None,
+    cache: CacheOption = None,
+    fail_on_error: FailOnErrorOption = None,
+    care: CareOption = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="chat agents: ask again for the trials that could not be had")] = False,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+) -> None:
+    """Go on with a session that was interrupted, at the next trial, with its own settings."""
+    from ...sessions import complete, reopen
+    from ...sessions.conduct import agent_again, carry_out
+    from ...sessions.record.reader import has_failed
+
+    again = retry_failed and has_failed(session)
+    if complete(session) and not again:
+        print(f"nothing to do: every trial of {session} is finished")
+        return
+    opened = reopen(session)
+    if triggers and "triggers" not in opened.info:
+        raise SpanLabError(f"{session} began without trigger codes: leave out --triggers, or begin a new session")
+    spec, is_chat = opened.info["agent"], opened.info["agent_kind"] == "chat"
+    if not is_chat:
+        _refuse_chat(context)
+    treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, opened.info.get("care")) if is_chat else {}
+    prices = parse_prices(price, [spec]).get(spec) if is_chat else None
+    watcher = terminal()
+    opened, agent = agent_again(opened, treated, prices, watcher.say, triggers or "")
+    if (workers is not None or scheduler is not None) and "parts" not in opened.info:
+        raise SpanLabError(f"{session} is no large session, so it cannot be shared out: leave out --workers and --scheduler")
+    with crew(workers, scheduler) as found:
+        print_session(opened, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))

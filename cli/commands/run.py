@@ -1,0 +1,164 @@
+"""``spanlab run``: a session with somebody at the screen. Part of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...core.errors import SpanLabError
+from ..options import DataOption, DesignOption, GeneratorOption, SetOption, TrialsOption, TriggersOption, parse_generator, parse_levels
+from ..pairing import PairedOption
+from ..running import check_patch, print_session, tell_unspoken, terminal, trigger_codes, window_options
+from .study import DialogOption, ExistingOption, FieldOption, NumberOption, SessionOption, StudyOptions, parse_fields, run_study
+
+DATA = Path("data")
+
+
+def run(
+    context: typer.Context,
+    paradigm: Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file: a paradigm or a study", metavar="PARADIGM_OR_STUDY")],
+    participant: Annotated[str, typer.Option("--participant", help="identifier of the person")] = "",
+    set_: SetOption = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", help="seed of the session; when not given it follows from the participant and how many sessions there were before", min=0),
+    ] = None,
+    trials: TrialsOption = None,
+    design: DesignOption = None,
+    paired_with: PairedOption = None,
+    data: DataOption = DATA,
+    generator: GeneratorOption = "corrected",
+    language: Annotated[str, typer.Option("--language", help="of the instructions; en, or the study's first one, when not given")] = "",
+    practice: Annotated[bool, typer.Option("--practice/--no-practice", help="begin with practice")] = True,
+    pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
+    windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
+    width_cm: Annotated[float | None, typer.Option("--screen-width", help="visible width of the screen in cm, for sizes in degrees", min=1, max=1000)] = None,
+    distance_cm: Annotated[float | None, typer.Option("--distance", help="from the eyes to the screen in cm; 57 when not given", min=1, max=1000)] = None,
+    display: Annotated[
+        Path | None, typer.Option("--display", help="the display as spanlab display measured it, instead of width and distance", metavar="FILE")
+    ] = None,
+    patch: Annotated[
+        str | None,
+        typer.Option("--patch", help="a square for a photodiode, white on the first frame of displays: upper-left:2 (cm), upper-left:2:probe", metavar="PATCH"),
+    ] = None,
+    theme: Annotated[str, typer.Option("--theme", help="colours around the canvas: standard, dark or light")] = "standard",
+    palette: Annotated[
+        str, typer.Option("--palette", help="colours of the stimuli for people: published, or safe where red and green cannot be told apart")
+    ] = "published",
+    font: Annotated[Path | None, typer.Option("--font", help="a font file for letters that the shipped typeface has not", metavar="FILE")] = None,
+    triggers: TriggersOption = None,
+    trigger_code: Annotated[
+        list[str] | None,
+        typer.Option("--trigger-code", help="a code other than the paradigm's, such as phases.probe=20; may be repeated", metavar="NAME=CODE"),
+    ] = None,
+    keys: Annotated[
+        str, typer.Option("--keys", help="of questions with two words: standard, swapped (they change sides) or counterbalanced (for every other participant)")
+    ] = "standard",
+    key: Annotated[
+        list[str] | None, typer.Option("--key", help="a key of one's own for an answer, such as same=s; may be repeated", metavar="ANSWER=KEY")
+    ] = None,
+    buttons: Annotated[
+        str, typer.Option("--buttons", help="a button box: keys:1+2 (one that types), serial:PORT[@BAUD] or psychopy:CLASS", metavar="BOX")
+    ] = "",
+    refractory: Annotated[
+        str,
+        typer.Option(
+            "--refractory",
+            help="ms after its onset from which a self-paced step takes a press, when one has ended the step before: of the same key, of another; 0 for none",
+            metavar="SAME,OTHER",
+        ),
+    ] = "200,100",
+    simulate: Annotated[
+        str | None,
+        typer.Option(
+            "--simulate",
+            help="a simulated participant takes it: ideal, capacity[:PLACES] or chance, and @SPEED, such as capacity:5@8",
+            metavar="OBSERVER[@SPEED]",
+        ),
+    ] = None,
+    speed: Annotated[float, typer.Option("--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100)] = 1.0,
+    session: SessionOption = "",
+    number: NumberOption = "",
+    field: FieldOption = None,
+    existing: ExistingOption = "",
+    dialog: DialogOption = True,
+) -> None:
+    """A session with a person at the screen: one paradigm, or a session of a study."""
+    from ...agents.human.input.refractory import read_refractory
+    from ...agents.human.seating import parse_simulate, seat
+    from ...paradigms import load_paradigm
+    from ...sessions import Request, begin
+    from ...sessions.chosen_trials import pair_trials, plan_trials
+    from ...sessions.conduct import carry_out
+    from ...sessions.key_mapping import key_request, key_setting
+    from ...sessions.seeds import SessionSeed, seed_for
+    from ...sessions.studies.study import is_study
+
+    window = {
+        **window_options(windowed, width_cm, distance_cm, display, patch),
+        "triggers": triggers or "",
+        "buttons": buttons,
+        **({} if font is None else {"font": str(font)}),
+    }
+    looks = {"theme": theme, "palette": palette, "refractory": read_refractory(refractory)}
+    if is_study(paradigm):
+        _refuse(context, _OF_PARADIGMS, "the study file says that")
+        options = StudyOptions(participant, session, number, parse_fields(field), existing, dialog, language, pilot, simulate)
+        chosen = {name: value for name, value in looks.items() if given(context, name)}
+        run_study(paradigm, data, options, speed, {**window, **chosen})
+        return
+    _refuse(context, _OF_STUDIES, f"{paradigm} is no study file")
+    if not participant and simulate is None:
+        raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
+    setting = key_setting(keys, key)
+    who = participant or f"simulated:{parse_simulate(simulate or '', speed)[0]}"
+    chosen_seed = seed_for(data, load_paradigm(paradigm).name, who) if seed is None else SessionSeed(seed)
+    levels = parse_levels(set_)
+    if paired_with is not None:
+        if seed is None and not Path(paired_with).is_dir():
+            raise SpanLabError(f"the blocks of {paired_with} with which seed? Give --seed, or name the session: --paired-with SESSION")
+        drawn_by = parse_generator(generator) if given(context, "generator") else None
+        chosen = pair_trials(paradigm, paired_with, seed=chosen_seed.seed, levels=levels, trials=trials, design=design, generator=drawn_by)
+    else:
+        chosen = plan_trials(paradigm, chosen_seed.seed, levels, trials, design, parse_generator(generator))
+    check_patch(patch, chosen.paradigm, chosen.plan)
+    tell_unspoken(language or "en")
+    agent = seat(simulate, chosen.seed, speed, {**window, **looks})
+    request = Request(
+        seed=chosen.seed,
+        generator=chosen.generator,
+        participant=participant,
+        design=chosen.design,
+        language=language or "en",
+        pilot=pilot,
+        practice=practice,
+        levels=levels,
+        source=paradigm,
+        extra={
+            "seed_from": chosen_seed.as_json(),
+            "keys": key_request(setting, participant),
+            **trigger_codes(chosen.paradigm, triggers, trigger_code),
+            **chosen.extra,
+        },
+    )
+    begun = begin(data, chosen.paradigm, agent, chosen.plan, request)
+    print_session(begun, carry_out(begun, agent, terminal()))
+
+
+_OF_PARADIGMS = ("set_", "seed", "trials", "paired_with", "design", "generator", "practice", "trigger_code", "keys", "key")
+_OF_STUDIES = ("session", "number", "field", "existing", "dialog")
+
+
+def _refuse(context: typer.Context, names: tuple[str, ...], why: str) -> None:
+    """Options that were given and mean nothing here."""
+    typed = [name for name in names if given(context, name)]
+    spelt = ["--" + name.rstrip("_").replace("_", "-") for name in typed]
+    if spelt:
+        raise SpanLabError(f"leave out {' and '.join(spelt)}: {why}")
+
+
+def given(context: typer.Context, name: str) -> bool:
+    """Whether an option was typed."""
+    return getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"

@@ -1,0 +1,147 @@
+"""``spanlab stats``: agents compared on the same paradigm by a mixed-effects model. Part of the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...core.errors import SpanLabError
+from ..exclusion_file import ExcludeOption, read_rules
+from .analysing import DataArgument, PilotOption, PracticeOption
+from .listing import print_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...analysis.stats.mixed_model import Mixed
+
+#: Kinds with more contrasts than these are in the files only.
+_SHOWN = 15
+_TABLES = ("terms", "contrasts", "guessing", "random", "notes")
+
+
+def stats(
+    data: DataArgument,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="column of conditions, such as list_length, or a factor; 'none' for none; chosen when not given", metavar="COLUMN"),
+    ] = None,
+    paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False)] = None,
+    exclude: ExcludeOption = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")] = None,
+    practice: PracticeOption = False,
+    pilot: PilotOption = False,
+) -> None:
+    """Who answers better, and where: agents and conditions in a mixed-effects logistic model of each paradigm, with contrasts and corrected p values."""
+    from ...analysis.data.loading import load
+    from ...analysis.stats.against_guessing import against_guessing
+    from ...analysis.stats.mixed_contrasts import contrasts, terms
+    from ...analysis.stats.mixed_model import mixed_model
+    from ...core.registry import nearest
+
+    loaded = load(data, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude))
+    for problem in loaded.problems:
+        print(problem, file=sys.stderr)
+    scored, tables = loaded.scored, {name: [] for name in _TABLES}
+    if loaded.exclusions is not None:
+        print("Left out by rule", *(f"  {note}" for note in loaded.exclusions.notes), "", sep="\n")
+        tables |= {"exclusions": [loaded.exclusions.units], "exclusion_rules": [loaded.exclusions.rules]}
+    there = sorted(scored.items["paradigm"].unique())
+    for name in paradigm or []:
+        if name not in there:
+            raise SpanLabError(f"there are no scored answers to '{name}' in these sessions{nearest(name, there)}")
+    if not there:
+        if output is not None:
+            _write({name: parts for name, parts in tables.items() if parts}, output)
+        raise SpanLabError("nothing is left to compare" + (": " + " ".join(scored.notes) if scored.notes else "; name sessions with scored answers"))
+    if scored.notes:
+        print("All paradigms together", *(f"  {note}" for note in scored.notes), "", sep="\n")
+    for name in paradigm or there:
+        model = mixed_model(scored, name, "" if by == "none" else by)
+        found = {"terms": terms(model), "contrasts": contrasts(model), "guessing": against_guessing(scored.parts[name]), "random": model.random()}
+        notes = [*([model.problem] if model.problem else []), *model.notes]
+        found["notes"] = _notes(notes)
+        _print(name, model, found, notes)
+        for table in _TABLES:
+            tables[table].append(found[table].assign(paradigm=name, model=model.cells.formula))
+    if output is not None:
+        _write(tables, output)
+
+
+def _notes(notes: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({"note": notes})
+
+
+def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[str]) -> None:
+    from ...analysis.report.html_tables import guessing_table
+    from ...analysis.stats.mixed_contrasts import TESTED
+
+    if not len(model.cells.table):
+        print(f"{name}: no model", *notes, "", sep="\n")
+        return
+    print(f"{name}: {model.cells.formula}\n")
+    cells = model.cells.table.to_dict("records")
+    print_table(
+        ("agent", model.cells.by or "condition", "answers", "right"),
+        [(str(one["agent"]), str(one["condition"]) or "-", f"{one['n']:,}", f"{one['correct']:.1%}") for one in cells],
+    )
+    print()
+    if len(found["terms"]):
+        rows = [
+            (one["term"], f"{one['f']:.2f}", f"{one['df']}, {_df(one['df_error'])}", _p(one["p"]), one["note"]) for one in found["terms"].to_dict("records")
+        ]
+        print_table(("term", "LR / df", "df", "p", ""), rows)
+        print()
+    tested = found["contrasts"][found["contrasts"]["kind"].isin(TESTED)]
+    if len(tested):
+        shown = tested[tested.groupby("kind")["p"].transform("size") <= _SHOWN]
+        print_table(("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""), [_contrast(one) for one in shown.to_dict("records")])
+        for kind, many in tested.loc[~tested.index.isin(shown.index), "kind"].value_counts().items():
+            print(f"... and {many} contrasts of {kind}: -o DIR writes them all")
+        print()
+    if len(found["guessing"]):
+        told = guessing_table(found["guessing"])
+        print(f"{told.title}\n")
+        print_table(told.columns, told.rows)
+        print()
+    if len(found["random"]):
+        rows = [(one["effect"], f"{one['levels']:,}", f"{one['sd']:.2f}") for one in found["random"].to_dict("records")]
+        print_table(("random effect", "levels", "SD (log odds)"), rows)
+        print()
+    print(*notes, "", sep="\n")
+
+
+def _contrast(one: dict[Any, Any]) -> tuple[str, ...]:
+    from ...analysis.report.html_tables import limits
+
+    points = "" if one["points"] != one["points"] else f"{one['points']:+.1f} points, h = {one['cohens_h']:+.2f}"
+    interval = limits(one["odds_ratio_low"], one["odds_ratio_high"], lambda value: f"{value:.3g}")
+    return str(one["contrast"]), f"{one['odds_ratio']:.3g}", interval, _p(one["p_holm"]), points, str(one["note"])
+
+
+def _df(value: float) -> str:
+    return "inf" if value > 1e5 else f"{value:.1f}"
+
+
+def _p(value: float) -> str:
+    return "-" if value != value else "< .001" if value < 0.001 else f"{value:.3f}"
+
+
+def _write(tables: dict[str, list[pd.DataFrame]], output: Path) -> None:
+    import pandas as pd
+
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        for name, parts in tables.items():
+            whole = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+            first = [column for column in ("paradigm", "model") if column in whole.columns and name != "exclusions"]
+            path = output / f"{name if name.startswith('exclusion') else f'stats_{name}'}.csv"
+            whole[[*first, *(column for column in whole.columns if column not in first)]].to_csv(path, index=False)
+            print(path)
+    except OSError as error:
+        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None

@@ -1,0 +1,339 @@
+"""Studies at the command line: a session of a battery, who finished what, and people who withdraw. Part of the command line."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...core.errors import SpanLabError
+from ..options import DataOption, progress_bar
+from .listing import print_table
+
+if TYPE_CHECKING:
+    from ...paradigms import Paradigm, ResponseKind, Trial
+    from ...sessions.studies.battery import Battery
+    from ...sessions.studies.participants import Kind
+    from ...sessions.studies.study import Study, StudyParadigm
+    from ...sessions.studies.visit import Sitting, Wanted
+
+DATA = Path("data")
+
+StudyArgument = Annotated[Path, typer.Argument(help="study file (YAML)", metavar="STUDY")]
+SessionOption = Annotated[str, typer.Option("--session", help="of a study: number of the session", metavar="N")]
+NumberOption = Annotated[str, typer.Option("--number", help="of a study: the participant's number; the next free one when not given", metavar="N")]
+FieldOption = Annotated[
+    list[str] | None, typer.Option("--field", help="of a study: what it asks about the participant, such as age=23; may be repeated", metavar="NAME=VALUE")
+]
+ExistingOption = Annotated[str, typer.Option("--existing", help="of a study, when the session has data already: resume, new or stop", metavar="WHAT")]
+DialogOption = Annotated[bool, typer.Option("--dialog/--no-dialog", help="of a study: ask in a window when no participant is given")]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyOptions:
+    """What was typed after ``spanlab run STUDY``."""
+
+    participant: str
+    session: str
+    number: str
+    fields: Mapping[str, str]
+    existing: str
+    dialog: bool
+    language: str
+    pilot: bool
+    simulate: str | None
+
+
+def parse_fields(pairs: list[str] | None) -> dict[str, str]:
+    """``["age=23"]`` to ``{"age": "23"}``."""
+    fields: dict[str, str] = {}
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
+        if not equals or not name or not value.strip() or name in fields:
+            raise SpanLabError(f"--field takes NAME=VALUE, each name once, such as age=23; found '{pair}'")
+        fields[name] = value
+    return fields
+
+
+def run_study(file: str, data: Path, options: StudyOptions, speed: float, window: dict[str, Any]) -> None:
+    """A session of a study, with whoever the options or the dialog name."""
+    from ...agents.human.seating import defaults_of_then, seat
+    from ...sessions.studies.battery import Battery
+    from ...sessions.studies.study import load_study
+    from ...sessions.studies.visit import as_begun, foresee
+
+    study = load_study(file)
+    port = str(window.get("triggers") or "")
+    for one in study.paradigms:
+        _triggers(one, port)  # what is wrong with the codes of any is told before somebody sits down
+    kind: Kind = "simulated" if options.simulate is not None else "pilot" if options.pilot else "person"
+    wanted = _wanted(study, data, options, kind)
+    begun, settings = as_begun(study, data, wanted)
+    agent = seat(options.simulate, 1, speed, {**defaults_of_then(settings), **_window(begun, window)})
+    with _telling() as progress:
+        battery = Battery(foresee(study, data, wanted), agent, options.pilot, lambda one: _triggers(one, port), progress)
+        _take(battery, study, data, wanted)
+
+
+def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
+    """Try out what can go wrong, begin the session (only then is there a folder and a number), and run it."""
+    from ...sessions.studies.battery import NoConsentError
+    from ...sessions.studies.visit import sit_down, states
+    from ..running import tell_unspoken
+
+    agent = battery.agent
+    try:
+        if not battery.sitting.finished:
+            battery.try_out()
+            agent.open()
+        sitting, goes_on = sit_down(study, data, wanted)
+    except BaseException:
+        agent.close()
+        raise
+    battery.sitting = sitting
+    who = f"{sitting.person.name} (number {sitting.person.number})"
+    order = " ".join(one.name for one in sitting.order)
+    print(f"spanlab: {who}, session {sitting.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
+    _tell_how(study, sitting, wanted, goes_on, data)
+    tell_unspoken(sitting.language)
+    if goes_on and sitting.finished:
+        agent.close()
+        print(f"nothing to do: session {sitting.session} of {sitting.person.name} is finished")
+        return
+    try:
+        battery.run()
+    except NoConsentError as error:
+        raise SpanLabError(f"{error}\nTo ask again: {_again(sys.argv[1:], sitting)}") from None
+    except (KeyboardInterrupt, SpanLabError) as error:
+        what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+        safe = "The finished trials are safe." if any(one.done for one in states(sitting.folder).values()) else "No trial is finished yet."
+        raise SpanLabError(f"{what}\n{safe} Go on with: {_again(sys.argv[1:], sitting)}") from None
+    print(sitting.folder)
+
+
+def _tell_how(study: Study, sitting: Sitting, wanted: Wanted, goes_on: bool, data: Path) -> None:
+    """What an assistant might not expect of a session, on stderr."""
+    from ...sessions.studies.status import finished_sessions
+
+    told: list[str] = []
+    if goes_on:
+        if sitting.study is not study:
+            told.append("the study file has changed since this session began; it goes on as it was begun")
+        if wanted.language.strip() not in ("", sitting.language):
+            told.append(f"it goes on in '{sitting.language}', as it was begun")
+        if any(value.strip() for value in wanted.fields.values()):
+            told.append("what is known of the participant stays as it was when the session began")
+    earlier = set(range(1, sitting.session)) - finished_sessions(data / study.name, str(sitting.person.name))
+    if earlier:
+        told.append(f"{sitting.person.name} has not finished session {', '.join(map(str, sorted(earlier)))}")
+    for sentence in told:
+        print(f"spanlab: {sentence}", file=sys.stderr)
+
+
+def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
+    """How somebody sits at the window: as the options say, or else as the study's display file does."""
+    from ...agents.human.display.file import read_display
+    from ...agents.human.display.patch import read_patch
+
+    if window.get("patch"):
+        trials = [planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1, balanced=False)]
+        read_patch(window["patch"]).check({step.percept.phase for trial in trials for step in trial.steps})
+    own = {} if study.font is None else {"font": str(study.font)}
+    window = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **own, **window}
+    if study.display is None or "display" in window:
+        return window
+    if window.get("width_cm") is not None or "distance_cm" in window:
+        print(f"spanlab: the options say how wide and how far the screen is, so {study.display} is not used", file=sys.stderr)
+        return window
+    return {**{name: value for name, value in window.items() if name != "width_cm"}, "display": read_display(study.display)}
+
+
+def _wanted(study: Study, data: Path, options: StudyOptions, kind: Kind) -> Wanted:
+    from ...sessions.studies.visit import Wanted, check_wanted
+
+    several = len(study.sessions) > 1
+    wanted = Wanted(
+        participant=options.participant,
+        session=options.session or ("1" if not several or kind == "simulated" else ""),
+        number=options.number,
+        language=options.language,
+        fields=options.fields,
+        existing=options.existing,
+        kind=kind,
+    )
+    if not options.participant and kind != "simulated" and options.dialog and _display():
+        return _asked(study, data, wanted)
+    wrong = check_wanted(study, data, wanted)
+    if wrong:
+        expected = {field.name: f" ({field.expected()})" for field in study.fields if not options.fields.get(field.name)}
+        lines = [f"  --{name}: {why}" if name in _OPTIONS else f"  --field {name}=...: {why}{expected.get(name, '')}" for name, why in wrong.items()]
+        how = "" if options.participant or kind == "simulated" or _display() else " (there is no display for the dialog: DISPLAY is not set)"
+        raise SpanLabError("\n".join([f"{study.name} cannot begin{how}:", *lines]))
+    return wanted
+
+
+_OPTIONS = ("participant", "session", "number", "language", "existing")
+
+
+def _display() -> bool:
+    return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
+
+
+def _asked(study: Study, data: Path, wanted: Wanted) -> Wanted:
+    from ...agents.human.pages.dialog import ask
+    from ...sessions.studies.intake import answered, questions
+    from ...sessions.studies.visit import check_wanted, proposed
+
+    def check(typed: Mapping[str, str]) -> Mapping[str, str]:
+        return check_wanted(study, data, answered(study, wanted.kind, typed, wanted.session), study.languages[0])
+
+    def propose(typed: Mapping[str, str]) -> Mapping[str, str]:
+        try:
+            return proposed(study, data, typed["participant"].strip())
+        except SpanLabError:
+            return {}  # a damaged record: what is wrong with it is told when somebody wants to begin
+
+    typed = ask(study.title, questions(study, data, wanted.kind, wanted), check, study.languages[0], {"participant": propose})
+    if typed is None:
+        raise SpanLabError("stopped: nobody was entered, and nothing has begun")
+    return answered(study, wanted.kind, typed, wanted.session)
+
+
+def _triggers(one: StudyParadigm, port: str) -> dict[str, Any]:
+    from ...sessions.triggers import trigger_request
+
+    return {"triggers": trigger_request(one.paradigm, port, one.entry.triggers)} if port else {}
+
+
+class _telling:  # noqa: N801 - a context manager, named as it reads
+    """A progress bar for each paradigm, one after the other."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def __enter__(self) -> Any:
+        def begins(session: Any) -> Any:
+            self._end()
+            self._bar = progress_bar(f"{session.info['participant']} · {session.paradigm.name}")
+            return self._bar.__enter__()
+
+        return begins
+
+    def _end(self) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
+            self._bar = None
+
+    def __exit__(self, *error: object) -> None:
+        self._end()
+
+
+#: options of which the command that goes on has its own; True where a value follows
+_REPLACED = {"--participant": True, "--session": True, "--number": True, "--field": True, "--existing": True, "--dialog": False, "--no-dialog": False}
+
+
+def _again(typed: Sequence[str], sitting: Sitting) -> str:
+    """The command that goes on: what was typed, for this participant and session."""
+    kept: list[str] = []
+    left = iter(typed)
+    for word in left:
+        name, equals, _ = word.partition("=")
+        if name not in _REPLACED:
+            kept.append(word)
+        elif _REPLACED[name] and not equals:
+            next(left, None)
+    return shlex.join(["spanlab", *kept, "--participant", str(sitting.person.name), "--session", str(sitting.session), "--existing", "resume"])
+
+
+def check_study(file: Path) -> str:
+    """Validate a study, and compile trials of its paradigms; one line that says what was checked."""
+    from ...paradigms import AnswerKeys
+    from ...paradigms.checking import check_paradigm
+    from ...paradigms.translation import untranslated
+    from ...sessions.key_mapping import check_keys
+    from ...sessions.studies.study import load_study
+
+    study = load_study(file)
+    if study.keys.own:
+        steps = [
+            step for one in study.paradigms for planned in one.plan(1, balanced=False) for step in planned.compile(one.paradigm, one.entry.generator).steps
+        ]
+        try:
+            check_keys(AnswerKeys(own=dict(study.keys.own)), dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None))
+        except SpanLabError as error:
+            raise SpanLabError(f"{file.name} keys > own: {error}") from None
+    told: list[str] = []
+    for source, paradigm in {one.source: one.paradigm for one in study.paradigms}.items():
+        kinds: dict[ResponseKind, None] = {}
+
+        def note(_: Paradigm, trial: Trial, kinds: dict[ResponseKind, None] = kinds) -> None:
+            kinds.update(dict.fromkeys(trial.kinds))
+
+        check_paradigm(source, note)
+        told += [one if "the window" in one else f"{paradigm.name}, {one}" for one in untranslated(paradigm.data, kinds, study.languages)]
+    for one in study.paradigms:
+        try:
+            one.plan(1)
+        except SpanLabError as error:
+            raise SpanLabError(f"{file.name} paradigms > {one.name}: {error}") from None
+    line = f"{file.name}: {study.name} is fine ({len(study.paradigms)} paradigms, {len(study.sessions)} session{'s' * (len(study.sessions) > 1)})"
+    return "\n".join([line, *(f"  language {one}" for one in dict.fromkeys(told))])
+
+
+def status(study: StudyArgument, data: DataOption = DATA) -> None:
+    """Who has finished what in a study."""
+    from ...sessions.studies.status import overview
+    from ...sessions.studies.study import load_study
+
+    table = overview(load_study(study), data)
+    if not table.rows:
+        print(f"nobody has taken part in {table.study} yet (in {data / table.study})")
+        return
+    print_table(table.header, table.rows)
+    print(f"\n{table.summary}")
+
+
+def withdraw(
+    study: StudyArgument,
+    participant: Annotated[str, typer.Argument(help="identifier of the participant", metavar="PARTICIPANT")],
+    data: DataOption = DATA,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
+    forget: Annotated[bool, typer.Option("--forget-id", help="the note that stays names the number instead of the identifier")] = False,
+) -> None:
+    """Remove the data of a participant who withdraws, and leave a note that it was done."""
+    from ...sessions.studies.participants import find, left_over
+    from ...sessions.studies.participants import withdraw as remove
+    from ...sessions.studies.status import belongings
+    from ...sessions.studies.study import load_study
+
+    loaded = load_study(study)
+    folder = data / loaded.name
+    person = find(folder, participant)
+    if person is None:
+        raise SpanLabError(f"{loaded.name} has no participant '{participant}' in {folder}; see spanlab status {study}")
+    if person.name != participant:
+        raise SpanLabError(f"{loaded.name} has no participant '{participant}'; there is '{person.name}'")
+    owned = belongings(folder, person)
+    if person.withdrawn and not owned.files and not forget and not left_over(folder):
+        raise SpanLabError(f"{participant} withdrew on {person.withdrawn[:10]}; nothing is left")
+    print(f"To be removed, for good: {owned.files} files ({owned.size / 1e6:.1f} MB) in {folder / participant}")
+    _print_lines(owned.lines)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise SpanLabError("nothing was removed: say --yes, or answer at a terminal")
+        typer.confirm(f"Remove all that {participant} has left?", abort=True)
+    owned.check_idle()
+    remove(folder, person, owned.sessions, forget)
+    called = f"number {person.number}" if forget else participant
+    print(f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}. Reports, exports and copies elsewhere are yours to remove.")
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(f"  {line}")

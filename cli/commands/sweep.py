@@ -1,0 +1,63 @@
+"""``spanlab sweep``: a grid of training runs, and what came of it. Part of the command line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...core.errors import SpanLabError
+from ...core.worker_pool import crew
+from ..options import SchedulerOption, WorkersOption
+from .listing import print_table
+
+
+def sweep(
+    config: Annotated[
+        str | None, typer.Argument(help="sweep (YAML): a training config and a grid of values; or one that ships, such as table-a1", metavar="[CONFIG]")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for its runs; an unfinished sweep there is gone on with", metavar="DIR")] = None,
+    status: Annotated[
+        Path | None, typer.Option("--status", help="only say how far the sweep in this folder is, and compare what is done", metavar="DIR")
+    ] = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+) -> None:
+    """Train every network of a grid, here or on many machines, and compare them."""
+    if status is not None:
+        if config is not None or output is not None or workers is not None or scheduler is not None:
+            raise SpanLabError("--status only looks: leave out CONFIG, --output, --workers and --scheduler")
+        _say_status(status)
+        return
+    if config is None or output is None:
+        raise SpanLabError("which sweep, and where? spanlab sweep CONFIG -o DIR (or, to see how far one is, spanlab sweep --status DIR)")
+    from ...agents.network.settings import need_torch
+
+    need_torch()
+    from ...agents.network.sweeps.runs import run_sweep
+    from ...agents.network.sweeps.sweep import read_sweep, write_sweep
+
+    write_sweep(output, read_sweep(config))
+    with crew(workers, scheduler) as found:
+        try:
+            run_sweep(output, found, lambda run, said: print(f"{run}: {said}", flush=True))
+        except (SpanLabError, KeyboardInterrupt) as error:
+            why = str(error) if isinstance(error, SpanLabError) else "interrupted"
+            raise SpanLabError(f"{why}\nWhat is done is safe. Go on with the same command") from None
+    _say_status(output)
+
+
+def _say_status(folder: Path) -> None:
+    from ...agents.network.sweeps.runs import status
+    from ...agents.network.sweeps.tables import write_tables
+
+    found = status(folder)
+    keys = list(found[0].values) if found else []
+    rows = [(one.id, *(str(one.values[key]) for key in keys), one.state, f"{one.step} of {one.steps}", one.note) for one in found]
+    print_table(("run", *keys, "state", "steps", "note"), rows)
+    counted = Counter(one.state for one in found)
+    print(", ".join(f"{many} {state}" for state, many in counted.items()))
+    if counted["done"]:
+        print(*write_tables(folder), sep="\n")

@@ -1,0 +1,125 @@
+"""``spanlab transcript``: what was said to a chat model and what it said, as it saw it. Part of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...core.errors import SpanLabError
+
+if TYPE_CHECKING:
+    from ...sessions.transcripts import Said, Talk, Transcript, Turn
+
+_WIDTH = 100
+_WHO = {"system": "SYSTEM", "developer": "DEVELOPER", "user": "USER", "assistant": "ASSISTANT"}
+
+
+def transcript(
+    session: Annotated[Path, typer.Argument(help="folder of a session with a chat model", metavar="SESSION")],
+    trial: Annotated[str | None, typer.Option("--trial", help="only the conversation of this trial", metavar="N")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="an HTML page with the pictures instead", metavar="FILE")] = None,
+) -> None:
+    """The conversations of a session with a chat model, as the model saw them, pictures drawn anew."""
+    from ...sessions.transcripts import Transcript
+
+    read = Transcript(session)
+    keys = read.trials if trial is None else [trial]
+    if not keys:
+        raise SpanLabError(f"nothing was said in {session} so far")
+    if output is None:
+        for number, key in enumerate(keys):
+            print(("\n" if number else "") + as_text(read, read.talk(key)))
+        return
+    from .transcript_page import write_page
+
+    print(write_page(read, keys, output))
+
+
+def as_text(read: Transcript, talk: Talk) -> str:
+    """A conversation for the terminal. What was not sent, but is told to whoever reads this, stands in brackets."""
+    lines = [heading(read, talk), "=" * min(_WIDTH, len(heading(read, talk)))]
+    for turn in talk.turns:
+        lines += [line for message in turn.sent for line in _message(message)]
+        lines += ["", f"ASSISTANT  [{told(turn)}]", _indented(turn.reply.content or "(an empty reply)")]
+        if turn.seen_again is not None and turn.seen_again.strip() != turn.reply.content.strip():
+            lines += ["  [the model sees it again as:]", _indented(turn.seen_again, "  | ")]
+        if turn.reply.reasoning:
+            lines += ["  [reasoning, delivered apart:]", _indented(turn.reply.reasoning, "  | ")]
+        lines += [f"  [{note}]" for note in marked(turn)]
+    if not any(turn.sent for turn in talk.turns):
+        lines += ["", "[what was sent was not kept in this session: it was recorded by an older version]"]
+    if talk.unanswered:
+        lines += [
+            "",
+            f"[{talk.unanswered} more request{'s' * (talk.unanswered != 1)} left, and no reply to {'it' if talk.unanswered == 1 else 'them'} was kept]",
+        ]
+    return "\n".join(lines)
+
+
+def heading(read: Transcript, talk: Talk) -> str:
+    """Who, what, which trial."""
+    info = read.session.info
+    if not talk.levels and talk.trial == "0":
+        what = "before the first trial: does the server see pictures?"
+    else:
+        levels = ", ".join(f"{name} {value}" for name, value in talk.levels.items())
+        number = talk.trial.removeprefix("p")
+        what = f"{'practice ' * talk.trial.startswith('p')}trial {number}{f' ({levels})' if levels else ''}{'' if talk.finished else ', unfinished'}"
+    return f"{info['agent']} · {info['paradigm']} · {what}"
+
+
+def told(turn: Turn) -> str:
+    """What is known of a reply: tokens, latency, faults."""
+    reply = turn.reply
+    parts = ["from the cache" if reply.cached else f"{reply.latency_ms:,.0f} ms"]
+    if reply.prompt_tokens is not None:
+        parts.append(f"{reply.prompt_tokens:,} + {reply.completion_tokens or 0:,} tokens")
+    if reply.finish_reason not in (None, "stop"):
+        parts.append(f"ended by {reply.finish_reason}")
+    if reply.refusal:
+        parts.append("refused")
+    if reply.faults:
+        parts.append(f"after {', '.join(fault.replace('_', ' ') for fault in reply.faults)}")
+    return ", ".join(parts)
+
+
+def marked(turn: Turn) -> list[str]:
+    """What became of an answer; the model was told nothing of it."""
+    if turn.again:
+        return ["could not be read as an answer; the question is put again"]
+    if not turn.mark:
+        return []
+    how = f" ({turn.extraction.replace('_', ' ')})" if turn.extraction and turn.extraction != "unread" else ""
+    read = f"read as: {turn.answer}{how}" if turn.mark != "unread" else "could not be read as an answer"
+    scored = {"right": "right", "wrong": f"wrong, correct: {turn.correct_answer}", "unread": f"correct: {turn.correct_answer}"}
+    notes = [f"{read}; {scored.get(turn.mark, f'{turn.right} of {turn.items} items right, correct: {turn.correct_answer}')}"]
+    if turn.warm_up:
+        notes.append("warm-up: does not count")
+    return notes
+
+
+def _message(message: Said) -> list[str]:
+    from ...sessions.transcripts import Drawing
+
+    lines = ["", _WHO.get(message.role, message.role.upper())]
+    for number, part in enumerate(message.parts):
+        lines += [""] * bool(number)
+        if isinstance(part, Drawing):
+            same = "" if part.same else "; it cannot be drawn anew as it was" if part.file else "; it is not known what it showed"
+            lines.append(
+                f"  [a picture of {part.size_px} x {part.size_px} pixels, detail {part.detail}{same}; in words: {' / '.join(part.words.splitlines())}]"
+            )
+        else:
+            lines.append(_indented(part))
+    return lines
+
+
+def _indented(text: str, by: str = "  ") -> str:
+    return "\n".join(by + _printable(line) for line in text.splitlines())
+
+
+def _printable(line: str) -> str:
+    """Nothing that steers a terminal: replies come from elsewhere."""
+    return "".join(one if one.isprintable() or one == "\t" else one.encode("unicode_escape").decode("ascii") for one in line)

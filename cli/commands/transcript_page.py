@@ -1,0 +1,189 @@
+"""Conversations with a chat model as one page that opens offline: messages and pictures as the model saw them, and in the margin what we know of each reply.
+Part of the command line.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ...agents.chat.cost.totals import told as account_told
+from ...analysis.data.scoring import plural
+from ...core.agent_kinds import CHAT
+from ...core.errors import SpanLabError
+from ...sessions.record.reader import find_sessions, read_session
+from ...sessions.transcripts import Drawing, Said, Talk, Transcript, Turn
+from .transcript import heading, told
+
+#: shorter lines than this, several of them, are a display in words and need letters of one width
+_DISPLAY_LINE = 60
+_MARKS = {"right": ("✓", "right"), "wrong": ("✗", "wrong"), "partly": ("◐", "partly right"), "unread": ("?", "not an answer")}
+
+
+def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = "") -> Path:
+    """Write conversations as an HTML page.
+
+    Parameters
+    ----------
+    read : the session
+    keys : whose conversations, by trial
+    output : the file
+    back : a page to link back to
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be written.
+    """
+    page = _page(read, [_conversation(read, read.talk(key)) for key in keys], back)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise SpanLabError(f"cannot write {output}: {error.strerror or error}; choose another file with -o") from None
+    return output
+
+
+def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: str) -> str:
+    import jinja2
+
+    from ... import __version__
+
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    here, analysis = files("spanlab.cli.commands"), files("spanlab.analysis.report")
+    info = read.session.info
+    settings = {name: value for name, value in info["agent_settings"].items() if value not in (None, "", {}, [])}
+    return environment.from_string(here.joinpath("transcript.html.jinja").read_text("utf-8")).render(
+        css=analysis.joinpath("page.css").read_text("utf-8") + here.joinpath("transcript.css").read_text("utf-8"),
+        agent=info["agent"],
+        label=info.get("label", ""),
+        title=info.get("paradigm_title") or info["paradigm"],
+        session=info["session"],
+        account=account_told(read.account()),
+        conversations=conversations,
+        trials=len(read.trials),
+        settings={name: _short(value) for name, value in settings.items()},
+        pictures=any(part["picture"] for one in conversations for turn in one["turns"] for message in turn["sent"] for part in message["parts"]),
+        back=back,
+        version=__version__,
+    )
+
+
+def _short(value: Any) -> str:
+    text = "yes" if value is True else "no" if value is False else str(value)
+    return text if len(text) <= 300 else text[:299] + "…"
+
+
+def _conversation(read: Transcript, talk: Talk) -> dict[str, Any]:
+    what = heading(read, talk).split(" · ", 2)[2]
+    scored = [turn for turn in talk.turns if turn.mark and not turn.warm_up]
+    right, items = sum(turn.right for turn in scored), sum(turn.items for turn in scored)
+    return {
+        "key": talk.trial,
+        "what": what[0].upper() + what[1:],
+        "score": f"{right} of {items} items right" if items else "",
+        "turns": [_turn(turn) for turn in talk.turns],
+        "unanswered": talk.unanswered,
+        "kept": any(turn.sent for turn in talk.turns),
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    sign, word = _MARKS.get(turn.mark, ("", ""))
+    content = turn.reply.content
+    again = turn.seen_again
+    return {
+        "ask": turn.ask,
+        "sent": [_message(message) for message in turn.sent],
+        "content": content,
+        "displayed": _is_display(content),
+        "reasoning": turn.reply.reasoning or "",
+        "seen_again": again if again is not None and again.strip() != content.strip() else "",
+        "facts": told(turn),
+        "model": turn.reply.served_model or "",
+        "mark": turn.mark,
+        "sign": sign,
+        "word": word if turn.mark != "partly" else f"{turn.right} of {turn.items} right",
+        "answer": turn.answer,
+        "extraction": turn.extraction.replace("_", " "),
+        "correct": turn.correct_answer if turn.mark in ("wrong", "partly", "unread") else "",
+        "warm_up": turn.warm_up,
+        "again": turn.again,
+    }
+
+
+def _message(message: Said) -> dict[str, Any]:
+    pictures = [part for part in message.parts if isinstance(part, Drawing)]
+    alike = Counter((one.size_px, one.detail) for one in pictures)
+    return {
+        "role": message.role,
+        "parts": [_part(part) for part in message.parts],
+        "pictures": [f"{plural(count, 'picture')} of {size} × {size} pixels, detail {detail}" for (size, detail), count in alike.items()],
+        "other": sum(not one.same for one in pictures if one.file is not None),
+    }
+
+
+def _part(part: str | Drawing) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"picture": False, "text": part, "display": _is_display(part)}
+    source = "" if part.file is None else f"data:image/png;base64,{base64.b64encode(part.file).decode('ascii')}"
+    return {"picture": True, "source": source, "same": part.same, "words": part.words}
+
+
+def _is_display(text: str) -> bool:
+    lines = text.splitlines()
+    return len(lines) > 2 and sorted(map(len, lines))[len(lines) // 2] < _DISPLAY_LINE
+
+
+def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
+    """One conversation of each chat session as a page beside a report; what the report says of them.
+
+    Parameters
+    ----------
+    data : sessions, or folders full of sessions; those of others than chat models are passed by
+    report : folder of the report
+
+    Returns
+    -------
+    for each chat session ``session``, ``agent``, ``href`` (from the report), ``trial``, ``account``; ``problem`` in place of a page that could not be made
+    """
+    pages: list[dict[str, str]] = []
+    taken: set[str] = set()
+    for folder in _sessions(data):
+        try:
+            if read_session(folder)["agent_kind"] != CHAT.name:
+                continue
+            read = Transcript(folder)
+        except SpanLabError:
+            continue  # what cannot be read is told by the report itself
+        one = {"session": read.session.name, "agent": str(read.session.info["agent"]), "href": "", "trial": "", "account": "", "problem": ""}
+        try:
+            one["account"] = account_told(read.account())
+            key = next((key for key in read.trials if read.finished(key)), None)
+            if key is not None:
+                name = folder.resolve().name
+                name = next(free for number in itertools.count(1) if (free := f"{name}.{number}" if number > 1 else name) not in taken)
+                taken.add(name)
+                path = report / "conversations" / f"{name}.html"
+                write_page(read, [key], path, os.path.relpath(report / "report.html", path.parent))
+                one |= {"href": f"conversations/{path.name}", "trial": key}
+        except SpanLabError as error:
+            one["problem"] = str(error)
+        pages.append(one)
+    return pages
+
+
+def _sessions(data: Sequence[Path]) -> list[Path]:
+    found: dict[Path, Path] = {}
+    for path in data:
+        with suppress(SpanLabError):
+            for folder in find_sessions([path]):
+                found.setdefault(folder.resolve(), folder)
+    return list(found.values())

@@ -1,0 +1,159 @@
+"""What the command line's arguments mean, and the bar that shows how far a command is. Part of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..core.errors import SpanLabError
+
+if TYPE_CHECKING:
+    from ..agents.chat.cost.totals import Prices
+    from ..paradigms import Generator
+
+ParadigmArgument = Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file", metavar="PARADIGM")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", help="factor level(s): --set list_length=5 or --set list_length=3,4,5; may be repeated", metavar="NAME=LEVEL")
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="seed of the session", min=0)]
+DataOption = Annotated[Path, typer.Option("--data", help="folder for sessions", metavar="DIR")]
+DesignOption = Annotated[str | None, typer.Option("--design", help="design in the paradigm's file; 'human' when not given")]
+TriggersOption = Annotated[
+    str | None,
+    typer.Option("--triggers", help="port for trigger codes: serial:PORT[@BAUD], parallel:ADDRESS, lsl[:NAME] or dry[:FILE]", metavar="PORT"),
+]
+GeneratorOption = Annotated[str, typer.Option("--generator", help="corrected or published trials")]
+TrialsOption = Annotated[int | None, typer.Option("--trials", help="number of trials, shared out over the factor levels", min=1, max=1_000_000)]
+
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", help="share the work out over this many processes here (jobs, with --scheduler slurm)", min=1, max=10_000)
+]
+SchedulerOption = Annotated[
+    str | None, typer.Option("--scheduler", help="share the work out over the workers of a Dask scheduler: tcp://HOST:PORT, or slurm", metavar="ADDRESS")
+]
+
+
+@contextmanager
+def progress_bar(what: str, tally: Callable[[], str] | None = None) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar that appears when the work takes longer than two seconds.
+
+    Parameters
+    ----------
+    tally : a text beside it that is asked for as often as the bar is drawn, in place of the time that is left; the bar then appears when it is first told
+    """
+    import time
+
+    began, bar, task = time.monotonic(), None, None
+
+    def tell(done: int, total: int) -> None:
+        nonlocal bar, task
+        if bar is None and (tally is not None or time.monotonic() - began > 2):
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+            from rich.text import Text
+
+            class Beside(ProgressColumn):
+                def render(self, task: object) -> Text:
+                    return Text(tally() if tally is not None else "", overflow="ellipsis")
+
+            beside = TimeRemainingColumn() if tally is None else Beside()
+            columns = (TextColumn("{task.description}", markup=False), BarColumn(40 if tally is None else 16), MofNCompleteColumn(), beside)
+            bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            bar.start()
+            task = bar.add_task(what, total=total)
+        if bar is not None and task is not None:
+            bar.update(task, completed=done, total=total)
+
+    try:
+        yield tell
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def parse_levels(pairs: list[str] | None) -> dict[str, list[Any]]:
+    """``["list_length=3,4"]`` to ``{"list_length": [3, 4]}``.
+
+    Raises
+    ------
+    SpanLabError
+        when a pair is not NAME=LEVEL, or a name comes twice.
+    """
+    from ..paradigms.language.yaml_source import scalar
+
+    levels: dict[str, list[Any]] = {}
+    for pair in pairs or []:
+        name, equals, values = pair.partition("=")
+        if not equals or not name or not values:
+            raise SpanLabError(f"--set takes NAME=LEVEL, such as list_length=5; found '{pair}'")
+        if name in levels:
+            raise SpanLabError(f"--set names '{name}' twice; give several levels as {name}=3,4")
+        levels[name] = [scalar(value.strip()) for value in values.split(",")]
+        if len(set(map(repr, levels[name]))) < len(levels[name]):
+            raise SpanLabError(f"--set gives a level of '{name}' twice; found '{pair}'")
+    return levels
+
+
+def parse_pairs(pairs: list[str] | None, option: str) -> dict[str, Any]:
+    """``["temperature=0"]`` to ``{"temperature": 0}``; a value is read as YAML reads it, commas and all.
+
+    Raises
+    ------
+    SpanLabError
+        when a pair is not NAME=VALUE, or a name comes twice.
+    """
+    from ..paradigms.language.yaml_source import scalar
+
+    settings: dict[str, Any] = {}
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
+        if not equals or not name or name in settings:
+            raise SpanLabError(f"{option} takes NAME=VALUE, each name once; found '{pair}'")
+        settings[name] = scalar(value)
+    return settings
+
+
+def parse_prices(given: list[str] | None, agents: Sequence[str]) -> dict[str, Prices]:
+    """``["0.5/2"]``, or ``["chat:a=0.5/2"]`` for one of several, to the prices of each chat agent that has some.
+
+    Raises
+    ------
+    SpanLabError
+        when a price is none, or is for nobody.
+    """
+    from ..agents.chat.cost.totals import Prices
+
+    chats = [spec for spec in agents if spec.startswith("chat:")]
+    found: dict[str, Prices] = {}
+    for text in given or []:
+        spec, equals, price = text.rpartition("=")
+        if equals and spec not in chats:
+            from ..core.registry import nearest
+
+            raise SpanLabError(f"--price is for the agent '{spec}', which is none of this command's{nearest(spec, chats)}")
+        numbers = price.split("/")
+        try:
+            read, written = (float(number) for number in numbers)
+            prices = Prices(input=read, output=written)
+        except ValueError:  # pydantic's errors are such, too
+            raise SpanLabError(
+                f"--price takes IN/OUT, what a million tokens cost that are read and written, such as 0.5/2, or AGENT=IN/OUT; found '{text}'"
+            ) from None
+        for one in [spec] if equals else chats:
+            if one in found:
+                raise SpanLabError(f"--price gives the price of '{one}' twice")
+            found[one] = prices
+    return found
+
+
+def parse_generator(name: str) -> Generator:
+    from ..paradigms.paradigm import GENERATORS
+
+    for generator in GENERATORS:
+        if name == generator:
+            return generator
+    raise SpanLabError(f"the generator is {' or '.join(GENERATORS)}; found '{name}'")

@@ -1,0 +1,110 @@
+"""What commands that run sessions share: who sits down, which trials, and the session from its first trial to its last. Part of the command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import SpanLabError
+from .options import parse_generator, parse_levels, progress_bar
+
+if TYPE_CHECKING:
+    from ..paradigms import Paradigm, PlannedTrial, Trial
+    from ..sessions import Session
+    from ..sessions.conduct import Watcher
+
+
+def window_options(windowed: bool, width_cm: float | None, distance_cm: float | None, display: Path | None, patch: str | None) -> dict[str, Any]:
+    """How somebody sits at the window, as options say it.
+
+    Raises
+    ------
+    SpanLabError
+        when the display file cannot be read, or the same is said twice.
+    """
+    from ..agents.human.display.file import read_display
+
+    options: dict[str, Any] = {"fullscreen": not windowed, "patch": patch or ""}
+    if display is not None:
+        if width_cm is not None or distance_cm is not None:
+            raise SpanLabError(f"{display} says how wide and how far the screen is: leave out --screen-width and --distance, or measure again: spanlab display")
+        return {**options, "display": read_display(display)}
+    return {**options, "width_cm": width_cm, **({} if distance_cm is None else {"distance_cm": distance_cm})}
+
+
+def tell_unspoken(language: str) -> None:
+    """Say on stderr when a session is in a language that the window and legends do not speak."""
+    from ..core.locale import languages
+
+    if language not in languages():
+        print(f"spanlab: the window and legends speak {', '.join(languages())}; what they say themselves is in English, not in '{language}'", file=sys.stderr)
+
+
+def check_patch(patch: str | None, paradigm: Paradigm, planned: list[PlannedTrial]) -> None:
+    """Whether the phases that a corner patch is to mark come in this session.
+
+    Raises
+    ------
+    SpanLabError
+        with the one that does not come.
+    """
+    if patch:
+        from ..agents.human.display.patch import read_patch
+
+        trials = [one.compile(paradigm, "corrected") for one in planned] if read_patch(patch).phases else []
+        read_patch(patch).check({step.percept.phase for trial in trials for step in trial.steps})
+
+
+def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) -> tuple[Paradigm, Trial]:
+    """One trial to look at: the middle level of every factor that was not set.
+
+    Raises
+    ------
+    SpanLabError
+        when several levels of a factor are given.
+    """
+    from ..paradigms import compile_trial, load_paradigm
+
+    loaded = load_paradigm(paradigm)
+    levels = parse_levels(set_)
+    for name, values in levels.items():
+        if len(values) > 1:
+            raise SpanLabError(f"one trial has one level of '{name}'; found {len(values)}")
+    chosen = {name: factor.levels[len(factor.levels) // 2] for name, factor in loaded.factors.items() if factor.mode == "crossed"}
+    chosen |= {name: values[0] for name, values in levels.items()}
+    return loaded, compile_trial(loaded, chosen, seed, parse_generator(generator))
+
+
+def trigger_codes(paradigm: Paradigm, port: str | None, changes: list[str] | None) -> dict[str, Any]:
+    """What the record of a session is to say of its trigger codes; empty when none are sent."""
+    from ..sessions.triggers import parse_codes, trigger_request
+
+    if not port:
+        if changes:
+            raise SpanLabError("--trigger-code changes codes that are not sent: add --triggers PORT (or --triggers dry), or leave it out")
+        return {}
+    return {"triggers": trigger_request(paradigm, port, parse_codes(changes))}
+
+
+def terminal() -> Watcher:
+    """Who looks on at a terminal."""
+    from ..sessions.conduct import Watcher
+
+    return Watcher(bar=progress_bar)
+
+
+def print_session(session: Session, span: Mapping[str, Any] | None) -> None:
+    """Say where the record of a session is, and what an adaptive one has come to."""
+    if span is not None:
+        print(_describe(span))
+    print(session.folder)
+
+
+def _describe(span: Mapping[str, Any]) -> str:
+    """The end of an adaptive session in a sentence."""
+    factor, trials, turns = span["factor"].replace("_", " "), span["trials"], len(span["reversals"])
+    if span["span"] is None:
+        return f"no span can be estimated: {trials} trials had {turns} reversals"
+    return f"span: {factor} {span['span']:g} ({turns} reversals in {trials} trials; {span['formula']})"

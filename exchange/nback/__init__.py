@@ -1,0 +1,1 @@
+"""Blocks and results of the N-back study of language models, in and out."""

@@ -1,0 +1,259 @@
+"""Published results as sessions: what a model answered in somebody's N-back study, so that it goes through the same analysis as everybody else."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...agents.base import Response
+from ...agents.recorded import Published
+from ...core.errors import Problem, SpanLabError
+from ...paradigms import Generator, Paradigm, Percept, PlannedTrial, load_paradigm, trial_seed
+from ...sessions.record.reader import read_session, read_table
+from ...sessions.runner import Runner
+from ...sessions.session import Request, begin, session_stem
+from ..malformed import refused, told
+from ..staging import all_or_none
+from .blocks import BlockTask, GivenBlock
+from .results import Block, Results, read_results
+from .texts import ShownGrid, read_stimulus
+
+#: blocks of the study are those of its own generator
+_GENERATOR: Generator = "published"
+_SEED = 1
+#: the model of all results whose file names no other
+_STUDY_MODEL = "gpt-3.5-turbo"
+_FILE = re.compile(r"all_trials_(?P<modality>verbal|spatial)(?:_(?P<rest>.+))?")
+_VARIANTS = {
+    **dict.fromkeys(("noise", "with_noise"), "noise"),
+    **dict.fromkeys(("feedback", "with_feedback"), "feedback"),
+    **dict.fromkeys(("think_by_step", "reasoning"), "reasoning"),
+}
+_SPATIAL = {"abstraction": "nback_abstraction", "abstraction_2": "nback_abstraction_strict"}
+
+
+def named(path: Path) -> tuple[str | None, str | None]:
+    """Paradigm and model that the name of a result file stands for, as far as it says (``all_trials_verbal_gpt-4.json``)."""
+    match = _FILE.fullmatch(path.name.removesuffix(".json"))
+    if match is None:
+        return None, None
+    modality, rest = match["modality"], match["rest"]
+    if rest is None:
+        return f"nback_{modality}", _STUDY_MODEL
+    if rest in _VARIANTS:
+        return f"nback_{modality}_{_VARIANTS[rest]}", _STUDY_MODEL
+    if modality == "spatial":
+        if re.fullmatch(r"([1-9])[*x×]\1", rest):
+            return "nback_spatial", _STUDY_MODEL
+        return _SPATIAL.get(rest), _STUDY_MODEL if rest in _SPATIAL else None
+    return "nback_verbal", rest
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedResults:
+    """What came of one file.
+
+    Parameters
+    ----------
+    file : of the results
+    folder : of the session
+    paradigm, model : of which, by whom
+    new : whether it was made now; otherwise the same results were there already
+    blocks, trials, prefilled : how many there are in the session; prefilled answers were never asked
+    unfinished, never_run : keys of blocks that are left out
+    left_out : what was malformed and skipped on request
+    unlabelled : keys of blocks with unlabelled matches, and which of their trials (from 1) these are
+    """
+
+    file: Path
+    folder: Path
+    paradigm: str
+    model: str
+    new: bool
+    blocks: int = 0
+    trials: int = 0
+    prefilled: int = 0
+    unfinished: tuple[str, ...] = ()
+    never_run: tuple[str, ...] = ()
+    left_out: tuple[Problem, ...] = ()
+    unlabelled: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file of results, checked: the blocks that make the session, as the file has them and as trials."""
+
+    file: Path
+    digest: str
+    model: str
+    paradigm_source: str
+    paradigm: Paradigm
+    results: Results
+    blocks: tuple[tuple[Block, GivenBlock], ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def plan(self) -> list[PlannedTrial]:
+        """The session: blocks in the order of the file. A block's number in the study, from 1, is its block in the record."""
+        return [
+            PlannedTrial(block.number + 1, index, given.levels, _seed(block), draws=given.draws, name=block.key)
+            for index, (block, given) in enumerate(self.blocks, start=1)
+        ]
+
+
+def import_results(
+    files: Sequence[Path], data: Path, model: str | None = None, paradigm: str | None = None, skip_malformed: bool = False
+) -> list[ImportedResults]:
+    """Make a session of each file of results: its agent is ``published:MODEL``, its trials are the file's blocks.
+
+    Parameters
+    ----------
+    files : in the layout of the N-back study
+    data : folder for sessions; all of them appear there or none
+    model, paradigm : whose results they are and of what, when the names of the files do not say it
+    skip_malformed : leave out malformed blocks, instead of importing nothing
+
+    Raises
+    ------
+    SpanLabError
+        when there is nothing to import, or (unless it is left out) for everything that is malformed, by file, key and trial.
+    """
+    sources = [_read(Path(file), model, paradigm) for file in files]
+    problems = [problem for source in sources for problem in source.problems]
+    if problems and not skip_malformed:
+        raise refused(problems)
+    for source in sources:
+        if not source.blocks:
+            raise SpanLabError("\n".join([*told(source.problems), f"{source.file} holds no finished block that can be read"]))
+    imported: list[ImportedResults] = []
+    with all_or_none(data) as making:
+        for source in sources:
+            there = _there_already(data, source) or _there_already(making, source)
+            folder = there or _make(making, data, source)
+            imported.append(_told_of(source, data / folder.name, there is None))
+    return imported
+
+
+def _read(file: Path, model: str | None, paradigm: str | None) -> _Source:
+    known_paradigm, known_model = named(file)
+    model, paradigm = model or known_model, paradigm or known_paradigm
+    if not model or not paradigm:
+        missing = [option for option, value in (("--as PARADIGM", paradigm), ("--model MODEL", model)) if not value]
+        raise SpanLabError(f"the name of {file} does not say enough about these results; say {' and '.join(missing)}")
+    results = read_results(file)
+    loaded = load_paradigm(paradigm)
+    problems = list(results.problems)
+    blocks: list[tuple[Block, GivenBlock]] = []
+    for block in results.blocks:
+        try:
+            blocks.append((block, _given(loaded, block)))
+        except (ValueError, SpanLabError) as error:
+            problems.append(Problem(str(file), block.key, str(error)))
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return _Source(file, digest, model, paradigm, loaded, results, tuple(blocks), tuple(problems))
+
+
+def _given(paradigm: Paradigm, block: Block) -> GivenBlock:
+    """A block as a trial: what its stimuli show, read back from their texts."""
+    shown = []
+    for number, trial in enumerate(block.trials, start=1):
+        try:
+            shown.append(read_stimulus(trial.stimulus))
+        except ValueError as error:
+            raise ValueError(f"trial {number}: {error}") from None
+    grids = {one.grid if isinstance(one, ShownGrid) else None for one in shown}
+    if len(grids) > 1:
+        raise ValueError("letters and grids, or grids of different sizes, in one block")
+    task = BlockTask.of(paradigm, block.n, len(shown), grids.pop(), _GENERATOR)
+    symbols = [one.cell if isinstance(one, ShownGrid) else one.letter for one in shown]
+    noise = [[[cell, sign] for cell, sign in sorted(one.noise.items())] if isinstance(one, ShownGrid) else one.text for one in shown]
+    return task.given(symbols, [trial.target for trial in block.trials], _seed(block), [trial.prefilled for trial in block.trials], **task.noise(noise))
+
+
+def _seed(block: Block) -> int:
+    """Of a block's trial: it does not depend on which other blocks there are."""
+    return trial_seed("session", _SEED, block.number * 100 + block.n)
+
+
+def _there_already(data: Path, source: _Source) -> Path | None:
+    """The session of the same results, when there is one."""
+    stem = session_stem(source.paradigm.name, f"published:{source.model}", _SEED)
+    for folder in sorted(data.glob(f"{stem}*")):
+        if (folder / "session.json").exists() and read_session(folder).get("published", {}).get("sha256") == source.digest:
+            return folder
+    return None
+
+
+def _make(making: Path, data: Path, source: _Source) -> Path:
+    """The session, taken by the published agent through the ordinary runner; its scores must be those of the file."""
+    plan = source.plan
+    agent = Published(f"published:{source.model}", _answers(source, plan), {"model": source.model})
+    results = source.results
+    published = {
+        "file": source.file.name,
+        "sha256": source.digest,
+        "labels": "as in the file",
+        "unfinished": list(results.unfinished),
+        "never_run": list(results.never_run),
+        "left_out": [str(problem) for problem in source.problems],
+    }
+    request = Request(seed=_SEED, generator=_GENERATOR, design="published", pilot=False, source=source.paradigm_source, extra={"published": published})
+    session = begin(making, source.paradigm, agent, plan, request, taken={path.name for path in data.iterdir()})
+    Runner(session, agent).run()
+    _compare_scores(session.folder, source)
+    return session.folder
+
+
+def _answers(source: _Source, plan: Sequence[PlannedTrial]) -> Iterator[tuple[list[Percept], list[Response]]]:
+    """For each trial what is seen on the way, given how the answers went, and the answers."""
+    for planned, (block, _) in zip(plan, source.blocks, strict=True):
+        percepts, asked = [], 0
+        for step in planned.compile(source.paradigm, _GENERATOR).steps:
+            if not step.percept.model_step:
+                continue
+            last = block.trials[asked - 1] if asked else None
+            percepts.append(step.shown_after("missed" if last is None else "right" if last.correct else "wrong"))
+            asked += step.percept.ask is not None
+        yield percepts, [Response(trial.response, trial.rt_ms, notes={"prefilled": True} if trial.prefilled else {}) for trial in block.trials]
+
+
+def _compare_scores(folder: Path, source: _Source) -> None:
+    """The session must say what the file says; anything else would be a fault of ours.
+
+    Raises
+    ------
+    SpanLabError
+        naming file, key and trial of every difference.
+    """
+    rows = read_table(folder).select(["trial", "ask", "answer", "correct_answer", "correct", "rt_ms"]).to_pylist()
+    scored = {(row.pop("trial"), row.pop("ask")): row for row in rows}
+    problems = []
+    for index, (block, _) in enumerate(source.blocks, start=1):
+        for number, trial in enumerate(block.trials, start=1):
+            there = {"answer": f'"{trial.response}"', "correct_answer": f'"{trial.target}"', "correct": trial.correct, "rt_ms": trial.rt_ms}
+            found = scored.pop((index, number), None)
+            if found != there:
+                problems.append(Problem(str(source.file), f"{block.key} > trial {number}", f"the file has {there}, the session {found}"))
+    if problems or scored:
+        raise SpanLabError("\n".join([*told(problems), f"scored anew, {source.file} does not come out as it is; nothing was imported"]))
+
+
+def _told_of(source: _Source, folder: Path, new: bool) -> ImportedResults:
+    trials = [trial for block, _ in source.blocks for trial in block.trials]
+    return ImportedResults(
+        file=source.file,
+        folder=folder,
+        paradigm=source.paradigm.name,
+        model=source.model,
+        new=new,
+        blocks=len(source.blocks),
+        trials=len(trials),
+        prefilled=sum(trial.prefilled for trial in trials),
+        unfinished=source.results.unfinished,
+        never_run=source.results.never_run,
+        left_out=source.problems,
+        unlabelled=tuple((block.key, tuple(n + 1 for n in given.unlabelled)) for block, given in source.blocks if given.unlabelled),
+    )

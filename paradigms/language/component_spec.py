@@ -1,0 +1,174 @@
+"""Components as they stand in a file: ``{matrix: {grid: 6, filled: =pattern}}``, read once, built many times."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem
+from ...core.registry import Component, Registry, nearest
+from .diagnostics import in_order, sentences, show
+from .expressions import Environment, ExpressionError, Template
+from .limits import LimitError, spend
+from .yaml_source import Document, YamlPath
+
+C = TypeVar("C", bound=Component)
+
+#: how many components a part of the file remembers that it has built
+_REMEMBERED = 64
+
+
+class Reader:
+    """What every reader of a part of the file needs: the document, and where to report.
+
+    Parameters
+    ----------
+    document : the file
+    problems : grows by everything that is found wrong
+    """
+
+    def __init__(self, document: Document, problems: list[Problem]) -> None:
+        self.document = document
+        self.problems = problems
+
+    def report(self, path: YamlPath, message: str) -> None:
+        """Note a problem at ``path``; the same one is noted once."""
+        problem = self.document.problem(path, message)
+        if problem not in self.problems:
+            self.problems.append(problem)
+        if len(self.problems) > MAX_PROBLEMS:
+            more = Problem(self.document.name, "", f"more than {MAX_PROBLEMS} problems; mend these first")
+            raise ParadigmError([*in_order(self.problems)[:MAX_PROBLEMS], more])
+
+    def reporter(self, path: YamlPath) -> Callable[[YamlPath, str], None]:
+        """Report below ``path``."""
+        return lambda below, message: self.report(path + tuple(below), message)
+
+    def template(self, value: Any, path: YamlPath, known: Iterable[str]) -> Template:
+        """A value with expressions inside."""
+        return Template(value, self.reporter(path), known)
+
+    def fill(self, template: Template, path: YamlPath, env: Environment) -> Any:
+        """Fill a template in; what goes wrong is reported with its line."""
+        try:
+            return template(env)
+        except (ExpressionError, LimitError) as error:
+            raise ParadigmError([self.document.problem(path, str(error))]) from None
+
+    def spend(self, work: int, path: YamlPath) -> None:
+        """Note that so many values are touched; when the trial has become too much work, that is reported with its line."""
+        try:
+            spend(work)
+        except LimitError as error:
+            raise ParadigmError([self.document.problem(path, str(error))]) from None
+
+    def mapping(self, value: Any, path: YamlPath, keys: Iterable[str]) -> dict[str, Any] | None:
+        """``value`` as a mapping with no other than these keys; None (and a report) when it is something else."""
+        allowed = list(keys)
+        if not isinstance(value, dict):
+            self.report(path, f"expected keys with values ({', '.join(allowed)}); found {show(value)}")
+            return None
+        for key in value:
+            if key not in allowed:
+                self.report((*path, key), f"unknown key '{key}'{nearest(key, allowed)}")
+        return value
+
+
+class Part(Generic[C]):
+    """One component in the file: its class and its parameters, some of them expressions."""
+
+    __slots__ = ("_built", "_constant", "_path", "_reader", "_template", "cls")
+
+    def __init__(self, reader: Reader, cls: type[C], parameters: Any, path: YamlPath, known: Iterable[str]) -> None:
+        self._reader, self._path, self.cls = reader, path, cls
+        self._constant: C | None = None
+        self._built: dict[bytes, C] = {}
+        if parameters is None:
+            parameters = {}
+        if not isinstance(parameters, dict):
+            if not cls.shorthand:
+                reader.report(path, f"expected keys with values ({', '.join(cls.model_fields)}); found {show(parameters)}")
+                parameters = {}
+                self._template = reader.template({}, path, known)
+                return
+            parameters = {cls.shorthand: parameters}
+        self._template = reader.template(parameters, path, known)
+        self._check(parameters)
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is the same in every trial."""
+        return self._constant is not None
+
+    def _check(self, parameters: dict[str, Any]) -> None:
+        """Check the parameters that are plain values now; the others are checked when they are filled in."""
+        dynamic = {key for key, value in parameters.items() if not Template(value, lambda *_: None).constant}
+        try:
+            built = self.cls.model_validate({key: _PENDING if key in dynamic else value for key, value in parameters.items()})
+        except ValidationError as error:
+            for below, message in sentences(error, self.cls, parameters):
+                if not (below and below[0] in dynamic and "unknown key" not in message):
+                    self._reader.report(self._path + below, message)
+        else:
+            if not dynamic:
+                self._constant = built
+
+    def build(self, env: Environment) -> C:
+        """The component, with its parameters filled in. Components never change, so that equal parameters (many steps show and ask the same) give the same one.
+
+        Raises
+        ------
+        ParadigmError
+            with file, line and key.
+        """
+        if self._constant is not None:
+            return self._constant
+        values = self._reader.fill(self._template, self._path, env)
+        try:
+            key = marshal.dumps(values, 2)  # unlike ==, it tells 1 from true and 1.0; version 2 depends on the values alone
+        except ValueError:
+            return self._validated(values)  # a component from elsewhere has given a value of its own sort
+        built = self._built.get(key)
+        if built is None:
+            built = self._validated(values)
+            if len(self._built) >= _REMEMBERED:
+                self._built.pop(next(iter(self._built)), None)
+            self._built[key] = built
+        return built
+
+    def _validated(self, values: Any) -> C:
+        try:
+            return self.cls.model_validate(values)
+        except ValidationError as error:
+            document = self._reader.document
+            raise ParadigmError([document.problem(self._path + below, message) for below, message in sentences(error, self.cls, values)]) from None
+
+
+_PENDING = object()
+
+
+def read_part(
+    reader: Reader, registry: Registry[C], value: Any, path: YamlPath, known: Iterable[str], beside: Mapping[str, str]
+) -> tuple[Part[C], dict[str, Any]] | None:
+    """Read ``{NAME: parameters, ...}`` with the keys ``beside`` (and their help) next to the component's name.
+
+    Returns the component and the values beside it, or None after reporting what is wrong.
+    """
+    if not isinstance(value, dict):
+        reader.report(path, f"expected a {registry.sort} such as {{{next(iter(registry), 'NAME')}: ...}}; found {show(value)}")
+        return None
+    names = [key for key in value if key in registry]
+    for key in value:
+        if key not in registry and key not in beside:
+            reader.report((*path, key), f"unknown key or {registry.sort} '{key}'{nearest(key, [*registry, *beside])}")
+    if len(names) != 1:
+        if names or all(key in beside for key in value):
+            found = f"found {len(names)} ({', '.join(names)})" if names else "found none"
+            reader.report(path, f"expected exactly one {registry.sort}, {found}")
+        return None
+    name = names[0]
+    part = Part(reader, registry.get(name), value[name], (*path, name), known)
+    return part, {key: inner for key, inner in value.items() if key in beside}

@@ -1,0 +1,140 @@
+"""From pydantic's errors to sentences with a file, a line and a key."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from ...core.errors import MAX_PROBLEMS, Problem
+from ...core.registry import nearest
+from .yaml_source import YamlPath
+
+_KINDS = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "keys with values",
+    "model_type": "keys with values",
+    "model_attributes_type": "keys with values",
+}
+
+
+def show(value: Any) -> str:
+    """A found value, short enough for a message."""
+    text = "nothing" if value is None else "true" if value is True else "false" if value is False else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def listed(values: Iterable[Any], most: int = 12) -> str:
+    """Some values for a message, and that there are more."""
+    some = list(itertools.islice(values, most + 1))
+    return ", ".join(show(value) if not isinstance(value, str) else value[:60] for value in some[:most]) + (", ..." if len(some) > most else "")
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems as they stand in the file, or in the files."""
+
+    def line(problem: Problem) -> tuple[str, int]:
+        name, _, number = problem.where.rpartition(":")
+        return (name, int(number)) if number.isdigit() else (problem.where, 0)
+
+    return sorted(problems, key=line)
+
+
+def sentences(error: ValidationError, model: type[BaseModel], data: Any) -> Iterator[tuple[YamlPath, str]]:
+    """(path, message) for everything that pydantic found in ``data``; alternatives of a union are told as one."""
+    told: dict[YamlPath, list[str]] = {}
+    values: dict[YamlPath, Any] = {}
+    found = [(_real_path(item["loc"], data), item) for item in itertools.islice(error.errors(include_url=False), MAX_PROBLEMS + 1)]
+    # Where one alternative of a union fits the value but for something inside, the others need no mention.
+    closer = {path[:n] for path, item in found if item["type"] not in _KINDS for n in range(len(path) + 1)}
+    for path, item in found:
+        kind = item["type"]
+        if kind in _KINDS and path in closer:
+            continue
+        if kind == "extra_forbidden":
+            names = [name for name in _fields_at(model, path[:-1]) if name != path[-1]]
+            yield path, f"unknown key '{path[-1]}'{nearest(path[-1], names)}"
+        elif kind == "missing":
+            yield path, f"'{item['loc'][-1]}' is missing"
+        else:
+            values.setdefault(path, item["input"])
+            told.setdefault(path, []).append(_expectation(item))
+            if kind == "value_error":
+                values[path] = _SILENT
+    for path, messages in told.items():
+        value = "" if values[path] is _SILENT else f"; found {show(values[path])}"
+        yield path, " or ".join(dict.fromkeys(message.removeprefix("expected ") if n else message for n, message in enumerate(messages))) + value
+
+
+_SILENT = object()
+
+
+def _expectation(item: Any) -> str:
+    kind, context = item["type"], item.get("ctx", {})
+    if kind in _KINDS:
+        return f"expected {_KINDS[kind]}"
+    if kind == "value_error":
+        return str(context.get("error"))
+    if kind == "literal_error":
+        return f"expected {context.get('expected')}"
+    if kind == "string_pattern_mismatch" and context["pattern"] in _PATTERNS:
+        return f"expected {_PATTERNS[context['pattern']]}"
+    if kind in _BOUNDS:
+        return f"expected {_BOUNDS[kind]} {next(iter(context.values()))}"
+    if kind in ("too_short", "too_long", "string_too_short", "string_too_long"):
+        bound = f"at least {context['min_length']}" if "short" in kind else f"at most {context['max_length']}"
+        return f"expected {bound} {'characters' if 'string' in kind else 'values'}"
+    return item["msg"][0].lower() + item["msg"][1:]
+
+
+_BOUNDS = {
+    "greater_than": "a number above",
+    "greater_than_equal": "a number from",
+    "less_than": "a number below",
+    "less_than_equal": "a number up to",
+}
+
+
+#: patterns of names, in words
+_PATTERNS = {"^[a-z][a-z0-9_]{0,40}$": "small letters (a to z), digits and underscores, at most 41, beginning with a letter"}
+
+
+def _real_path(location: Iterable[int | str], data: Any) -> YamlPath:
+    """Pydantic's location without the names of the members of unions, which it puts between the keys of the file."""
+    path: YamlPath = ()
+    for key in location:
+        keys = range(len(data)) if isinstance(data, (list, tuple)) else data if isinstance(data, dict) else ()
+        if key in keys:
+            path, data = (*path, key), data[key]  # type: ignore[index]
+    return path
+
+
+def _fields_at(model: type[BaseModel], path: YamlPath) -> list[str]:
+    """The keys that may stand at a path below a model."""
+    models = [model]
+    for key in path:
+        fields = [field for one in models for name, field in one.model_fields.items() if key in (name, field.alias)]
+        models = [inner for field in fields for inner in _models_in(field.annotation)] or models
+    return [field.alias or name for one in models for name, field in one.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models_in(part)]
+
+
+def validated(model: type[BaseModel], value: Any) -> tuple[BaseModel | None, list[tuple[YamlPath, str]]]:
+    """The model built from a value, or None with everything that is wrong."""
+    try:
+        return model.model_validate(value), []
+    except ValidationError as error:
+        return None, list(sentences(error, model, value))

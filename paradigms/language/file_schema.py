@@ -1,0 +1,106 @@
+"""A JSON Schema of paradigm files, for editors that complete and check while one types; ``spanlab check`` knows more. It follows from what is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...core.registry import Registry, json_schema
+from ...stimuli import STIMULI
+from ..responses import RESPONSES
+from ..samplers import SAMPLERS
+from .inheritance import MERGED
+from .schema import Head
+from .step_spec import ASK_KEYS, DISPLAY_KEYS, STEP_KEYS, VERDICTS
+from .timeline import FLOW_KEYS
+
+_EXPRESSION = {"$ref": "#/$defs/expression"}
+_DISPLAYS = {"anyOf": [{"$ref": "#/$defs/display"}, {"type": "array", "items": {"$ref": "#/$defs/display"}, "minItems": 1}, {"type": "null"}]}
+_ITEMS = {"type": "array", "items": {"$ref": "#/$defs/item"}, "minItems": 1}
+_MS = {
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0},
+        {"const": "none"},
+        {"type": "null"},
+        {"type": "object", "properties": {"uniform": {"type": "array", "minItems": 2, "maxItems": 2}}, "required": ["uniform"], "additionalProperties": False},
+        _EXPRESSION,
+    ]
+}
+#: what is known of the keys beside a component, beyond their help
+_BESIDE: dict[str, dict[str, Any]] = {
+    "ms": _MS,
+    "for_machines": {"type": "boolean"},
+    "ends": {"enum": ["on_answer", "on_time", None]},
+    "counts": {"enum": ["first", "last", None]},
+    "late": {"enum": ["record", "ignore", None]},
+}
+_STEP: dict[str, dict[str, Any]] = {
+    "phase": {"type": "string", "pattern": r"^[^\W\d]\w*$"},
+    "show": _DISPLAYS,
+    "feedback": {"type": "object", "properties": dict.fromkeys(VERDICTS, _DISPLAYS), "additionalProperties": False},
+    "ask": {"anyOf": [{"$ref": "#/$defs/question"}, {"type": "null"}]},
+    "record": {"anyOf": [{"type": "object"}, {"type": "null"}]},
+    "model_steps": {"enum": [0, 1]},
+}
+_FLOW: dict[str, dict[str, Any]] = {
+    "for": {"type": "string", "description": "item in list, or (a, b) in zip(x, y)"},
+    "when": {"anyOf": [_EXPRESSION, {"type": "boolean"}], "description": "whether it happens"},
+    "else": {**_ITEMS, "description": "what happens otherwise"},
+    "repeat": {"anyOf": [{"type": "integer", "minimum": 0}, _EXPRESSION], "description": "how many times"},
+    "do": {**_ITEMS, "description": "the steps below for, when and repeat, when there are several"},
+}
+
+
+def file_schema() -> dict[str, Any]:
+    """The JSON Schema of a paradigm file, with every registered stimulus, sampler and response kind."""
+    head = Head.model_json_schema(by_alias=True)
+    definitions: dict[str, Any] = head.pop("$defs")
+    parts: tuple[tuple[str, Registry[Any], Mapping[str, str]], ...] = (
+        ("display", STIMULI, DISPLAY_KEYS),
+        ("question", RESPONSES, ASK_KEYS),
+        ("sampler", SAMPLERS, {}),
+    )
+    for name, registry, beside in parts:
+        definitions |= _part(name, registry, beside)
+    step = {key: {**_STEP[key], "description": text} for key, text in STEP_KEYS.items()}
+    definitions["item"] = {"type": "object", "properties": {**{key: _FLOW[key] for key in FLOW_KEYS}, **step}, "additionalProperties": False}
+    properties = head["properties"]
+    properties["timeline"] |= {"items": {"$ref": "#/$defs/item"}}
+    properties["draw"] |= {"additionalProperties": {"anyOf": [{"$ref": "#/$defs/sampler"}, _EXPRESSION, {"type": "array"}]}}
+    for key in MERGED:
+        if isinstance(entries := properties[key].get("additionalProperties"), dict):
+            properties[key]["additionalProperties"] = {"anyOf": [entries, {"type": "null"}]}
+    properties["extends"] = {"type": "string", "description": "a paradigm whose keys are inherited; those given here override them, and null removes one"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "SpanLab paradigm",
+        "type": "object",
+        # What extends another paradigm needs to say only what differs.
+        "if": {"required": ["extends"]},
+        "then": {},
+        "else": {"required": head["required"], "properties": _whole(properties, definitions)},
+        "properties": {key: schema if key in head["required"] else {"anyOf": [schema, {"type": "null"}]} for key, schema in properties.items()},
+        "additionalProperties": False,
+        "$defs": definitions,
+    }
+
+
+def _whole(properties: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """What only a file without ``extends`` must have below the keys whose entries are inherited one by one; it is taken out of the definitions."""
+    needed: dict[str, Any] = {}
+    for key in MERGED:
+        for one in properties[key].get("anyOf", [properties[key]]):
+            required = definitions[one["$ref"].rpartition("/")[2]].pop("required", []) if "$ref" in one else []
+            if required:
+                needed[key] = {"required": required}
+    return needed
+
+
+def _part(name: str, registry: Registry[Any], beside: Mapping[str, str]) -> dict[str, Any]:
+    """The definition of ``{NAME: parameters, ...}`` with the keys beside it, and the definitions that it needs."""
+    schema = json_schema(registry)
+    definitions = schema.pop("$defs")
+    components = list(schema["properties"])
+    properties = {**schema["properties"], **{key: {**_BESIDE.get(key, {}), "description": text} for key, text in beside.items()}}
+    one = {"type": "object", "properties": properties, "additionalProperties": False, "oneOf": [{"required": [component]} for component in components]}
+    return {**definitions, name: one}

@@ -1,0 +1,229 @@
+"""The keys of a paradigm file, outside the timeline: declared once, validated and documented from here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, Tag, model_validator
+
+from ..network_view import NetworkView
+from ..triggers import Triggers
+from .limits import MAX_DRAWS, MAX_FACTORS
+
+#: what stands for the correct answers in designs
+ANSWER = "answer"
+
+Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
+Title = Annotated[str, Field(min_length=1, max_length=200)]
+Shown = Annotated[str, Field(min_length=1, max_length=4000)]
+
+
+def _distinct(levels: list[Any]) -> list[Any]:
+    seen: set[tuple[bool, Any]] = set()
+    for level in levels:
+        if (isinstance(level, bool), level) in seen:
+            raise ValueError(f"the level {level!r} stands twice")
+        seen.add((isinstance(level, bool), level))
+    return levels
+
+
+Levels = Annotated[list[Scalar], Field(min_length=1), AfterValidator(_distinct)]
+Milliseconds = Annotated[float, Field(gt=0, le=86_400_000)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class RandomFactor(_Part):
+    """A factor whose level is drawn for each trial instead of being crossed with the others."""
+
+    random: Levels = Field(description="levels, each equally likely")
+
+
+class Uniform(_Part):
+    """A duration drawn for each trial."""
+
+    uniform: Annotated[list[Milliseconds], Field(min_length=2, max_length=2)] = Field(description="shortest and longest, in ms")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Uniform:
+        if self.uniform[0] > self.uniform[1]:
+            raise ValueError(f"the shortest duration ({self.uniform[0]:g}) is longer than the longest ({self.uniform[1]:g})")
+        return self
+
+
+class Practice(_Part):
+    """Practice trials before the session."""
+
+    trials: Annotated[int, Field(ge=1, le=1000)] = Field(description="trials in one round")
+    factors: dict[str, Scalar] = Field(
+        default_factory=dict, description="factor levels of practice trials, unless others were chosen for the session; other factors follow the session"
+    )
+    feedback: bool = Field(default=True, description="whether people learn after each trial how they did")
+    pass_: Annotated[float, Field(ge=0, le=1)] | None = Field(default=None, alias="pass", description="share of correct answers that ends practice")
+    at_most: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="rounds, when the criterion is not reached")
+    otherwise: Literal["go_on", "stop"] = Field(
+        default="go_on",
+        description="what happens when the last round does not reach the criterion either: go_on to the trials, or stop until the assistant decides",
+    )
+
+
+class Example(_Part):
+    """The pictured example on the first page of instructions."""
+
+    factors: dict[str, Scalar] = Field(
+        default_factory=dict,
+        description="factor levels of the example, unless others were chosen for the session; others are those of practice, or the first ones in use",
+    )
+    seed: Annotated[int, Field(ge=0, le=9999)] = Field(default=0, description="which trial is pictured; no session has any of these")
+    answer: Scalar | None = Field(
+        default=None, description="a correct answer that one of the pictured questions is to have: the first trial from the seed on that has it is pictured"
+    )
+    each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="at most so many displays of a phase are pictured")
+
+
+class Breaks(_Part):
+    """Pauses within a session, besides those between blocks."""
+
+    trials: Annotated[int, Field(ge=1)] | None = Field(default=None, description="a pause after so many trials")
+    minutes: Annotated[float, Field(gt=0, le=1440)] | None = Field(default=None, description="a pause when so many minutes have passed since the last one")
+    seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="a pause takes at least so long")
+    accuracy: bool = Field(default=False, description="whether people are told how many answers were correct since the last pause")
+
+
+class Adaptive(_Part):
+    """A staircase over the levels of one factor: which level comes next follows from how the trials before went."""
+
+    factor: str = Field(description="the factor, such as list_length; its levels in use, in order, are the stairs")
+    start: StrictInt | StrictFloat = Field(description="level of the first trial")
+    up_after: Annotated[int, Field(ge=1, le=20)] = Field(default=2, description="so many correct trials in a row: the next level")
+    down_after: Annotated[int, Field(ge=1, le=20)] = Field(default=1, description="so many other trials in a row: the level before")
+    trials: Annotated[int, Field(ge=1, le=10_000)] = Field(default=40, description="at most so many trials")
+    reversals: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, description="over after so many changes of direction")
+    least: StrictInt | StrictFloat | None = Field(default=None, description="lowest level in use")
+    most: StrictInt | StrictFloat | None = Field(default=None, description="highest level in use")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(default=1, description="share of a trial's items that makes it a correct one")
+    leave_out: Annotated[int, Field(ge=0, le=100)] = Field(default=2, description="first reversals that are left out of the estimate")
+
+
+class MaxRun(_Part):
+    """Limits of runs, each for itself."""
+
+    levels: Annotated[int, Field(ge=1)] | None = Field(default=None, description="at most so many trials with the same levels in a row")
+    answer: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="at most so many questions with the same correct answer in a row, over the whole session"
+    )
+
+
+class SessionDesign(_Part):
+    """Which trials a session has."""
+
+    repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(default=1, description="trials of each combination of factor levels, in each block")
+    blocks: Annotated[int, Field(ge=1, le=1000)] = Field(default=1, description="how many times the whole set comes")
+    order: Literal["shuffled", "fixed"] = Field(default="shuffled", description="order of trials within a block")
+    blocked_by: list[str] = Field(default_factory=list, description="factors that stay the same within a block; blocks come in shuffled order")
+    max_run: Annotated[int, Field(ge=1)] | MaxRun | None = Field(
+        default=None, description="at most so many trials with the same levels in a row; or limits for levels and answer, each for itself"
+    )
+    balance: list[str] = Field(
+        default_factory=list, description="what comes equally often, besides crossed levels: answer (the correct one), and factors that are drawn at random"
+    )
+    question: str | None = Field(default=None, description="the phase whose question balance and max_run mean, where trials ask in several phases")
+    interval: Milliseconds | Uniform | None = Field(default=None, description="ms between trials, for people; default 1000")
+    factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, when not all")
+    hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out")
+    breaks: Breaks | None = Field(default=None, description="pauses within the session, for people")
+    adaptive: Adaptive | None = Field(default=None, description="a staircase chooses the levels of one factor")
+
+    @model_validator(mode="after")
+    def _one_order(self) -> SessionDesign:
+        both = [name for name in ("repetitions", "blocks", "order", "blocked_by", "max_run", "balance", "question") if name in self.model_fields_set]
+        if self.adaptive is not None and both:
+            raise ValueError(f"an adaptive design decides trial by trial: leave out {', '.join(both)}")
+        if self.question is not None and not self.of_answers:
+            raise ValueError("'question' says of which answers balance and max_run speak: add balance: [answer] or max_run: {answer: 4}, or leave it out")
+        return self
+
+    @property
+    def run_of_levels(self) -> int | None:
+        """At most so many trials with the same levels in a row."""
+        return self.max_run.levels if isinstance(self.max_run, MaxRun) else self.max_run
+
+    @property
+    def run_of_answers(self) -> int | None:
+        """At most so many questions with the same answer in a row."""
+        return self.max_run.answer if isinstance(self.max_run, MaxRun) else None
+
+    @property
+    def of_answers(self) -> bool:
+        """Whether the design wishes anything of answers."""
+        return ANSWER in self.balance or self.run_of_answers is not None
+
+    @property
+    def unchosen(self) -> SessionDesign:
+        """The design without its wishes for answers and random factors."""
+        return self.model_copy(update={"balance": [], "max_run": self.run_of_levels, "question": None}) if self.chooses else self
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the seeds of trials are chosen, and not simply counted."""
+        return bool(self.balance) or self.run_of_answers is not None
+
+
+class DatasetDesign(_Part):
+    """How many trials a data set has, shared out evenly over the combinations of factor levels."""
+
+    train: Annotated[int, Field(ge=0, le=10**9)] = Field(description="training trials")
+    validation: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="validation trials")
+    test: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="test trials")
+    per: str | list[str] = Field(default_factory=list, description="factors over which trials are shared out evenly")
+    factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, when not all")
+    hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out of training")
+
+
+#: A design with ``train`` is a data set, any other a session; so a mistake in one is not told as a mistake in both.
+Design = Annotated[
+    Annotated[SessionDesign, Tag("session-design")] | Annotated[DatasetDesign, Tag("dataset-design")],
+    Discriminator(lambda value: "dataset-design" if isinstance(value, DatasetDesign) or (isinstance(value, dict) and "train" in value) else "session-design"),
+]
+
+
+class Source(_Part):
+    """Where the paradigm comes from."""
+
+    benchmark: str | None = Field(default=None, description="section of the benchmark paper")
+    study: str | None = Field(default=None, description="the human study it follows")
+    human: str | None = Field(default=None, description="published human curve in human_data, by name")
+    ours: dict[str, str] = Field(default_factory=dict, description="phases whose durations the papers leave open, with where ours come from")
+
+
+class Head(_Part):
+    """Everything at the top of a paradigm file but factors, draws, timeline and designs, which have readers of their own."""
+
+    paradigm: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")] = Field(description="short name: small letters, digits, underscores")
+    version: Annotated[int, Field(ge=1)] = Field(description="raised whenever trials change")
+    title: Title | Annotated[dict[str, Title], Field(min_length=1)] = Field(description="full title, or one for each language")
+    family: Annotated[str, Field(min_length=1, max_length=40)] | None = Field(default=None, description="which paradigms it belongs with, such as WorM")
+    source: Source = Field(default_factory=lambda: Source(), description="where it comes from")
+    domains: list[str] = Field(default_factory=list, description="visual, spatial, verbal, temporal")
+    functions: list[str] = Field(default_factory=list, description="storage, integration, supervision, updating ...")
+    characteristics: list[str] = Field(default_factory=list, description="memory characteristics that it measures")
+    factors: Annotated[dict[str, Levels | RandomFactor], Field(max_length=MAX_FACTORS)] = Field(default_factory=dict, description="factors and their levels")
+    draw: Annotated[dict[str, Any], Field(max_length=MAX_DRAWS)] = Field(
+        default_factory=dict, description="what is drawn once per trial: a sampler, or an expression"
+    )
+    timeline: Annotated[list[Any], Field(min_length=1)] = Field(description="the steps")
+    set_size: int | str | None = Field(default=None, description="number of items held in mind, usually an expression")
+    list_length: int | str | None = Field(default=None, description="number of items presented, usually an expression; the factor of that name when not given")
+    network: NetworkView | None = Field(default=None, description="what a network sees")
+    instructions: dict[str, str] = Field(description="neutral instructions by language; how to answer is added for each kind of agent")
+    translations: dict[str, Annotated[dict[Shown, Shown], Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description="texts on the screen and words to answer with as people of a language read them: {de: {correct: richtig, same: gleich}}; "
+        "machines and the record have them as written",
+    )
+    practice: Practice | None = Field(default=None, description="practice trials")
+    example: Example | None = Field(default=None, description="the pictured example in the instructions, where it is not to be the usual one")
+    triggers: Triggers | None = Field(default=None, description="codes for an EEG amplifier, an eye tracker or another recorder")
+    designs: dict[str, Design] = Field(default_factory=dict, description="named designs; 'human' is the default")

@@ -1,0 +1,253 @@
+"""Reading a YAML file into plain values that remember their lines.
+
+Only the scalars of the YAML 1.2 core schema are recognised (``no`` is a word, ``012`` is a string). Duplicate keys, tags, merge keys, aliases that explode,
+deep nesting and very large files are refused, each with its line.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem, SpanLabError
+
+#: A way into a document: keys and list positions.
+YamlPath = tuple[str | int, ...]
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 40
+#: values after aliases are followed; a real paradigm has a few hundred
+MAX_VALUES = 50_000
+
+# The C parser, where the wheel has it, reads ten times faster.
+_LOADER = getattr(yaml, "CLoader", yaml.Loader)
+#: characters that YAML does not allow
+_STRANGE = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS = {
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+    "null": None,
+    "Null": None,
+    "NULL": None,
+    "~": None,
+    "": None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A YAML document.
+
+    Parameters
+    ----------
+    data : plain values (dict, list, str, int, float, bool, None)
+    lines : for every path in ``data`` its place, such as ``vsr.yaml:14``
+    name : the file's name, as messages show it
+    """
+
+    data: Any
+    lines: Mapping[YamlPath, str]
+    name: str
+
+    def where(self, path: YamlPath) -> str:
+        """The place of ``path``, or of the nearest enclosing value that has one."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, self.name)
+
+    def problem(self, path: YamlPath, message: str) -> Problem:
+        """A problem at ``path``."""
+        return Problem(self.where(path), spell(path), message)
+
+
+def spell(path: YamlPath) -> str:
+    """A path in words: ``timeline step 2 > show > matrix``; list positions count from 1."""
+    parts: list[str] = []
+    if len(path) > 12:
+        path = (*path[:6], "...", *path[-3:])
+    for key in path:
+        if not isinstance(key, int):
+            parts.append(key if len(key) <= 60 else key[:57] + "...")
+        elif parts and parts[-1] in ("timeline", "do", "else"):
+            parts[-1] += f" step {key + 1}"
+        elif parts:
+            parts[-1] += f" item {key + 1}"
+        else:
+            parts.append(f"item {key + 1}")
+    return " > ".join(parts)
+
+
+def scalar(text: str) -> Any:
+    """The value of a plain scalar by the YAML 1.2 core schema."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) <= 40 and _INT.fullmatch(text):
+        return int(text)
+    if len(text) <= 40 and _FLOAT.fullmatch(text):
+        value = float(text)
+        return value if math.isfinite(value) else text
+    return text
+
+
+class _Reader:
+    """Builds values from parse events, keeping lines. Its own stack limits make hostile nesting harmless."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
+        self.lines: dict[YamlPath, str] = {}
+        self.order: list[YamlPath] = []
+        self.values = 0
+        self.anchors: dict[str, Any] = {}
+        #: for every anchor the paths below it
+        self.below: dict[str, tuple[YamlPath, list[YamlPath]]] = {}
+        self.problems: list[Problem] = []
+        self.loader = _LOADER(text)
+
+    def fail(self, mark: Any, message: str, path: YamlPath = ()) -> ParadigmError:
+        line = f":{mark.line + 1}" if mark is not None else ""
+        return ParadigmError([*self.problems, Problem(f"{self.name}{line}", spell(path), message)])
+
+    def document(self) -> Any:
+        loader = self.loader
+        loader.get_event()
+        if loader.check_event(yaml.StreamEndEvent):
+            raise self.fail(None, "the file is empty")
+        loader.get_event()
+        data = self.value((), 0)
+        loader.get_event()
+        if not loader.check_event(yaml.StreamEndEvent):
+            raise self.fail(loader.peek_event().start_mark, "a second document begins here; one paradigm is one document")
+        return data
+
+    def value(self, path: YamlPath, depth: int) -> Any:
+        event = self.loader.get_event()
+        mark = event.start_mark
+        self.lines[path] = f"{self.name}:{mark.line + 1}"
+        self.order.append(path)
+        self.values += 1
+        if self.values > MAX_VALUES:
+            raise self.fail(mark, f"more than {MAX_VALUES} values", path)
+        if depth > MAX_DEPTH:
+            raise self.fail(mark, f"nested deeper than {MAX_DEPTH} levels", path)
+        if isinstance(event, yaml.AliasEvent):
+            return self.alias(event, path)
+        if event.tag is not None and not (isinstance(event, yaml.ScalarEvent) and event.tag == "!"):
+            raise self.fail(mark, f"tags such as {event.tag} are not understood; write plain values", path)
+        start = len(self.order)
+        if isinstance(event, yaml.ScalarEvent):
+            result: Any = scalar(event.value) if event.implicit[0] and event.tag is None else event.value
+        elif isinstance(event, yaml.SequenceStartEvent):
+            result = []
+            while not self.loader.check_event(yaml.SequenceEndEvent):
+                result.append(self.value((*path, len(result)), depth + 1))
+            self.loader.get_event()
+        else:
+            result = self.mapping(path, depth)
+        if event.anchor:
+            self.anchors[event.anchor] = result
+            self.below[event.anchor] = (path, self.order[start:])
+        return result
+
+    def mapping(self, path: YamlPath, depth: int) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        while not self.loader.check_event(yaml.MappingEndEvent):
+            event = self.loader.get_event()
+            if not isinstance(event, yaml.ScalarEvent):
+                raise self.fail(event.start_mark, "a key must be a word", path)
+            key, line = event.value, f"{self.name}:{event.start_mark.line + 1}"
+            if key == "<<" and event.implicit[0]:
+                raise self.fail(event.start_mark, "merge keys (<<) are not understood; use 'extends' for variants", path)
+            first = self.lines.get((*path, key))
+            value = self.value((*path, key), depth + 1)
+            if key in result:
+                self.problems.append(Problem(line, spell(path), f"duplicate key '{key}'; it stands at {first} already"))
+                if len(self.problems) >= MAX_PROBLEMS:
+                    raise self.fail(event.start_mark, f"more than {MAX_PROBLEMS} problems; mend these first")
+                continue
+            self.lines[(*path, key)] = line
+            result[key] = value
+        self.loader.get_event()
+        return result
+
+    def alias(self, event: Any, path: YamlPath) -> Any:
+        if event.anchor not in self.anchors:
+            raise self.fail(event.start_mark, f"unknown alias '*{event.anchor}'", path)
+        anchored, paths = self.below[event.anchor]
+        self.values += len(paths)
+        if self.values > MAX_VALUES:
+            raise self.fail(event.start_mark, f"the aliases in this file unfold to more than {MAX_VALUES} values", path)
+        for one in paths:
+            here = path + one[len(anchored) :]
+            self.lines[here] = self.lines[one]
+            self.order.append(here)
+        return self.anchors[event.anchor]
+
+
+def _too_large(name: str) -> ParadigmError:
+    return ParadigmError([Problem(name, "", f"the file is larger than {MAX_BYTES // 1000} kB")])
+
+
+def parse(text: str, name: str) -> Document:
+    """Parse YAML text.
+
+    Raises
+    ------
+    ParadigmError
+        with the file and line of everything that makes the text unreadable.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise _too_large(name)
+    strange = _STRANGE.search(text)
+    if strange is not None:
+        line = text.count("\n", 0, strange.start()) + 1
+        raise ParadigmError([Problem(f"{name}:{line}", "", f"not valid YAML: the character {strange[0]!a} is not allowed in it")])
+    try:
+        reader = _Reader(text, name)
+        data = reader.document()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(part for part in (error.context, error.problem) if part)
+        raise ParadigmError([Problem(f"{name}:{mark.line + 1}" if mark else name, "", f"not valid YAML: {what}")]) from None
+    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
+        text_of_error = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ParadigmError([Problem(name, "", f"not valid YAML: {text_of_error}")]) from None
+    if reader.problems:
+        raise ParadigmError(reader.problems)
+    return Document(data, reader.lines, name)
+
+
+def read(path: Path, name: str | None = None) -> Document:
+    """Read and parse a YAML file; messages call it ``name`` (its file name when not given).
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read.
+    ParadigmError
+        when it is not valid.
+    """
+    shown = name or path.name
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise _too_large(shown)
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ParadigmError([Problem(f"{shown}:{line}", "", f"not UTF-8 text (byte {error.start + 1}: {error.object[error.start]:#04x})")]) from None
+    except OSError as error:
+        raise SpanLabError(f"cannot read {path}: {error.strerror or error}") from None
+    return parse(text, shown)

@@ -1,0 +1,274 @@
+"""The page of a trial's picture: rows of displays under the names of their phases, times and answers below them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from PIL import Image, ImageDraw
+
+from ...stimuli import CANVAS
+from ...stimuli.kinds.plain import Tone
+from ...stimuli.render.fonts import Weight, font, wrap
+from ...stimuli.render.fonts import width as text_width
+from ...stimuli.render.pixels import picture as drawn
+from ..responses import Answer
+from ..trial import Ask
+from .frames import Frame
+
+#: Pixels: the page, its margin, the space between displays, and the largest display.
+WIDTH, EDGE, GAP, LARGEST = 2400, 84, 44, 420
+_INK, _SOFT, _FAINT, _ACCENT = (32, 33, 36), (104, 108, 115), (196, 199, 204), (24, 92, 170)
+_TITLE, _TEXT, _SMALL, _SMALLEST = 62, 34, 29, 20
+_CORRECT = "correct: "
+#: How far a card behind another shows, and how many do.
+_BEHIND, _MOST_BEHIND = 5, 2
+
+
+@dataclass
+class Placed:
+    """A frame at its place; ``run`` numbers the phases in sequence."""
+
+    frame: Frame
+    run: int
+    row: int
+    column: int
+
+
+class Sheet:
+    """The page under construction. Heights are settled first, so the image is made once."""
+
+    def __init__(self, placed: list[Placed], columns: int, side: int) -> None:
+        self.placed = placed
+        self.count = placed[-1].row + 1
+        self.right = WIDTH - EDGE if side == LARGEST else EDGE + columns * (side + GAP) - GAP
+        self._members = [[one for one in placed if one.row == row] for row in range(self.count)]
+        self._sides = [2 * side + GAP if self._is_detailed(row, columns) else side for row in range(self.count)]
+        frames = [one.frame for one in placed]
+        #: whether there is room for the word "correct" before every answer
+        self._in_full = all(text_width(_correct(frame), _SMALL, "semibold") <= side + GAP - 8 for frame in frames if not _is_alone(frame, frames))
+        self._time_size = _size_for([(frame.time, side - text_width(frame.number, _SMALL) - 10) for frame in frames])
+        self._then_size = _size_for([(_then(what), side) for frame in frames for what in frame.then])
+        self._questions = self._first_questions()
+        heights = [self._height(row) for row in range(self.count)]
+        self.tops = [288 + sum(heights[:row]) for row in range(self.count)]
+        self.image = Image.new("RGB", (WIDTH, self.tops[-1] + heights[-1] + 96), "white")
+        self.draw = ImageDraw.Draw(self.image)
+
+    def write(self, x: float, y: float, text: str, size: int, colour: tuple[int, int, int] = _INK, weight: Weight = "regular", anchor: str = "ls") -> None:
+        self.draw.text((x, y), text, colour, font(size, weight), anchor=anchor)
+
+    def head(self, title: str, subtitle: str) -> None:
+        self.write(EDGE, 124, title, _TITLE, weight="semibold")
+        self.write(EDGE, 186, subtitle, _TEXT, _SOFT)
+
+    def foot(self, sums: str) -> None:
+        y = self.image.height - 62
+        self.draw.line((EDGE, y - 52, self.right, y - 52), _FAINT, 2)
+        self.write(EDGE, y, sums, _SMALL, _SOFT)
+        self.write(self.right, y, "   ·   ".join(self._legend()), _SMALL, _SOFT, anchor="rs")
+
+    def _legend(self) -> list[str]:
+        frames = [placed.frame for placed in self.placed]
+        words = {
+            "dashed: only people see it": any(frame.people_only for frame in frames),
+            "+: an empty screen": any(len(frame.ms) > 1 for frame in frames),
+            "blue: the correct answer": not self._in_full,
+        }
+        return [word for word, needed in words.items() if needed]
+
+    def finished(self) -> Image.Image:
+        self.image.info["dpi"] = (300, 300)
+        return self.image
+
+    # rows ------------------------------------------------------------------------------------------------------------------------------------------------
+
+    def _is_detailed(self, row: int, columns: int) -> bool:
+        """Whether a row is drawn twice as large: its marks are small, and there is room."""
+        detailed = any(one.frame.ask is not None and one.frame.ask.kind.surface().several for one in self._members[row])
+        return detailed and 2 * len(self._members[row]) <= columns
+
+    def _bands(self, row: int) -> list[list[Placed]]:
+        return [list(band) for _, band in groupby(self._members[row], key=lambda placed: placed.run)]
+
+    def _x(self, placed: Placed) -> int:
+        return EDGE + placed.column * (self._sides[placed.row] + GAP)
+
+    def _is_to_the_left(self, placed: Placed) -> bool:
+        """Whether the texts under a display end at the page's right edge and reach to the left: those of the only question of a row, when they are long."""
+        frame = placed.frame
+        if frame.ask is None or sum(one.frame.ask is not None for one in self._members[placed.row]) > 1:
+            return False
+        longest = max(text_width(self._answer(frame), _SMALL, "semibold"), text_width(f"“{frame.ask.kind.question()}”", _SMALL))
+        return self._x(placed) + longest > self.right
+
+    def _write_below(self, placed: Placed, y: float, line: str, size: int, colour: tuple[int, int, int], weight: Weight = "regular") -> None:
+        left = self._is_to_the_left(placed)
+        self.write(self.right if left else self._x(placed), y, line, size, colour, weight, "rs" if left else "ls")
+
+    def _first_questions(self) -> list[list[tuple[Placed, list[str]]]]:
+        """For each row, the questions that are asked for the first time in a phase: under which display, and their lines."""
+        seen: set[tuple[str, str]] = set()
+        rows = []
+        for row in range(self.count):
+            first: list[tuple[Placed, str]] = []
+            for placed in self._members[row]:
+                if placed.frame.ask is not None:
+                    question = placed.frame.ask.kind.question()
+                    if (placed.frame.phase, question) not in seen:
+                        seen.add((placed.frame.phase, question))
+                        first.append((placed, question))
+            ends = [*(self._x(placed) - GAP for placed, _ in first[1:]), self.right]
+            starts = [EDGE if self._is_to_the_left(placed) else self._x(placed) for placed, _ in first]
+            rows.append([(placed, wrap(f"“{question}”", _SMALL, end - x)) for (placed, question), x, end in zip(first, starts, ends, strict=False)])
+        return rows
+
+    def _notes_height(self, row: int) -> int:
+        return 42 * max(len(self._answer_lines(placed)) + len(placed.frame.then) for placed in self._members[row])
+
+    def _height(self, row: int) -> int:
+        asked = max((len(lines) for _, lines in self._questions[row]), default=0)
+        return 34 + self._sides[row] + 44 + self._notes_height(row) + 40 * asked + 96
+
+    def rows(self) -> None:
+        for row, top in enumerate(self.tops):
+            side = self._sides[row]
+            for band in self._bands(row):
+                self._band(band, top, side)
+            for placed in self._members[row]:
+                self._thumbnail(placed.frame, self._x(placed), top + 34, side)
+                self._caption(placed, self._x(placed), top + 34 + side + 42)
+            for placed in self._members[row][:-1]:
+                self._chevron(self._x(placed) + side + GAP // 2 + (_BEHIND if placed.frame.copies > 1 else 0), top + 34 + side // 2)
+            below = top + 34 + side + 42 + self._notes_height(row) + 44
+            for placed, lines in self._questions[row]:
+                for number, line in enumerate(lines):
+                    self._write_below(placed, below + 40 * number, line, _SMALL, _SOFT)
+
+    def _band(self, band: list[Placed], y: int, side: int) -> None:
+        """The phase's name over a line as long as the phase."""
+        asks = any(placed.frame.ask is not None for placed in band)
+        colour = _ACCENT if asks else _SOFT
+        x0, x1 = self._x(band[0]), self._x(band[-1]) + side
+        self.draw.line((x0, y + 10, x1, y + 10), colour, 5)
+        self.write(x0, y - 8, _fitted(band[0].frame.phase, _TEXT, x1 - x0 + GAP // 2, "semibold"), _TEXT, colour, "semibold")
+
+    def _chevron(self, x: int, y: int) -> None:
+        self.draw.line([(x - 6, y - 11), (x + 5, y), (x - 6, y + 11)], _SOFT, 4, joint="curve")
+
+    # one display ----------------------------------------------------------------------------------------------------------------------------------------
+
+    def _thumbnail(self, frame: Frame, x: int, y: int, side: int) -> None:
+        for behind in range(min(frame.copies, _MOST_BEHIND + 1) - 1, 0, -1):
+            self._card(x + _BEHIND * behind, y - _BEHIND * behind, side)
+        if frame.variants:
+            self._variants(frame, x, y, side)
+        else:
+            self.image.paste(drawn(frame.stimulus.scene(), side), (x, y))
+            if isinstance(frame.stimulus, Tone):
+                self._loudspeaker(x + side / 2, y + side / 2, side / CANVAS)
+        if frame.ask is not None and frame.truth.answer is not None:
+            self._mark(frame.ask, frame.truth.answer, x, y, side)
+        if frame.people_only:
+            self._dashed(x, y, side)
+        else:
+            self.draw.rectangle((x - 2, y - 2, x + side + 1, y + side + 1), None, _SOFT, 2)
+
+    def _card(self, x: int, y: int, side: int) -> None:
+        self.draw.rectangle((x - 2, y - 2, x + side + 1, y + side + 1), "white", _SOFT, 2)
+
+    def _variants(self, frame: Frame, x: int, y: int, side: int) -> None:
+        """What is shown after a right, a wrong and a missed answer, one below the other: the middle of each display, larger, under the verdict."""
+        part, label = side // len(frame.variants), 24
+        for number, (verdict, stimulus) in enumerate(frame.variants):
+            top = y + number * part
+            height = part if number < len(frame.variants) - 1 else side - number * part
+            large = drawn(stimulus.scene(), round(1.6 * side))
+            left, above = (large.width - side) // 2, (large.height - height + label) // 2
+            self.draw.rectangle((x, top, x + side - 1, top + height - 1), large.getpixel((0, 0)))
+            self.image.paste(large.crop((left, above, left + side, above + height - label)), (x, top + label))
+            self.write(x + 8, top + 22, f"if {verdict}", 20, _SOFT)
+            if number:
+                self.draw.line((x, top, x + side, top), "white", 3)
+
+    def _loudspeaker(self, x: float, y: float, unit: float) -> None:
+        shape = [(-16, -5), (-9, -5), (0, -13), (0, 13), (-9, 5), (-16, 5)]
+        self.draw.polygon([(x + a * unit, y + b * unit) for a, b in shape], _INK)
+        for radius in (8, 14, 20):
+            box = (x + (3 - radius) * unit, y - radius * unit, x + (3 + radius) * unit, y + radius * unit)
+            self.draw.arc(box, -42, 42, _INK, max(2, round(2.4 * unit)))
+
+    def _dashed(self, x: int, y: int, side: int) -> None:
+        for offset in range(0, side, 24):
+            end = min(offset + 13, side)
+            for x0, y0, x1, y1 in ((offset, -2, end, -2), (offset, side, end, side), (-2, offset, -2, end), (side, offset, side, end)):
+                self.draw.line((x + x0, y + y0, x + x1, y + y1), _SOFT, 3)
+
+    def _mark(self, ask: Ask, answer: Answer, x: int, y: int, side: int) -> None:
+        """Outline the correct regions; several are numbered in the order of presentation."""
+        surface = ask.kind.surface()
+        where = {region.value: region for region in surface.regions}
+        for number, value in enumerate(answer if isinstance(answer, tuple) else (answer,), start=1):
+            if (region := where.get(value)) is None:
+                continue
+            x0, y0, x1, y1 = (round(part * side / CANVAS) for part in (region.x0, region.y0, region.x1, region.y1))
+            box = (x + max(1, x0), y + max(1, y0), x + min(side - 2, x1 - 1), y + min(side - 2, y1 - 1))
+            if surface.several:
+                self.draw.rectangle(box, "white", _ACCENT, 3)
+                size = round((box[3] - box[1]) * 0.6)
+                self.write((box[0] + box[2]) / 2 + 0.5, (box[1] + box[3]) / 2 + size * 0.36, str(number), size, _ACCENT, "semibold", "ms")
+            else:
+                small = box[2] - box[0] < 60
+                around = 0 if small else 3
+                if small:
+                    self.draw.rectangle((box[0] - 3, box[1] - 3, box[2] + 3, box[3] + 3), None, "white", 3)
+                self.draw.rectangle((box[0] - around, box[1] - around, box[2] + around, box[3] + around), None, _ACCENT, 3 if small else 6)
+
+    # captions -------------------------------------------------------------------------------------------------------------------------------------------
+
+    def _caption(self, placed: Placed, x: int, y: int) -> None:
+        side, number = self._sides[placed.row], placed.frame.number
+        self.write(x + side, y, number, _SMALL, _SOFT, anchor="rs")
+        self.write(x, y, _fitted(placed.frame.time, self._time_size, side - text_width(number, _SMALL) - 10, "regular"), self._time_size)
+        for line, text in enumerate(answer := self._answer_lines(placed), start=1):
+            self._write_below(placed, y + 42 * line, text, _SMALL, _ACCENT, "semibold")
+        for line, what in enumerate(placed.frame.then, start=len(answer) + 1):
+            self._write_below(placed, y + 42 * line, _then(what), self._then_size, _SOFT)
+
+    def _answer_lines(self, placed: Placed) -> list[str]:
+        """The correct answer under a question, in lines."""
+        if placed.frame.ask is None:
+            return []
+        start = EDGE if self._is_to_the_left(placed) else self._x(placed)
+        room = self.right - start if placed is self._members[placed.row][-1] else self._sides[placed.row] + GAP - 8
+        return wrap(self._answer(placed.frame), _SMALL, room, "semibold")
+
+    def _answer(self, frame: Frame) -> str:
+        return _correct(frame) if self._in_full else _correct(frame).removeprefix(_CORRECT)
+
+
+def _correct(frame: Frame) -> str:
+    return "" if frame.ask is None or frame.truth.answer is None else _CORRECT + frame.ask.kind.write(frame.truth.answer)
+
+
+def _then(what: str) -> str:
+    return f"then {what}"
+
+
+def _is_alone(frame: Frame, frames: list[Frame]) -> bool:
+    """Whether no other question is asked, so that a long answer has room."""
+    return sum(one.ask is not None for one in frames) == (frame.ask is not None)
+
+
+def _size_for(texts: list[tuple[str, float]]) -> int:
+    """The largest size at which every text has room."""
+    return next((size for size in range(_SMALL, _SMALLEST, -1) if all(text_width(text, size) <= room for text, room in texts)), _SMALLEST)
+
+
+def _fitted(text: str, size: int, room: float, weight: Weight) -> str:
+    """The text, cut to the room that there is."""
+    if text_width(text, size, weight) <= room:
+        return text
+    while text and text_width(text + "…", size, weight) > room:
+        text = text[:-1]
+    return text + "…"

@@ -1,0 +1,151 @@
+"""Which keys a participant answers with: as the paradigm says, swapped, or counterbalanced over participants; and keys of a study's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from ..core.errors import SpanLabError
+from ..core.registry import nearest
+from ..paradigms import AnswerKeys, ResponseKind
+from ..paradigms.identity import digest
+from ..paradigms.language.diagnostics import listed
+from ..paradigms.responses.keys import is_button, key_problem
+
+Sides = Literal["standard", "swapped", "counterbalanced"]
+
+
+def _a_key(name: str) -> str:
+    if problem := key_problem(name):
+        raise ValueError(problem)
+    return name
+
+
+Key = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value), AfterValidator(_a_key)]
+
+
+class KeySetting(BaseModel):
+    """The setting ``keys`` of a session or a study."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    sides: Sides = Field(
+        default="standard",
+        description="standard; swapped: the two keys of every question with two words change sides; counterbalanced: they do for every other participant",
+    )
+    own: dict[Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)], Key] = Field(
+        default_factory=dict, description="keys by answer, in place of those of the paradigms: {same: s, different: d}; button_1 ... are those of a button box"
+    )
+
+
+#: The key ``keys`` of a study file: a word, or ``{sides: ..., own: ...}``.
+Keys = Annotated[KeySetting, BeforeValidator(lambda value: {"sides": value} if isinstance(value, str) else value)]
+
+
+def key_setting(sides: str = "standard", pairs: Sequence[str] | None = None) -> KeySetting:
+    """The setting as it is given on the command line: ``--keys counterbalanced --key same=s --key different=d``.
+
+    Raises
+    ------
+    SpanLabError
+        when it is not understood.
+    """
+    if sides not in ("standard", "swapped", "counterbalanced"):
+        raise SpanLabError(f"--keys is standard, swapped or counterbalanced; found '{sides}'")
+    own: dict[str, str] = {}
+    for pair in pairs or ():
+        answer, sign, key = pair.rpartition("=")
+        if not sign or not answer or not key or answer in own:
+            raise SpanLabError(f"--key takes ANSWER=KEY, each answer once, such as same=s; found '{pair}'")
+        try:
+            own[answer] = _a_key(key)
+        except ValueError as error:
+            raise SpanLabError(f"--key {pair}: {error}") from None
+    return KeySetting(sides=sides, own=own)  # type: ignore[arg-type]
+
+
+def key_request(setting: KeySetting, participant: str, number: int | None = None, orders: int = 1) -> dict[str, Any]:
+    """What the record of a session (``Request.extra["keys"]``) says of its keys: the setting, and what it means for this participant.
+
+    Parameters
+    ----------
+    participant : identifier of the person
+    number : of the participant in the study, from 1; one that is all digits is taken from the identifier where none is given
+    orders : how many orders of paradigms participants go through by their numbers; sides then change once all of them have had their turn, so that each order
+        comes with both
+    """
+    number = number if number is not None else int(participant) if participant.isascii() and participant.isdigit() else None
+    if setting.sides != "counterbalanced":
+        swapped, why = setting.sides == "swapped", "the same for everybody"
+    elif number is not None:
+        swapped = (max(number, 1) - 1) // max(orders, 1) % 2 == 1
+        why = f"participant number {number}" + (f", after {orders} orders each" if orders > 1 else "")
+    else:
+        swapped, why = int(digest(["keys", participant], length=8), 16) % 2 == 1, f"hash of the identifier '{participant}'"
+    return {"sides": setting.sides, "swapped": swapped, "why": why, "own": dict(setting.own)}
+
+
+def answer_keys(noted: Mapping[str, Any] | None) -> AnswerKeys:
+    """The keys that the record of a session tells of; those of the paradigm where it says nothing."""
+    return AnswerKeys() if noted is None else AnswerKeys(bool(noted["swapped"]), dict(noted["own"]))
+
+
+def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = False) -> None:
+    """See to it, before a session, that every question can be answered with these keys.
+
+    Parameters
+    ----------
+    others : whether keys may be there for answers that these questions do not have, since other paradigms of the study do
+
+    Raises
+    ------
+    SpanLabError
+        when no question has an answer that was given a key, or two answers of a question would have the same key.
+    """
+    kinds = list(kinds)
+    names = list(dict.fromkeys(name for kind in kinds for name in kind.answer_names()))
+    for name, key in keys.own.items():
+        if name not in names and not others:
+            there = nearest(name, names) or (f"; there are {listed(names)}" if names else "")
+            raise SpanLabError(f"the key '{key}' is given to '{name}', which is no answer to any question of these trials{there}")
+    for kind in kinds:
+        try:
+            keys.kind_for(kind)
+        except ValueError as error:
+            raise SpanLabError(str(error)) from None
+
+
+def check_answerable(kinds: Iterable[ResponseKind]) -> None:
+    """See to it, before a person sits down, that every key that stands for an answer is one that the window tells of.
+
+    Parameters
+    ----------
+    kinds : questions with the keys of the session
+
+    Raises
+    ------
+    SpanLabError
+        with the first key that is none, and the answer that it stands for.
+    """
+    for kind in kinds:
+        for key, value in kind.surface().keys:
+            if problem := key_problem(key):
+                raise SpanLabError(f"the answer '{kind.write(value)}' could not be given: {problem}")
+
+
+def check_buttons(keys: AnswerKeys, box: str) -> None:
+    """See to it that buttons are given to answers where there is a button box, and only there.
+
+    Raises
+    ------
+    SpanLabError
+        when either is missing.
+    """
+    buttons = {answer: key for answer, key in keys.own.items() if is_button(key)}
+    if buttons and not box:
+        answer, key = next(iter(buttons.items()))
+        raise SpanLabError(f"'{answer}' is to be answered with {key}, but there is no button box; name it, such as --buttons serial:COM3 or --buttons keys:1+2")
+    if box and not buttons:
+        raise SpanLabError("there is a button box, but no answer is given a button; say which, such as --key same=button_1 --key different=button_2")

@@ -1,0 +1,200 @@
+"""Large runs: trials without number, answered in batches, go straight into the parts of the response table.
+
+Every trial is taken by the ordinary runner, and its rows are those that the ordinary way would give; only the lines of ``events.jsonl`` are left out. A part
+is computed by itself and written whole, so that a kill loses the parts under way and nothing else, and it does not matter who computes which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..agents.base import Agent, BatchAgent
+from ..core.atomic_files import write_whole
+from ..core.errors import SpanLabError
+from ..core.worker_pool import Crew
+from ..paradigms import Generator, Paradigm, PlannedTrial
+from .record.events import Event
+from .record.reader import response_rows, response_table
+from .record.shard_files import PARTS, part_path, parts_missing
+from .record.writer import Recorder
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from .runner import Runner
+
+#: trials in a part
+PART = 1000
+#: from so many trials on, a run is a large one without being asked
+LARGE = 10_000
+
+
+def parts_for(
+    agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, asked: str = "", states: bool = False, part: int = PART
+) -> dict[str, Any]:
+    """What the record of a session says beside when it is a large run; nothing when it is to be an ordinary one.
+
+    Parameters
+    ----------
+    asked : what makes it a large run whatever its size, as a message names it
+    states : whether the hidden states are kept
+    part : trials in a part
+
+    Raises
+    ------
+    SpanLabError
+        when it was asked for, and this agent or these trials do not allow it.
+    """
+    if not asked and not states and len(plan) < LARGE:
+        return {}
+    asked = asked or ("--states" if states else "")
+    why = ""
+    if not isinstance(agent, BatchAgent):
+        why = f"{agent.name} takes trials one by one"
+    elif any(one.varies for one in plan):
+        why = "the design is adaptive: each trial waits for the answers before"
+    elif list(plan) != sorted(plan, key=lambda one: (one.block, one.trial)) or any(one.practice for one in plan):
+        why = "the trials are not in the order of their blocks"
+    elif any(step.feedback is not None for one in one_of_each(plan) for step in one.compile(paradigm, generator).steps):
+        why = f"{paradigm.name} gives feedback, so that each trial is gone through step by step"
+    elif states and not agent.hidden_units:
+        why = f"{agent.name} has no hidden states"
+    if why and asked:
+        raise SpanLabError(f"{asked} is for large runs of networks, and this cannot be one: {why}. Leave it out")
+    return {} if why else {PARTS: {"trials": part, "states": states}}
+
+
+def one_of_each(plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
+    """The first trial of each combination of levels, and all whose draws are given."""
+    seen: list[Mapping[str, Any]] = []
+    found: list[PlannedTrial] = []
+    known: set[int] = set()  # trials of one plan mostly share their levels
+    for planned in plan:
+        if planned.draws is None and (id(planned.levels) in known or planned.levels in seen):
+            known.add(id(planned.levels))
+            continue
+        known.add(id(planned.levels))
+        seen.append(planned.levels)
+        found.append(planned)
+    return found
+
+
+class Collected(Recorder):
+    """Keeps the events of some trials instead of writing them."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def write(self, event: Event) -> None:
+        self.events.append(event)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part, ready to be written: Parquet files as bytes; no ``states`` where they are not kept."""
+
+    table: bytes
+    states: bytes
+    rows: int
+
+
+class Desk:
+    """Where parts are computed: an agent and a session, without a folder.
+
+    Parameters
+    ----------
+    info : content of ``session.json``, the plan apart
+    agent : who answers
+    now : the wall clock
+    """
+
+    def __init__(self, info: Mapping[str, Any], agent: Agent, now: Callable[[], str]) -> None:
+        from ..agents.network.hidden_states import StatesLog
+        from .runner import Runner
+        from .session import Session, stored_paradigm
+
+        self.info = info
+        self._states = StatesLog(agent.hidden_units) if info[PARTS]["states"] and isinstance(agent, BatchAgent) else None
+        self.runner = Runner(Session(Path(), stored_paradigm(info), (), info), agent, now=now)
+
+    def part(self, planned: Sequence[PlannedTrial]) -> Part:
+        """Take the trials of one part.
+
+        Raises
+        ------
+        SpanLabError
+            what the agent reports.
+        """
+        recorder = Collected()
+        left = self.runner.take_apart(planned, recorder, None if self._states is None else self._states.add)
+        if left:
+            raise SpanLabError(f"trial {left[0].trial} gives feedback, as none before did; take it as an ordinary session: fewer than {LARGE} trials")
+        table = response_table(response_rows(self.info, recorder.events))
+        states = b"" if self._states is None else self._states.take(_steps(planned, recorder.events), self.info["session"])
+        return Part(_packed(table, self.info["session"]), states, table.num_rows)
+
+
+def _steps(planned: Sequence[PlannedTrial], events: Sequence[Event]) -> dict[int, list[int]]:
+    """The numbers of the steps of each trial."""
+    steps: dict[int, list[int]] = {one.trial: [] for one in planned}
+    for event in events:
+        if event["event"] == "step":
+            steps[int(event["trial"])].append(event["step"])
+    return steps
+
+
+def _packed(table: pyarrow.Table, session: str) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(table.replace_schema_metadata({"session": session}), sink, compression="zstd")
+    return sink.getvalue().to_pybytes()
+
+
+def _part(desk: Desk, planned: Sequence[PlannedTrial]) -> Part:
+    return desk.part(planned)
+
+
+async def take_parts(runner: Runner, crew: Crew) -> None:
+    """Take whatever parts of a session are missing.
+
+    Raises
+    ------
+    SpanLabError
+        what the agent, the crew or the disk report; finished parts are safe then.
+    """
+    session = runner.session
+    folder, size = session.folder, session.info[PARTS]["trials"]
+    missing = parts_missing(folder, session.info)
+    jobs = [session.plan[number * size : (number + 1) * size] for number in missing]
+    done = len(session.plan) - sum(map(len, jobs))
+    info = {name: value for name, value in session.info.items() if name != "plan"}
+    runner.recorder.write({"event": "note", "what": "parts", "missing": len(missing), "by": crew.described()})
+    results = crew.each(_part, partial(Desk, info, runner.agent, runner.now), jobs)
+    try:
+        for number, part in results:
+            if part.states:
+                _put(states_path(folder, missing[number]), part.states)  # before the part itself: where that is, they are
+            _put(part_path(folder, missing[number]), part.table)
+            runner.recorder.write({"event": "note", "what": "part", "part": missing[number], "rows": part.rows, "at": runner.now()})
+            done += len(jobs[number])
+            runner.progress(done, len(session.plan))
+            await asyncio.sleep(0)  # Ctrl-C is noticed here
+    finally:
+        results.close()
+
+
+def states_path(folder: str | Path, number: int) -> Path:
+    """The file with the hidden states of one part."""
+    return Path(folder) / "states" / part_path(folder, number).name
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Write a file of a part. Its own folder is made for the first; that of the session is there, or something is wrong."""
+    write_whole(path, content, "make room, or see to the disk", folders="own")

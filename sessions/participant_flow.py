@@ -1,0 +1,217 @@
+"""What only people need around the trials: instructions, practice, pauses, thanks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..agents.base import Option, WindowAgent
+from ..core.errors import SpanLabError
+from ..core.locale import sentence
+from ..paradigms import PlannedTrial
+from ..paradigms.compile import resolve_levels
+from ..paradigms.design import DEFAULT_INTERVAL_MS
+from ..paradigms.preview.example import example_displays
+from ..paradigms.translation import translated
+from .record.events import Event
+from .record.reader import trial_key
+from .session import Session
+
+#: takes one trial, after an interval of so many ms, and gives what was answered
+Take = Callable[[PlannedTrial, float], Awaitable[list[Any]]]
+
+
+#: writes an event to the record
+Note = Callable[[Event], None]
+
+
+#: What the assistant may decide after practice that was not passed: name, sentence, key. No question uses these keys.
+_DECISIONS = (("again", "practise_again", "f2"), ("go_on", "regardless", "f4"), ("leave", "leave", "f8"))
+
+
+class NotPassedError(SpanLabError):
+    """The criterion of practice was not reached, the paradigm says that the session stops then, and the assistant has left it at that."""
+
+
+class Hospitality:
+    """Pages of text, practice and pauses for somebody at a window.
+
+    Parameters
+    ----------
+    note : writes an event to the record of the session
+    """
+
+    def __init__(self, session: Session, agent: WindowAgent, note: Note) -> None:
+        self._session, self._agent, self._note = session, agent, note
+        self._language = str(session.info["language"])
+        self._breaks = session.design.breaks
+        self._told = ""
+        self._begin_stretch()
+        agent.speak(self._language)
+
+    def _text(self, key: str, **values: object) -> str:
+        return sentence(f"session.{key}", self._language, **values)
+
+    def _page(self, title: str, body: str, **more: Any) -> None:
+        self._agent.page(title, body, **more)
+
+    def welcome(self, planned: PlannedTrial) -> None:
+        """Instructions with a pictured example, and how to answer: before the first trial, and again before one whose level of a factor changes them."""
+        told = self._instructions(planned)
+        if told != self._told:
+            paradigm = self._session.paradigm
+            levels, words = resolve_levels(paradigm, planned.levels, planned.seed), paradigm.translations.get(self._language, {})
+            pictured = [
+                replace(
+                    display,
+                    stimulus=translated(display.stimulus, words),
+                    asks=None if display.asks is None else self._session.answer_keys.kind_for(display.asks),
+                )
+                for display in example_displays(paradigm, self._language, levels, self._session.info["generator"], self._session.levels_in_use)
+            ]
+            self._page(paradigm.titled(self._language), told, example=pictured, after="\n\n".join(self._legends(told, planned)))
+            self._told = told
+
+    def first(self) -> PlannedTrial:
+        """The trial that comes first: one of practice, where there is practice."""
+        practice = self._session.practice_round(1) if self._session.info["practice"] else []
+        return [*practice, *self._session.plan][0]
+
+    def _instructions(self, planned: PlannedTrial) -> str:
+        levels = resolve_levels(self._session.paradigm, planned.levels, planned.seed)
+        return self._session.paradigm.told(self._language, levels, for_people=True)
+
+    def _legends(self, told: str, planned: PlannedTrial) -> list[str]:
+        """How to answer, in all conditions with these instructions."""
+        alike = {repr(other.levels): other for other in (*self._session.stairs, *self._session.plan, planned) if self._instructions(other) == told}
+        asks = [
+            step.percept.ask
+            for other in alike.values()
+            for step in other.compile(self._session.paradigm, self._session.info["generator"]).steps
+            if step.percept.ask is not None
+        ]
+        return list(dict.fromkeys(self._session.answer_keys.kind_for(ask.kind).legend("participant", self._language) for ask in asks))
+
+    async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()) -> None:
+        """Rounds of practice until the criterion is reached, or there were enough; then the assistant decides, where the paradigm says that the session stops.
+
+        Trials that an earlier part of the session finished (``earlier``: their scores) are not taken again, and count towards the criterion; what the assistant
+        has ``decided`` in it holds: every ``again`` is a further round, and after ``go_on`` nobody asks.
+        """
+        practice = self._session.paradigm.practice
+        if practice is None:
+            return
+        most, rounds, passed, told = practice.at_most + decided.count("again"), 0, False, (0, 0, 0)
+        while not (passed and rounds):
+            if rounds == most:
+                if practice.otherwise == "go_on" or "go_on" in decided:
+                    return
+                if self._decide(*told) == "go_on":
+                    return
+                most += 1
+            rounds += 1
+            right = asked = 0
+            taken = False
+            for trial in self._session.practice_round(rounds):
+                scored = earlier.get(trial_key(True, trial.trial))
+                if scored is None:
+                    if not taken:
+                        self._announce(rounds, practice.feedback)
+                    taken = True
+                    self.welcome(trial)
+                    scored = [score for one in await take(trial, DEFAULT_INTERVAL_MS) for score in one.scores]
+                    if practice.feedback:
+                        self._page(self._text("practice"), self._result(items_of(scored)))
+                right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
+            passed = practice.pass_ is None or (asked > 0 and right / asked >= practice.pass_)
+            told = (right, asked, rounds)
+            if taken and (passed or rounds >= most):
+                self._note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
+
+    def _decide(self, right: int, asked: int, rounds: int) -> str:
+        """Ask the assistant what is to become of somebody who has not passed practice: ``again`` or ``go_on``.
+
+        Raises
+        ------
+        NotPassedError
+            when the assistant leaves: the session can go on later, and begins with this question then.
+        """
+        practice = self._session.paradigm.practice
+        assert practice is not None
+        share = practice.pass_ or 0.0
+        told = self._text("not_passed", right=right, all=asked, round=rounds, percent=f"{100 * share:g}")
+        options = [Option(name, self._text(label), key) for name, label, key in _DECISIONS]
+        # No clicks: it is not for the participant to decide. A rehearsal goes on, to show what comes.
+        decided = self._agent.choose(self._text("stopped"), f"{self._text('stopped_body')}\n\n{told}", options, usual="go_on", clicks=False) or "leave"
+        self._note({"event": "practice_decision", "rounds": rounds, "decided": decided})
+        if decided == "leave":
+            raise NotPassedError(
+                f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one, and {share:.0%} were asked for; this paradigm stops "
+                "the session then (practice: otherwise). When the session goes on, a page asks whether to practise once more or to go on without having passed"
+            )
+        return decided
+
+    def _announce(self, round_: int, feedback: bool) -> None:
+        if round_ == 1:
+            self._page(self._text("practice"), self._text("practice_body" if feedback else "practice_silent"))
+        else:
+            self._page(self._text("again"), self._text("again_body"))
+
+    def _result(self, items: Sequence[bool]) -> str:
+        return self._text("right") if all(items) else self._text("some", right=sum(items), all=len(items))
+
+    def begin_main(self) -> None:
+        """A page before the first ordinary trial."""
+        if self._session.info["practice"]:
+            self._page(self._text("main"), self._text("main_body"))
+        self._begin_stretch()
+
+    # -- trials and pauses -----------------------------------------------------------------------------------------------------------------------
+
+    def _begin_stretch(self) -> None:
+        """From here on to the next pause."""
+        self._since, self._began = 0, time.monotonic()
+        self._right = self._items = 0
+
+    def between(self, planned: PlannedTrial, before: PlannedTrial | None, done: int, total: int) -> None:
+        """Before a trial: a pause where a new block begins or the design has one, and instructions where they are others than before."""
+        if before is not None and (before.block != planned.block or self._due()):
+            self._pause(done, total)
+        self.welcome(planned)
+
+    def _due(self) -> bool:
+        breaks = self._breaks
+        if breaks is None:
+            return False
+        by_trials = breaks.trials is not None and self._since >= breaks.trials
+        return by_trials or (breaks.minutes is not None and time.monotonic() - self._began >= breaks.minutes * 60)
+
+    def _pause(self, done: int, total: int) -> None:
+        adaptive = "adaptive" in self._session.info  # nobody knows how many trials there will be
+        body = [self._text("break_open" if adaptive else "break_body", done=done, all=total)]
+        breaks = self._breaks
+        if breaks is not None and breaks.accuracy and self._items:
+            body.append(self._text("accuracy", percent=round(100 * self._right / self._items)))
+        began = time.monotonic()
+        more: dict[str, Any] = {} if adaptive else {"progress": done / total}
+        self._page(self._text("break"), "\n\n".join(body), least=0 if breaks is None else breaks.seconds, **more)
+        self._note({"event": "break", "trials_done": done, "for_ms": round((time.monotonic() - began) * 1000)})
+        self._begin_stretch()
+
+    def after(self, scores: Sequence[Mapping[str, Any]]) -> None:
+        """An ordinary trial was finished, with these scores."""
+        items = items_of(scores)
+        self._since += 1
+        self._right, self._items = self._right + sum(items), self._items + len(items)
+
+    def thanks(self) -> None:
+        """The last page; a study has pages of its own between its paradigms and at the end."""
+        if "study" not in self._session.info:
+            self._page(self._text("thanks"), self._text("thanks_body"))
+
+
+def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:
+    """Which of the presented items were right; intrusions are no items."""
+    return [score["correct"] for score in scores if score["correct_answer"] is not None]

@@ -1,0 +1,170 @@
+"""``transcripts.jsonl``: what was said to and by a chat model, a line a reply; each was on the disk before the reply was used.
+
+A line says of which trial, attempt and question it is, gives the identity of the request, the messages that were new in it (``sent``) and the reply. Before a
+request leaves, and again whenever it is repeated, a line with ``begun`` is written, and one with ``gone`` when all of it has left, so that those in flight when
+a program is killed are known. One that came to nothing has a further line that says so: ``refused`` by the server, ``lost`` (a reply may have been under way,
+which has to be paid for; ``in_doubt`` where the request itself may not have reached the server) or ``unsent``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NotRequired
+
+from pydantic import with_config
+from typing_extensions import TypedDict  # pydantic wants this one below Python 3.12
+
+from ...core.errors import SpanLabError
+from .damage import misfit
+from .disk import read_lines
+from .events import TrialKey
+from .marking import OPEN, Holds
+
+TRANSCRIPTS = "transcripts.jsonl"
+
+
+@with_config(OPEN)
+class SentLine(TypedDict):
+    """a request left, or came to nothing"""
+
+    trial: Annotated[TrialKey, Holds("of which trial; `0` before the first")]
+    attempt: Annotated[int, Holds("at which attempt")]
+    ask: Annotated[int, Holds("about which question, from 1")]
+    request: Annotated[str, Holds("identity of the request")]
+    begun: NotRequired[Annotated[bool, Holds("that it leaves")]]
+    gone: NotRequired[Annotated[bool, Holds("that all of it has left")]]
+    refused: NotRequired[Annotated[bool, Holds("that the server refused it")]]
+    lost: NotRequired[Annotated[bool, Holds("that it came to nothing; a reply may have been under way")]]
+    unsent: NotRequired[Annotated[bool, Holds("that it could not leave")]]
+    in_doubt: NotRequired[Annotated[bool, Holds("that it may not have reached the server")]]
+    fault: NotRequired[Annotated[str, Holds("the kind of fault")]]
+
+
+@with_config(OPEN)
+class Reply(TypedDict, total=False):
+    """what a server answered"""
+
+    latency_ms: Annotated[Any, Holds("time to the reply", "ms", measured=True)]
+    waited_ms: Annotated[Any, Holds("time that the request waited before it left", "ms", measured=True)]
+
+
+class ReplyLine(SentLine):
+    """a reply was kept"""
+
+    sent: Annotated[list[Any], Holds("the messages that were new in the request")]
+    reply: Annotated[Reply, Holds("the reply with its tokens, latency, faults and what else the server told")]
+
+
+def transcript_damage(line: Mapping[str, Any]) -> str | None:
+    """Why a line of ``transcripts.jsonl`` cannot be read, or None."""
+    without_reply = any(line.get(end) is True for end in ("begun", "gone", "refused", "lost", "unsent"))
+    return misfit(SentLine if without_reply else ReplyLine, line)
+
+
+def read_transcript(folder: str | Path) -> list[dict[str, Any]]:
+    """The lines of ``transcripts.jsonl``, in order; none when the session has no such file. A last line that was cut off by a kill is left out.
+
+    Raises
+    ------
+    SpanLabError
+        when any other line is damaged.
+    """
+    path = Path(folder) / TRANSCRIPTS
+    lines = read_lines(path)
+    for number, line in enumerate(lines, start=1):
+        if damage := transcript_damage(line):
+            raise SpanLabError(f"{path}:{number} is damaged ({damage}); restore the file from a copy, or remove this line and those of its trial after it")
+    return lines
+
+
+def is_reply(line: Mapping[str, Any]) -> bool:
+    """Whether a line keeps a reply."""
+    return "reply" in line
+
+
+def replies_by_trial(events: Iterable[Mapping[str, Any]], lines: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """What was kept of every trial, in order: ``request`` and ``reply``. Sessions of older versions have it among the events."""
+    kept: dict[str, list[Mapping[str, Any]]] = {}
+    for event in events:
+        if event["event"] == "reply":
+            kept.setdefault(event["trial"], []).append(event["reply"])
+    for line in lines:
+        if is_reply(line):
+            kept.setdefault(line["trial"], []).append(line)
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class InVain:
+    """Departures without a reply that was kept, and without a refusal.
+
+    Parameters
+    ----------
+    count : how many: all of those may have been paid for in vain
+    in_doubt : of these, how many may or may not have reached the server: the program was killed while they left, or a connection was closed under them.
+        Versions that did not note when a request was gone leave all in doubt that were under way at a kill.
+    """
+
+    count: int
+    in_doubt: int
+
+
+def in_vain(lines: Iterable[Mapping[str, Any]]) -> InVain:
+    """How many times a request left without its reply being kept or refused."""
+    under_way: dict[tuple[Any, ...], list[bool]] = {}  # whether each of them is gone
+    lost = in_doubt = 0
+    for line in lines:
+        departures = under_way.setdefault(_which(line), [])
+        if line.get("begun") is True:
+            departures.append(False)
+        elif not departures:
+            continue
+        elif line.get("gone") is True:
+            departures[-1] = True
+        elif line.get("lost") is True:
+            departures.pop()
+            lost += 1
+            in_doubt += line.get("in_doubt") is True
+        elif (is_reply(line) and not line["reply"].get("cached")) or _is_refusal(line):
+            departures.pop()
+    left = [gone for departures in under_way.values() for gone in departures]
+    return InVain(lost + len(left), in_doubt + left.count(False))
+
+
+def paid_twice_at_most(lines: Iterable[Mapping[str, Any]]) -> int:
+    """How many times a request left without its reply being kept or refused: all of those may have been paid for in vain."""
+    return in_vain(lines).count
+
+
+def refused(lines: Iterable[Mapping[str, Any]]) -> int:
+    """How many requests the server refused."""
+    return sum(map(_is_refusal, lines))
+
+
+def taken_in_vain(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The tokens that the server counted for requests that came to nothing, where it told them."""
+    return [line["taken"] for line in lines if line.get("lost") is True and isinstance(line.get("taken"), dict)]
+
+
+def faults(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """What went wrong on the way to replies, by the word for it. Older versions have noted it with the reply alone."""
+    found: Counter[str] = Counter()
+    noted: set[tuple[Any, ...]] = set()
+    for line in lines:
+        if "fault" in line:
+            found[str(line["fault"])] += 1
+            noted.add(_which(line))
+        elif is_reply(line) and _which(line) not in noted and not line["reply"].get("cached"):
+            found.update(line["reply"].get("faults", ()))
+    return found
+
+
+def _which(line: Mapping[str, Any]) -> tuple[Any, ...]:
+    return line["trial"], line["attempt"], line["ask"], line["request"]
+
+
+def _is_refusal(line: Mapping[str, Any]) -> bool:
+    return line.get("refused") is True

@@ -1,0 +1,276 @@
+"""Writing the record while a session runs: a thread writes, so that no timed frame ever waits for the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, cast
+
+from ...core.errors import SpanLabError
+from .damage import event_damage, misfit
+from .disk import json_line, sync_folder
+from .events import Event, Given, Note, Trigger
+from .transcript_file import TRANSCRIPTS
+
+EVENTS = "events.jsonl"
+#: Whether every event is held against its model before it is written, as tests do. Types see to it for all but what agents give, which is checked always.
+CHECK_ALL = False
+_STOP = object()
+_BLOCK = 65_536
+
+
+class _Soon:
+    """Somebody for whom everything before, and some lines more, is to be put on the disk, and who does not wait."""
+
+    lines: Sequence[tuple[str, Mapping[str, Any]]] = ()
+
+    def done(self) -> None:
+        """It is on the disk, or cannot be."""
+
+
+class _Thread(_Soon):
+    """A thread that waits."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+
+    def done(self) -> None:
+        self.event.set()
+
+
+class _Task(_Soon):
+    """A task that waits, while others of its event loop go on."""
+
+    def __init__(self, lines: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        self.lines = lines
+        self._loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[None] = self._loop.create_future()
+
+    def done(self) -> None:
+        with suppress(RuntimeError):  # the event loop is over, and nobody waits any more
+            self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        if not self.future.done():
+            self.future.set_result(None)
+
+
+class Recorder:
+    """Appends events to ``events.jsonl``, and what was said to and by a chat model to ``transcripts.jsonl``.
+
+    ``write`` never waits, nor does ``note`` for the disk; ``commit``, ``committed`` and ``keep`` return when everything before them is on the disk for sure.
+    Whoever waits at the same time waits for the same writing: the disk is not asked once for each.
+
+    Raises
+    ------
+    SpanLabError
+        from any call, when the disk refuses, or an event is not what its model declares or not fit for JSON; nothing that was committed is lost.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / EVENTS
+        self._folder = folder
+        self._files: dict[str, IO[bytes]] = {}
+        # lines are written whole: by the thread, and those that must be there before a request leaves by whoever sends it
+        self._writing = threading.Lock()
+        try:
+            self._files[EVENTS] = _opened(self.path)
+            if (folder / TRANSCRIPTS).exists():
+                self._files[TRANSCRIPTS] = _opened(folder / TRANSCRIPTS)
+            sync_folder(folder)
+        except OSError as error:
+            raise SpanLabError(f"cannot write {self.path}: {error.strerror or error}; make room, or see to the disk") from None
+        self._unsynced: set[str] = set()
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._failure = ""
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        over = False
+        while not over:
+            # all that is there by now is written together
+            items = [self._queue.get()]
+            items += [self._queue.get() for _ in range(self._queue.qsize())]
+            waiting: list[_Soon] = [item for item in items if isinstance(item, _Soon)]
+            items = [one for item in items for one in (*(item.lines if isinstance(item, _Soon) else ()), item)]
+            over = any(item is _STOP for item in items)
+            # After a failure nothing more is written: the file stays the beginning of what happened, without holes.
+            if not self._failure:
+                self._put(items, sync=bool(waiting))
+            for one in waiting:
+                one.done()
+
+    def _put(self, items: Sequence[Any], sync: bool) -> None:
+        name = EVENTS
+        try:
+            lines: dict[str, list[bytes]] = {}
+            for item in items:
+                if isinstance(item, tuple):
+                    name, line = item
+                    if damage := _damage(line) if name == EVENTS else None:
+                        raise ValueError(damage)
+                    lines.setdefault(name, []).append(json_line(line))
+            for name, several in lines.items():
+                self._append(name, b"".join(several))
+            for name in sorted(self._unsynced) if sync else ():
+                os.fsync(self._files[name].fileno())
+            if sync:
+                self._unsynced.clear()
+        except OSError as error:
+            self._fail(name, error)
+        except (TypeError, ValueError) as error:
+            self._failure = f"what the agent gave cannot be recorded ({error}); this is a fault of the agent"
+
+    def _append(self, name: str, lines: bytes) -> None:
+        with self._writing:
+            if name not in self._files:
+                self._files[name] = _opened(self._folder / name)
+                sync_folder(self._folder)
+            self._unsynced.add(name)
+            rest = memoryview(lines)
+            while rest:
+                rest = rest[self._files[name].write(rest) :]
+
+    def _fail(self, name: str, error: OSError) -> None:
+        self._failure = f"cannot write {self._folder / name}: {error.strerror or error}; make room, or see to the disk"
+
+    def write(self, event: Event) -> None:
+        """Queue one event."""
+        self._check()
+        self._queue.put((EVENTS, event))
+
+    def note(self, line: Mapping[str, Any]) -> None:
+        """Add one line to the transcript at once. It is not on the disk yet, but outlasts this program, however that ends."""
+        self._check()
+        try:
+            self._append(TRANSCRIPTS, json_line(line))
+        except OSError as error:
+            self._fail(TRANSCRIPTS, error)
+        self._check()
+
+    def commit(self) -> None:
+        """Wait until everything written so far is on the disk."""
+        waiting = _Thread()
+        self._queue.put(waiting)
+        waiting.event.wait()
+        self._check()
+
+    async def committed(self) -> None:
+        """As ``commit``, while other tasks go on."""
+        await self._wait()
+
+    async def _wait(self, *items: tuple[str, Mapping[str, Any]]) -> None:
+        self._check()
+        waiting = _Task(items)
+        self._queue.put(waiting)
+        await waiting.future
+        self._check()
+
+    async def keep(self, line: Mapping[str, Any]) -> None:
+        """Add a line to the transcript; it is on the disk when this returns."""
+        await self._wait((TRANSCRIPTS, line))
+
+    def sync(self) -> None:
+        """Have everything written so far put on the disk soon, without waiting for it."""
+        self._check()
+        self._queue.put(_Soon())
+
+    def _check(self) -> None:
+        if self._failure:
+            raise SpanLabError(self._failure)
+
+    def close(self) -> None:
+        """Write what is left, as far as the disk takes it, and close the files."""
+        if self._thread.is_alive():
+            self._queue.put(_Soon())
+            self._queue.put(_STOP)
+            self._thread.join()
+            for file in self._files.values():
+                with suppress(OSError):  # the failure that lost it was reported by write or commit
+                    file.close()
+
+
+def _damage(event: Event) -> str | None:
+    if CHECK_ALL:
+        return event_damage(event)
+    return misfit(Given, event) if "ask" in event else None
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """A file to append lines to. A kill may have cut the last line: what follows the events begins on a line of its own, and says that the session was
+    resumed. Of transcripts nobody has been told that such a line is there, and it goes."""
+    file = path.open("ab+", buffering=0)
+    end = file.tell()
+    if end:
+        file.seek(-1, os.SEEK_END)
+        if file.read(1) != b"\n":
+            if path.name == TRANSCRIPTS:
+                file.truncate(_last_line_end(file, end))
+            else:
+                file.write(b"\n")
+    return file
+
+
+def _last_line_end(file: IO[bytes], end: int) -> int:
+    """Where the last whole line ends."""
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+class TrialJournal:
+    """The journal of one trial: what an episode paid for is on the disk before it is used, and comes back after a kill."""
+
+    def __init__(self, recorder: Recorder, key: str, attempt: int, earlier: Sequence[Mapping[str, Any]]) -> None:
+        self._recorder, self._key, self._attempt, self._earlier = recorder, key, attempt, list(earlier)
+
+    def replies(self) -> Sequence[Mapping[str, Any]]:
+        """What was kept in earlier attempts at this trial, in order: a line a reply, with at least ``request`` and ``reply``."""
+        return self._earlier
+
+    def begun(self, line: Mapping[str, Any]) -> None:
+        """Note that a request leaves (``ask``, ``request``): without a line that keeps its reply, it may have been paid for in vain."""
+        self._note(line, "begun")
+
+    def gone(self, line: Mapping[str, Any]) -> None:
+        """Note that all of a request has left (``ask``, ``request``): it reaches the server whatever becomes of this program."""
+        self._note(line, "gone")
+
+    def refused(self, line: Mapping[str, Any]) -> None:
+        """Note that the server refused a request that had left (``ask``, ``request``, ``fault``): it was not paid for."""
+        self._note(line, "refused")
+
+    def lost(self, line: Mapping[str, Any]) -> None:
+        """Note that a request that had left came to nothing (``ask``, ``request``, ``fault``, tokens ``taken`` where told,
+        ``in_doubt`` where the server may not have it at all): it may have been paid for."""
+        self._note(line, "lost")
+
+    def unsent(self, line: Mapping[str, Any]) -> None:
+        """Note that a request could not leave (``ask``, ``request``, ``fault``)."""
+        self._note(line, "unsent")
+
+    def _note(self, line: Mapping[str, Any], what: str) -> None:
+        self._recorder.note({"trial": self._key, "attempt": self._attempt, **line, what: True})
+
+    async def keep(self, line: Mapping[str, Any]) -> None:
+        """Keep a reply (``ask``, ``request``, ``sent``, ``reply``); it is on the disk when this returns."""
+        await self._recorder.keep({"trial": self._key, "attempt": self._attempt, **line})
+
+    def trigger(self, sent: Mapping[str, Any]) -> None:
+        """Note a trigger code that was sent."""
+        self._recorder.write(cast(Trigger, {"event": "trigger", "trial": self._key, "attempt": self._attempt, **sent}))
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        """Note something that happened."""
+        self._recorder.write(cast(Note, {"event": "note", "trial": self._key, "attempt": self._attempt, **event}))

@@ -1,0 +1,203 @@
+"""A session of a study from its first page to its last: consent, one paradigm after the other with breaks between them, debriefing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...agents.base import Option, WindowAgent
+from ...core.errors import SpanLabError
+from ...core.locale import sentence
+from ...paradigms import AnswerKeys, PlannedTrial, ResponseKind
+from ...paradigms.identity import digest
+from ..key_mapping import check_keys
+from ..record.disk import append_line, only_writer, read_lines
+from ..runner import Progress, Runner
+from ..seeds import seeds_taken, session_names
+from ..sent import said_as_then
+from ..session import Request, Session, begin, complete, reopen, try_out, utc_now
+from .study import StudyParadigm
+from .visit import JOURNAL, Sitting, agreed_in, read_head, states
+
+
+class NoConsentError(SpanLabError):
+    """The participant does not agree to take part."""
+
+    def __init__(self, person: str) -> None:
+        super().__init__(f"{person} does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)")
+
+
+class Battery:
+    """Takes an agent through a session of a study; what is finished is not taken again.
+
+    Parameters
+    ----------
+    sitting : from :func:`.visit.sit_down`
+    agent : somebody at a window
+    pilot : whether the data are marked as pilot data
+    extra : given a paradigm, what else its record is to say
+    progress : given a session, what is told after each of its trials
+    now : the wall clock
+    """
+
+    def __init__(
+        self,
+        sitting: Sitting,
+        agent: WindowAgent,
+        pilot: bool = False,
+        extra: Callable[[StudyParadigm], Mapping[str, Any]] = lambda paradigm: {},
+        progress: Callable[[Session], Progress] | None = None,
+        now: Callable[[], str] = utc_now,
+    ) -> None:
+        self.sitting, self.agent, self.pilot, self.now = sitting, agent, pilot, now
+        self._extra, self._progress = extra, progress
+        self._plans: dict[str, list[PlannedTrial]] = {}
+        self._tried: tuple[Path, int] | None = None
+        self._seeds: dict[str, int] = {}
+
+    def run(self) -> None:
+        """Run the session of the study (or what is left of it) to its end.
+
+        Raises
+        ------
+        SpanLabError
+            what the agent or the disk reports, and when another process is running the session; everything up to the last finished trial is safe then.
+        """
+        with only_writer(self.sitting.folder):
+            try:
+                if self._tried != (self.sitting.folder, self.sitting.person.number):
+                    self.try_out()
+                with said_as_then(read_head(self.sitting.folder)):
+                    self._run()
+            finally:
+                self.agent.close()
+
+    def try_out(self) -> None:
+        """Compile every trial that is left before anybody sits down: a fault in the last paradigm must not show when the others have been taken.
+
+        Nothing is written, so that it may be done for a session that is only foreseen (:func:`.visit.foresee`).
+        """
+        begun, study, order = states(self.sitting.folder), self.sitting.study, [one.name for one in self.sitting.order]
+        kinds: list[ResponseKind] = []
+        for one in study.paradigms:
+            # Those of other sessions tell which answers the study has, where it gives keys to some of them.
+            if study.keys.own or (one.name in order and one.name not in begun):
+                kinds += try_out(one.paradigm, self.agent, self._plan(one), self._request(one))
+        if study.keys.own:
+            check_keys(AnswerKeys(own=dict(study.keys.own)), kinds)
+        self._tried = self.sitting.folder, self.sitting.person.number
+
+    def _run(self) -> None:
+        sitting = self.sitting
+        happened = [line["event"] for line in read_lines(sitting.folder / JOURNAL)]
+        self._note("resumed" if happened else "begun")
+        self.agent.speak(sitting.language)
+        if sitting.study.consent is not None and "consent" not in happened:
+            self._ask_for_consent(sitting.study.consent[sitting.language])
+        before = False
+        for position, one in enumerate(sitting.order, start=1):
+            state = states(sitting.folder).get(one.name)
+            if state is not None and complete(state.folder):
+                continue
+            if before:
+                self._break(position - 1)
+            session = self._begin(one) if state is None else reopen(state.folder)
+            Runner(session, self.agent, self._progress(session) if self._progress else None, self.now, stays=True).run()
+            before = True
+        if "finished" not in happened:
+            self._farewell()
+        self._note("finished")
+
+    def _ask_for_consent(self, text: str) -> None:
+        """Two buttons, and nothing else that means yes; not asked where the participant has agreed to this very text in an earlier session.
+
+        Raises
+        ------
+        NoConsentError
+            when the participant does not agree.
+        """
+        hashed = digest(text)
+        if (earlier := agreed_in(self.sitting, hashed)) is not None:
+            self._note("consent", text=hashed, given_in=earlier)
+            return
+        options = [Option(name, self._say(name), self._say(f"{name}_key")) for name in ("agree", "refuse")]
+        decided = self.agent.choose(self._say("consent"), text, options, usual="agree")
+        if not decided:
+            raise SpanLabError(f"{self.agent.name} cannot be asked for consent: it has no page with buttons")
+        if decided == "refuse":
+            self._note("refused", text=hashed)
+            self._page("thanks", self._say("refused"), "end")
+            raise NoConsentError(str(self.sitting.person.name))
+        self._note("consent", text=hashed)
+
+    def _farewell(self) -> None:
+        """The last page: the study's own after the last of its sessions."""
+        sitting = self.sitting
+        if sitting.study.debrief is not None and sitting.session == len(sitting.study.sessions):
+            self._page("thanks", sitting.study.debrief[sitting.language], "end")
+            self._note("debrief")
+        else:
+            self._page("thanks", self._say("over"), "end")
+
+    def _seed(self, one: StudyParadigm) -> int:
+        """The seed of a session that has not begun: nobody else's in the data folder."""
+        if one.name not in self._seeds:
+            sitting = self.sitting
+            taken = seeds_taken(session_names(sitting.data), one.paradigm.name) | set(self._seeds.values())
+            wanted = sitting.study.seeds_for(sitting.person.number, sitting.session, one.name, sitting.run, sitting.person.kind)
+            self._seeds[one.name] = next(seed for seed in wanted if seed not in taken)
+        return self._seeds[one.name]
+
+    def _plan(self, one: StudyParadigm) -> list[PlannedTrial]:
+        """The trials of a paradigm, planned once."""
+        if one.name not in self._plans:
+            self._plans[one.name] = one.plan(self._seed(one))
+        return self._plans[one.name]
+
+    def _begin(self, one: StudyParadigm) -> Session:
+        return begin(self.sitting.folder, one.paradigm, self.agent, self._plan(one), self._request(one), self.now)
+
+    def _request(self, one: StudyParadigm) -> Request:
+        sitting, order = self.sitting, [other.name for other in self.sitting.order]
+        person = sitting.person.name or ""
+        study = {
+            "study": sitting.study.name,
+            "study_hash": sitting.study.hash,
+            "session": sitting.session,
+            "run": sitting.run,
+            "paradigm": one.name,
+            "order": order,
+            "position": order.index(one.name) + 1 if one.name in order else None,
+            "participant_number": sitting.person.number,
+            "fields": dict(sitting.fields),
+        }
+        return Request(
+            seed=self._seed(one),
+            generator=one.entry.generator,
+            participant=person,
+            design=one.entry.design or "human",
+            language=sitting.language,
+            pilot=self.pilot,
+            practice=one.entry.practice,
+            levels=one.entry.set_,
+            source=one.source,
+            extra={"study": study, "keys": sitting.study.keys_for(person, sitting.person.number), **self._extra(one)},
+        )
+
+    def _break(self, done: int) -> None:
+        breaks = self.sitting.study.breaks
+        if breaks is None:
+            return
+        parts = self._say("parts", done=done, all=len(self.sitting.order))
+        progress = done / len(self.sitting.order)
+        self._page("break", f"{breaks.text[self.sitting.language]}\n\n{parts}", "go_on", progress=progress, least=breaks.seconds)
+
+    def _page(self, title: str, text: str, footer: str, progress: float | None = None, least: float = 0.0) -> None:
+        self.agent.page(self._say(title), text, self._say(footer), progress=progress, least=least)
+
+    def _say(self, key: str, **values: object) -> str:
+        return sentence(f"study.{key}", self.sitting.language, **values)
+
+    def _note(self, event: str, **more: object) -> None:
+        append_line(self.sitting.folder / JOURNAL, {"event": event, "at": self.now(), **more})

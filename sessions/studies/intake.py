@@ -1,0 +1,46 @@
+"""What is asked before a session of a study begins, as a list of questions: built-in ones, then the fields of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...agents.human.pages.dialog import Question
+from ...core.locale import sentence
+from .participants import Kind, next_number, people
+from .study import Study
+from .visit import Wanted
+
+_LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "français", "es": "español", "it": "italiano", "nl": "Nederlands", "pt": "português", "pl": "polski"}
+
+
+def questions(study: Study, data: Path, kind: Kind, wanted: Wanted) -> list[Question]:
+    """The questions of the dialog, in the study's first language; what is known already stands in them."""
+    language = study.languages[0]
+
+    def say(key: str, **values: object) -> str:
+        return sentence(f"dialog.{key}", language, **values)
+
+    free = next_number(people(data / study.name), kind)
+    asked = [
+        Question("participant", say("participant"), value=wanted.participant, required=True),
+        Question("number", say("number"), value=wanted.number, hint=say("free", number=free)),
+        Question("existing", say("existing"), {name: say(name) for name in ("stop", "resume", "new")}, wanted.existing or "stop", late=True),
+    ]
+    if len(study.sessions) > 1:
+        asked.insert(1, Question("session", say("session"), {str(n + 1): str(n + 1) for n in range(len(study.sessions))}, wanted.session, required=True))
+    if len(study.languages) > 1:
+        called = {code: _LANGUAGES.get(code, code) for code in study.languages}
+        asked.insert(-1, Question("language", say("language"), called, wanted.language or language, required=True))
+    for field in study.fields:
+        hint = say("range", low=field.range[0], high=field.range[1]) if field.range else ""
+        value = wanted.fields.get(field.name, "")
+        asked.append(Question(field.name, field.label[language], field.labels(language), value, field.required, hint))
+    return asked
+
+
+def answered(study: Study, kind: Kind, typed: Mapping[str, str], session: str) -> Wanted:
+    """What was typed, as a wish for a session."""
+    built_in = {name: typed.get(name, "") for name in ("participant", "number", "language", "existing")}
+    fields = {field.name: typed[field.name] for field in study.fields if field.name in typed}
+    return Wanted(session=typed.get("session", session), fields=fields, kind=kind, **built_in)

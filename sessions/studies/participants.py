@@ -1,0 +1,220 @@
+"""Who takes part in a study: identifiers, numbers that are given once and never again, and people who have withdrawn.
+
+The file ``participants.jsonl`` in the data folder of the study holds one line for each of these; lines are only ever added (one exception: an identifier that
+is to be forgotten after a withdrawal).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from ...core.atomic_files import write_whole
+from ...core.errors import SpanLabError
+from ...core.locale import sentence
+from ..record.disk import append_line, json_line, only_writer, read_lines, sync_folder
+from ..session import utc_now
+
+#: People of each kind are counted by themselves, so that pilots and rehearsals do not use up the rows of a Latin square.
+Kind = Literal["person", "pilot", "simulated"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_FILE = "participants.jsonl"
+_PATIENCE_S = 20.0
+_GONE = ".withdrawn-"
+_MOST = 1_000_000
+_BLANKS = {" ": "blank", "\n": "line_break", "\t": "tab"}
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who takes part.
+
+    Parameters
+    ----------
+    name : identifier; None when it was to be forgotten
+    number : from 1, in each kind
+    at : when the number was given (UTC)
+    withdrawn : when the person withdrew, or empty
+    sessions : how many ordinary sessions were removed then
+    """
+
+    name: str | None
+    number: int
+    kind: Kind
+    at: str
+    withdrawn: str = ""
+    sessions: int = 0
+
+
+def misnamed(name: str, language: str = "en") -> str | None:
+    """Why an identifier cannot be one, in the language of who typed it, or None."""
+    if not name:
+        return sentence("wrong.needed", language)
+    if re.fullmatch(r"(?i)con|prn|aux|nul|com[0-9]|lpt[0-9]", name):
+        return sentence("wrong.reserved", language, name=name)
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}", name):
+        return None
+    strange = re.sub(r"[A-Za-z0-9_-]", "", name)[:1] or name[:1]
+    if len(name) > 40:
+        found = sentence("wrong.letters", language, n=len(name))
+    elif strange.isprintable() and strange != " ":
+        found = f"'{strange}'"
+    else:
+        found = sentence(f"wrong.{_BLANKS.get(strange, 'sign')}", language)
+    return sentence("wrong.beginning" if strange in "-_" else "wrong.identifier", language, found=found)
+
+
+def people(folder: Path) -> list[Person]:
+    """Everybody who was given a number, in that order; those who withdrew, too.
+
+    Parameters
+    ----------
+    folder : data folder of the study
+
+    Raises
+    ------
+    SpanLabError
+        when the file is damaged.
+    """
+    found: dict[tuple[str, int], Person] = {}
+    for number, line in enumerate(read_lines(folder / _FILE), start=1):
+        try:
+            key = (line["kind"], line["number"])
+            if line["event"] == "registered" and key not in found:
+                found[key] = Person(line["participant"], line["number"], line["kind"], line["at"])
+            elif line["event"] == "withdrew":
+                before = found[key]
+                found[key] = Person(line["participant"], before.number, before.kind, before.at, line["at"], line["sessions"])
+            else:
+                raise KeyError("event")
+        except (KeyError, TypeError):
+            raise SpanLabError(f"{folder / _FILE}:{number} is damaged; restore the file from a copy") from None
+    return list(found.values())
+
+
+def find(folder: Path, name: str) -> Person | None:
+    """The person with an identifier (in whatever case), or None."""
+    return next((person for person in people(folder) if person.name is not None and person.name.casefold() == name.casefold()), None)
+
+
+def unknown(folder: Path) -> list[str]:
+    """Of whom there are sessions in the folder of the study, and no line in ``participants.jsonl``."""
+    names = {person.name for person in people(folder)}
+    inside = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path.name for path in inside if path.name not in names and not path.name.startswith(".") and any(path.glob("session-*/battery.json")))
+
+
+def named_by_number(kind: Kind, number: int) -> str:
+    """The identifier of somebody who has none of their own: of simulated participants."""
+    return f"{kind}-{number}"
+
+
+def next_number(everybody: Iterable[Person], kind: Kind) -> int:
+    """The smallest number that nobody of this kind has, or had."""
+    taken = {person.number for person in everybody if person.kind == kind}
+    return next(number for number in itertools.count(1) if number not in taken)
+
+
+def number_taken(everybody: Iterable[Person], kind: Kind, number: int, language: str = "en") -> str | None:
+    """Why a number cannot be given, or None."""
+    if not 1 <= number <= _MOST:
+        return sentence("wrong.number", language, found=number)
+    other = next((person for person in everybody if person.kind == kind and person.number == number), None)
+    if other is None:
+        return None
+    return sentence("wrong.number_gone" if other.withdrawn else "wrong.number_taken", language, number=number, name=other.name)
+
+
+def register(folder: Path, name: str, kind: Kind, number: int | None = None, now: Callable[[], str] = utc_now) -> Person:
+    """Give a person a number, once: the one that is wanted, or the next free one. Who has one keeps it. It is on the disk when this returns.
+
+    Parameters
+    ----------
+    folder : data folder of the study; made when it is missing
+    name : identifier; empty for simulated participants, who are named by their number
+
+    Raises
+    ------
+    SpanLabError
+        when the number is taken, or the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpanLabError(f"cannot write {folder}: {error.strerror or error}; choose another folder with --data") from None
+    with only_writer(folder, _PATIENCE_S):
+        _sweep(folder)
+        known = find(folder, name) if name else None
+        if known is not None:
+            return known
+        if lost := unknown(folder):
+            raise SpanLabError(
+                f"{folder / _FILE} does not know {', '.join(lost[:5])}, of whom there are data beside it, so that numbers might be given twice: restore the "
+                "file from a copy, or move those folders elsewhere"
+            )
+        everybody = people(folder)
+        trouble = number_taken(everybody, kind, number) if number is not None else None
+        if trouble:
+            raise SpanLabError(trouble)
+        given = number if number is not None else next_number(everybody, kind)
+        person = Person(name or named_by_number(kind, given), given, kind, now())
+        append_line(folder / _FILE, {"event": "registered", "participant": person.name, "number": given, "kind": kind, "at": person.at})
+        return person
+
+
+def withdraw(folder: Path, person: Person, sessions: int, forget: bool = False, now: Callable[[], str] = utc_now) -> None:
+    """Remove all that a person has left in the study, and note that it was done. The number is not given again.
+
+    The note comes first and the folder goes away in one step: after a kill nothing is half there for readers, and the next call removes the rest.
+
+    Parameters
+    ----------
+    sessions : how many ordinary sessions there are, for the note
+    forget : forget the identifier, too; the number stands for it in the note
+
+    Raises
+    ------
+    SpanLabError
+        when the folder cannot be written.
+    """
+    with only_writer(folder, _PATIENCE_S):
+        if not person.withdrawn:
+            note = {"event": "withdrew", "number": person.number, "kind": person.kind, "participant": person.name}
+            append_line(folder / _FILE, {**note, "at": now(), "sessions": sessions})
+        try:
+            if person.name is not None and (folder / person.name).exists():
+                (folder / person.name).rename(folder / f"{_GONE}{person.kind}-{person.number}")
+                sync_folder(folder)
+            if forget:
+                _forget(folder, person)
+            _sweep(folder)
+        except OSError as error:
+            raise SpanLabError(f"not everything could be removed ({error.filename}: {error.strerror or error}); see to it, and withdraw again") from None
+
+
+def left_over(folder: Path) -> list[Path]:
+    """What a withdrawal that was cut short has not removed; hidden from readers of data."""
+    return sorted(folder.glob(f"{_GONE}*"))
+
+
+def _sweep(folder: Path) -> None:
+    for gone in left_over(folder):
+        shutil.rmtree(gone)
+
+
+def _forget(folder: Path, person: Person) -> None:
+    lines = read_lines(folder / _FILE)
+    kept = [{**line, "participant": None} if (line["kind"], line["number"]) == (person.kind, person.number) else line for line in lines]
+    write_whole(folder / _FILE, b"".join(map(json_line, kept)))
+
+
+def size_of(folder: Path) -> tuple[int, int]:
+    """How many files there are in a folder, and how many bytes."""
+    files: list[Any] = [path.stat() for path in folder.rglob("*") if path.is_file()]
+    return len(files), sum(file.st_size for file in files)

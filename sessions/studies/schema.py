@@ -1,0 +1,100 @@
+"""The keys of a study file: declared once, validated and documented from here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictInt, StrictStr, Tag
+
+from ...agents.human.display.theme import ThemeName
+from ...agents.human.input.refractory import Refractory
+from ...paradigms import Generator
+from ...paradigms.identity import MAX_MASTER_SEED
+from ...paradigms.language.schema import Levels, Scalar
+from ...stimuli.render.palette import PaletteName
+from ..key_mapping import Keys, KeySetting
+from .counterbalancing import Order
+from .fields import COMMON, FieldPart, Name, Texts
+
+Part = TypeVar("Part", bound=BaseModel)
+#: A name, or keys with values; so a mistake in one is not told as a mistake in both.
+Named = Annotated[
+    Annotated[StrictStr, Tag("only-a-name")] | Annotated[Part, Tag("with-settings")],
+    Discriminator(lambda value: "only-a-name" if isinstance(value, str) else "with-settings"),
+]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Entry(_Part):
+    """One paradigm of a study."""
+
+    paradigm: str = Field(description="name in the library, or a YAML file (seen from the study file)")
+    as_: Name | None = Field(default=None, alias="as", description="what the study calls it; needed where a paradigm stands twice")
+    design: str | None = Field(default=None, description="design in the paradigm's file; 'human' when not given")
+    set_: dict[str, Scalar | Levels] = Field(default_factory=dict, alias="set", description="levels of some factors")
+    trials: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="trials instead of the design's repetitions")
+    practice: bool = Field(default=True, description="whether practice comes first, where the paradigm has some")
+    generator: Generator = Field(default="corrected", description="corrected or published trials")
+    triggers: dict[str, Any] = Field(default_factory=dict, description="trigger codes other than those of the paradigm's file, laid out as there")
+
+
+class Breaks(_Part):
+    """What comes between two paradigms of a session."""
+
+    text: Texts = Field(description="the page, by language")
+    seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="the break takes at least so long")
+
+
+class RefractoryTimes(_Part):
+    """How soon after its onset a self-paced step takes presses, where a press has ended the step before."""
+
+    same_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().same_ms, description="of the same key or mouse button; 0 for at once")
+    other_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().other_ms, description="of another one; 0 for at once")
+
+
+class StudyFile(_Part):
+    """A study file."""
+
+    study: Name = Field(description="short name: small letters, digits, underscores; also the folder of its data")
+    title: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="full title")
+    languages: Annotated[list[StrictStr], Field(min_length=1)] = Field(default=["en"], description="of the participants; the first one is the default")
+    paradigms: Annotated[list[Named[Entry]], Field(min_length=1, max_length=100)] = Field(description="what is taken: names, or names with settings")
+    order: Order = Field(default="fixed", description="fixed; latin_square: balanced by participant number; shuffled: drawn for each participant and session")
+    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(default=1, description="from which orders and trials of all participants follow")
+    sessions: Annotated[StrictInt, Field(ge=1, le=99)] | Annotated[list[list[str]], Field(min_length=1, max_length=99)] = Field(
+        default=1, description="how many sessions, each with all paradigms; or for each one the list of its paradigms"
+    )
+    keys: Keys = Field(default_factory=KeySetting, description="standard, swapped or counterbalanced; or sides and keys of one's own, by answer")
+    display: str | None = Field(default=None, description="display file (seen from the study file) that sessions cite; options say otherwise")
+    theme: ThemeName = Field(default="standard", description="colours around the canvas: standard, dark or light; options say otherwise")
+    font: str | None = Field(default=None, description="font file (seen from the study file) for letters that the shipped typeface has not")
+    palette: PaletteName = Field(
+        default="published", description="colours of the stimuli: published, or safe where red and green cannot be told apart; options say otherwise"
+    )
+    refractory: RefractoryTimes = Field(
+        default=RefractoryTimes(),
+        description="{same_ms: 200, other_ms: 100}: from when on a self-paced step takes the same key, or another, after a press has ended the step before",
+    )
+    breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
+    consent: Texts | None = Field(
+        default=None, description="page with two buttons before the first paradigm, by language; asked once of everybody, and again when the text is another"
+    )
+    debrief: Texts | None = Field(default=None, description="page after the last paradigm of the last session, by language")
+    fields: Annotated[list[Named[FieldPart]], Field(max_length=100)] = Field(
+        default_factory=list, description=f"what is asked about a participant: {', '.join(COMMON)}, or fields of one's own"
+    )
+
+
+def study_file_schema() -> dict[str, Any]:
+    """The JSON Schema of a study file, for editors that complete and check while one types; ``spanlab check`` knows more."""
+    schema = StudyFile.model_json_schema(by_alias=True)
+    definitions, properties = schema["$defs"], schema["properties"]
+    # What is written shorter than it is kept.
+    setting = definitions["KeySetting"]["properties"]
+    setting["own"]["additionalProperties"] = {"type": ["string", "integer"]}
+    properties["keys"] = {"anyOf": [setting["sides"], {"$ref": "#/$defs/KeySetting"}], "description": properties["keys"]["description"]}
+    properties["fields"]["items"] = {"anyOf": [{"enum": list(COMMON)}, {"$ref": "#/$defs/FieldPart"}]}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "SpanLab study"}

@@ -1,0 +1,132 @@
+"""Who has finished what in a study, and what a participant has left there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...core.errors import SpanLabError
+from ..record.disk import only_writer
+from .participants import KINDS, Person, people, size_of, unknown
+from .study import Study
+from .visit import State, completed, read_head, refused, runs, states
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A table of participants by sessions by paradigms.
+
+    A cell holds trials done of trials planned (of a staircase that is over, those that were taken); ``-`` where a paradigm of the session has not begun,
+    nothing where the session has none such.
+    """
+
+    study: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    summary: str
+
+
+def overview(study: Study, data: Path) -> Overview:
+    """How far everybody is; of somebody whose record is damaged, what is wrong with it.
+
+    Raises
+    ------
+    SpanLabError
+        when nobody knows who takes part, because ``participants.jsonl`` is damaged.
+    """
+    folder = data / study.name
+    names = [one.name for one in study.paradigms]
+    rows: list[tuple[str, ...]] = []
+    everybody = sorted(people(folder), key=lambda person: (KINDS.index(person.kind), person.number))
+    through = 0
+    for person in everybody:
+        own = [] if person.withdrawn or person.name is None else runs(folder, person.name)
+        try:
+            rows += [_row(study, person, one, names) for one in own] or [_bare(person, len(names))]
+            through += person.kind == "person" and bool(own) and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
+        except SpanLabError as error:  # one damaged file must not hide the others
+            rows.append((*_bare(person, len(names))[:-1], str(error)))
+    counted = [person for person in everybody if person.kind == "person"]
+    withdrawn = sum(bool(person.withdrawn) for person in counted)
+    rows += [("?", name, "", "", *[""] * len(names), "", f"data that participants.jsonl in {folder} does not know of") for name in unknown(folder)]
+    others = "".join(f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody)))
+    summary = f"{study.name}: {len(counted)} participants, {through} through with every session, {withdrawn} withdrawn{others}"
+    return Overview(study.name, ("no.", "participant", "session", "begun", *names, "finished", "note"), tuple(rows), summary)
+
+
+def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[str, ...]:
+    head, found = read_head(folder), states(folder)
+    order = head["order"]
+    cells = [_cell(found.get(name), name in order) for name in [*names]]
+    finished = all(name in found and found[name].finished for name in order)
+    run = f" (run {head['run']})" if head["run"] > 1 else ""
+    note = "" if head["study_hash"] == study.hash else "older study file"
+    more = [f"{name} {state.progress}" for name, state in found.items() if name not in names]  # of an older file
+    more += [f"{name}: {state.practice}" for name, state in found.items() if state.practice]
+    consent = f"consent refused {date}" if (date := refused(folder)) else ""
+    notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note, consent, *more)))
+    return (str(person.number), str(person.name), f"{head['session']}{run}", head["created"][:10], *cells, "yes" if finished else "no", notes)
+
+
+def _cell(state: State | None, planned: bool) -> str:
+    return state.progress if state else "-" if planned else ""
+
+
+def _bare(person: Person, cells: int) -> tuple[str, ...]:
+    notes = ["" if person.kind == "person" else person.kind]
+    if person.withdrawn:
+        notes.append(f"withdrew {person.withdrawn[:10]}, {person.sessions} session{'' if person.sessions == 1 else 's'} removed")
+    return (str(person.number), person.name or "", "", "", *[""] * cells, "", ", ".join(filter(None, notes)))
+
+
+def finished_sessions(study_folder: Path, name: str) -> set[int]:
+    """Which sessions of the study a participant has finished, in one of their runs."""
+    return {read_head(folder)["session"] for folder in runs(study_folder, name) if completed(folder)}
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """What a participant has left in a study.
+
+    Parameters
+    ----------
+    files, size : in all; size in bytes
+    sessions : ordinary sessions
+    lines : one for each session of the study
+    folders : of sessions of the study
+    """
+
+    files: int
+    size: int
+    sessions: int
+    lines: tuple[str, ...]
+    folders: tuple[Path, ...]
+
+    def check_idle(self) -> None:
+        """See that nobody is taking any of the sessions.
+
+        Raises
+        ------
+        SpanLabError
+            when one is running.
+        """
+        for folder in self.folders:
+            with only_writer(folder):
+                pass
+
+
+def belongings(study_folder: Path, person: Person) -> Belongings:
+    """What there is of a participant."""
+    own = study_folder / (person.name or "")
+    if person.name is None or not own.exists():
+        return Belongings(0, 0, 0, (), ())
+    folders = runs(study_folder, person.name)
+    lines, sessions = [], 0
+    for folder in folders:
+        sessions += sum(1 for _ in folder.glob("[!.]*/session.json"))
+        try:
+            parts = ", ".join(f"{name} {state.progress} trials" for name, state in states(folder).items()) or "no trial"
+        except SpanLabError as error:  # what is damaged can be removed like anything else
+            parts = str(error)
+        lines.append(f"{folder.name}: {parts}")
+    return Belongings(*size_of(own), sessions, tuple(lines), tuple(folders))

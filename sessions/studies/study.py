@@ -1,0 +1,330 @@
+"""A study file: which paradigms a participant takes, in how many sessions and which order, what is asked and told. Read and checked here."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...agents.human.display.theme import ThemeName
+from ...agents.human.input.refractory import Refractory
+from ...core.errors import ParadigmError, Problem, SpanLabError
+from ...core.registry import nearest
+from ...paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, session_design
+from ...paradigms.identity import digest
+from ...paradigms.language.diagnostics import in_order, listed, show, validated
+from ...paradigms.language.yaml_source import Document, YamlPath, read
+from ...paradigms.translation import illegible
+from ...stimuli.render.palette import PaletteName
+from ..key_mapping import KeySetting, key_request
+from ..seeds import LOWER_HALF, drawn_seeds
+from ..triggers import trigger_request
+from .counterbalancing import Order, order_of, rows
+from .fields import COMMON, FieldPart, missing_texts
+from .participants import Kind, misnamed
+from .schema import Breaks, Entry, StudyFile
+
+#: what the dialog asks of every study
+_BUILT_IN = ("participant", "session", "number", "language", "existing")
+
+
+@dataclass(frozen=True, slots=True)
+class StudyParadigm:
+    """One paradigm of a study, loaded."""
+
+    name: str
+    source: str
+    paradigm: Paradigm
+    entry: Entry
+
+    def plan(self, seed: int, balanced: bool = True) -> list[PlannedTrial]:
+        """The trials of a session.
+
+        Parameters
+        ----------
+        balanced : false leaves out what the design wishes of answers and random factors, which takes most of the time: for those who only look at the levels
+        """
+        design = session_design(self.paradigm, self.entry.design)
+        return plan_session(self.paradigm, seed, design if balanced else design.unchosen, self.entry.set_, self.entry.trials, self.entry.generator)
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study, validated.
+
+    ``hash`` covers the study file; every paradigm has its own. ``sessions`` holds for each session the numbers of its paradigms (from 0).
+    """
+
+    name: str
+    title: str
+    hash: str
+    data: Mapping[str, Any]
+    file: Path
+    languages: tuple[str, ...]
+    paradigms: tuple[StudyParadigm, ...]
+    order: Order
+    seed: int
+    keys: KeySetting
+    display: Path | None
+    theme: ThemeName
+    palette: PaletteName
+    refractory: Refractory
+    font: Path | None
+    sessions: tuple[tuple[int, ...], ...]
+    breaks: Breaks | None
+    consent: Mapping[str, str] | None
+    debrief: Mapping[str, str] | None
+    fields: tuple[FieldPart, ...]
+
+    def order_for(self, number: int, session: int) -> list[StudyParadigm]:
+        """The paradigms of a session in the order of a participant (by number)."""
+        taken = self.sessions[session - 1]
+        return [self.paradigms[taken[part]] for part in order_of(self.order, len(taken), self.name, number, session, self.seed)]
+
+    def keys_for(self, person: str, number: int) -> dict[str, Any]:
+        """With which keys a participant answers, in all sessions: for ``Request.extra["keys"]``. Sides change once every order has come."""
+        orders = math.lcm(*(rows(len(taken)) for taken in self.sessions)) if self.order == "latin_square" else 1
+        return key_request(self.keys, person, number, orders)
+
+    @property
+    def most_participants(self) -> int:
+        """The largest number for which there are seeds."""
+        return LOWER_HALF // (len(self.sessions) * len(self.paradigms))
+
+    def seeds_for(self, number: int, session: int, name: str, run: int = 1, kind: Kind = "person") -> Iterator[int]:
+        """Seeds for one paradigm in one session of one participant, in the order in which they are tried: the first is different wherever one of these differs,
+        and is had unless another session of the data folder has it.
+
+        A session that is begun anew (``run`` above 1), and those of pilots and rehearsals, who are counted by themselves, get trials that nobody else has:
+        their seeds come from the other half of all seeds.
+
+        Raises
+        ------
+        SpanLabError
+            when the number is too large for the study.
+        """
+        others = drawn_seeds([self.name, self.seed, number, session, name, run, kind])
+        if run > 1 or kind != "person":
+            return others
+        most = self.most_participants
+        if number > most:
+            raise SpanLabError(f"the study {self.name} has seeds for {most} participants; the number {number} is above that")
+        part = next(n for n, one in enumerate(self.paradigms) if one.name == name)
+        index = ((number - 1) * len(self.sessions) + session - 1) * len(self.paradigms) + part
+        # Studies begin at different places, so that two of them in one data folder do not give their first participants the same trials.
+        start = int(digest([self.name], length=8), 16)
+        return itertools.chain([(start + self.seed - 1 + index) % LOWER_HALF], others)
+
+
+def is_study(source: str | Path) -> bool:
+    """Whether this is a study file: YAML with the key ``study``. What cannot be read is none."""
+    try:
+        if not Path(source).is_file():
+            return False
+        data = read(Path(source)).data
+    except (SpanLabError, OSError):
+        return False
+    return isinstance(data, dict) and "study" in data
+
+
+def load_study(file: str | Path) -> Study:
+    """Load a study from its file, with all of its paradigms.
+
+    Raises
+    ------
+    ParadigmError
+        with everything that is wrong with the file and the paradigms that it names.
+    SpanLabError
+        when the file cannot be read.
+    """
+    path = Path(file)
+    return build_study(read(path), path)
+
+
+def study_from_data(data: Mapping[str, Any], file: Path) -> Study:
+    """Rebuild a study from the plain content of its file (``Study.data``), as a session's record keeps it; paradigm files are where the study file was."""
+    return build_study(Document(dict(data), {}, file.name), file)
+
+
+def build_study(document: Document, file: Path) -> Study:
+    """Validate a document and build the study.
+
+    Raises
+    ------
+    ParadigmError
+        with everything that is wrong, at once.
+    """
+    from ...stimuli.render.fonts import use_font  # loads Pillow
+
+    data = document.data
+    if not isinstance(data, dict):
+        raise ParadigmError([document.problem((), f"expected a study (keys with values, beginning with 'study: NAME'); found {show(data)}")])
+    if "study" not in data and data.keys() & {"paradigm", "extends", "timeline"}:
+        raise ParadigmError([document.problem((), "this is a paradigm; a study is needed here: a file that names paradigms, beginning with 'study: NAME'")])
+    found = validated(StudyFile, data)[1]
+    problems = [document.problem(path, message) for path, message in found]
+    # What pydantic let pass is looked at more closely, whatever else is wrong.
+    amiss = {path[:n] for path, _ in found for n in (1, 2)}
+    fine = {key: value for key, value in data.items() if (key,) not in amiss}
+    checked = StudyFile.model_validate({"study": "x", "title": "x", "paradigms": ["x"], **fine})
+    try:
+        use_font(None if checked.font is None else file.parent / checked.font)
+    except ValueError as error:
+        problems.append(document.problem(("font",), str(error)))
+    entries, own = (
+        {n: item for n, item in enumerate(data[key]) if (key, n) not in amiss and (key,) not in {path for path, _ in found}}
+        if isinstance(data.get(key), list)
+        else {}
+        for key in ("paradigms", "fields")
+    )
+    paradigms = [_load(document, file, n, entry, checked.languages, problems) for n, entry in entries.items()]
+    loaded = [one for one in paradigms if one is not None]
+    names = [one.name for one in loaded]
+    if len(loaded) == len(data.get("paradigms") or ()):
+        problems += [document.problem(path, message) for path, message in _misnamed(checked, names)]
+    if misnamed(checked.study):
+        problems.append(document.problem(("study",), f"the folder of the data cannot be called '{checked.study}': {misnamed(checked.study)}"))
+    problems += [document.problem(path, message) for path, message in _texts_amiss(checked)]
+    fields, wrong = _fields(own, checked.languages)
+    problems += [document.problem(path, message) for path, message in wrong]
+    if problems:
+        raise ParadigmError(in_order(problems))
+    every = tuple(range(len(loaded)))
+    return Study(
+        name=checked.study,
+        title=checked.title,
+        hash=digest(data),
+        data=data,
+        file=file,
+        languages=tuple(checked.languages),
+        paradigms=tuple(loaded),
+        order=checked.order,
+        seed=checked.seed,
+        keys=checked.keys,
+        display=None if checked.display is None else file.parent / checked.display,
+        theme=checked.theme,
+        palette=checked.palette,
+        refractory=Refractory(checked.refractory.same_ms, checked.refractory.other_ms),
+        font=None if checked.font is None else file.parent / checked.font,
+        sessions=(every,) * checked.sessions
+        if isinstance(checked.sessions, int)
+        else tuple(tuple(names.index(name) for name in session) for session in checked.sessions),
+        breaks=checked.breaks,
+        consent=checked.consent,
+        debrief=checked.debrief,
+        fields=tuple(fields),
+    )
+
+
+def _load(document: Document, file: Path, n: int, named: Any, languages: Sequence[str], problems: list[Problem]) -> StudyParadigm | None:
+    """One paradigm of the study, or None with its problems added."""
+    entry = Entry(paradigm=named) if isinstance(named, str) else Entry.model_validate(named)
+    path: YamlPath = ("paradigms", n)
+    below: YamlPath = path if isinstance(named, str) else (*path, "paradigm")
+    # A name is one of the library; whatever looks like a file is looked for beside the study.
+    source = str(file.parent / entry.paradigm) if any(mark in entry.paradigm for mark in ("/", "\\", ".")) else entry.paradigm
+    before = len(problems)
+    try:
+        paradigm = load_paradigm(source)
+    except ParadigmError as error:
+        problems += error.problems
+        return None
+    except SpanLabError as error:
+        problems.append(document.problem(below, str(error)))
+        return None
+    problems += [
+        document.problem(below, f"{paradigm.name} has no instructions in '{language}'; there are {', '.join(paradigm.instructions)}")
+        for language in languages
+        if language not in paradigm.instructions
+    ]
+    problems += [
+        document.problem(below, f"{paradigm.name} {' > '.join(map(str, place))}: {why}") for place, why in illegible(paradigm.data, dict.fromkeys(languages))
+    ]
+    for name, levels in entry.set_.items():
+        for level in levels if isinstance(levels, list) else [levels]:
+            try:
+                paradigm.level(name, level)
+            except SpanLabError as error:
+                problems.append(document.problem((*path, "set", name), str(error)))
+                break
+    if entry.triggers:
+        try:
+            trigger_request(paradigm, "", entry.triggers)
+        except SpanLabError as error:
+            problems.append(document.problem((*path, "triggers"), str(error)))
+    one = StudyParadigm(entry.as_ or paradigm.name, source, paradigm, entry)
+    if len(problems) == before:
+        try:
+            one.plan(1, balanced=False)
+        except SpanLabError as error:
+            problems.append(document.problem((*path, "design") if entry.design else path, str(error)))
+    return one
+
+
+def _misnamed(checked: StudyFile, names: Sequence[str]) -> Iterator[tuple[YamlPath, str]]:
+    """Paradigms that share a name, and names in sessions that stand for none."""
+    for n, name in enumerate(names):
+        if name in names[:n]:
+            yield ("paradigms", n), f"'{name}' stands twice; give each one a name of its own, such as as: {name}_2"
+    if isinstance(checked.sessions, int):
+        return
+    for session, taken in enumerate(checked.sessions):
+        if not taken:
+            yield ("sessions", session), "a session needs at least one paradigm"
+        for n, name in enumerate(taken):
+            if name not in names:
+                yield ("sessions", session, n), f"the study has no paradigm '{name}'{nearest(name, names) or '; it has ' + listed(names)}"
+            elif name in taken[:n]:
+                yield ("sessions", session, n), f"'{name}' stands twice in a session"
+    for n, name in enumerate(names):
+        if not any(name in taken for taken in checked.sessions):
+            yield ("paradigms", n), f"'{name}' is in no session"
+
+
+def _texts_amiss(checked: StudyFile) -> Iterator[tuple[YamlPath, str]]:
+    """Languages that stand twice, pages that lack one of them, pages in a language that the study does not have, and letters that pages cannot show."""
+    from ...stimuli.render.fonts import unreadable  # loads a typeface
+
+    for n, language in enumerate(checked.languages):
+        if language in checked.languages[:n]:
+            yield ("languages", n), f"'{language}' stands twice"
+    pages: dict[YamlPath, Mapping[str, str] | None] = {
+        ("consent",): checked.consent,
+        ("debrief",): checked.debrief,
+        ("breaks", "text"): checked.breaks.text if checked.breaks else None,
+    }
+    for path, texts in pages.items():
+        for language in dict.fromkeys(checked.languages):
+            if texts is not None and language not in texts:
+                yield path, f"there is no text in '{language}', a language of the study"
+        for language, text in (texts or {}).items():
+            if why := unreadable(text):
+                yield (*path, language), why
+            if language not in checked.languages:
+                hint = nearest(language, checked.languages) or f"; its languages are {listed(dict.fromkeys(checked.languages))}"
+                yield (*path, language), f"'{language}' is no language of the study{hint}"
+
+
+def _fields(own: Mapping[int, Any], languages: Sequence[str]) -> tuple[list[FieldPart], list[tuple[YamlPath, str]]]:
+    """The fields of a study, and what is wrong with them."""
+    fields: list[FieldPart] = []
+    wrong: list[tuple[YamlPath, str]] = []
+    for n, named in own.items():
+        path: YamlPath = ("fields", n)
+        field = COMMON.get(named) if isinstance(named, str) else FieldPart.model_validate(named)
+        if field is None:
+            hint = nearest(named, COMMON) or f"; there are {listed(COMMON)}"
+            wrong.append((path, f"there is no common field '{named}'{hint} (others need name, label and type)"))
+            continue
+        lacks = missing_texts(field, languages)
+        if lacks is not None:
+            wrong.append((path, f"the field '{field.name}' has no words in '{lacks}', a language of the study"))
+        if field.name in _BUILT_IN:
+            wrong.append((path, f"'{field.name}' is asked in every study"))
+        elif any(field.name == other.name for other in fields):
+            wrong.append((path, f"the field '{field.name}' stands twice"))
+        fields.append(field)
+    return fields, wrong

@@ -1,0 +1,1 @@
+"""How a scene becomes something to see: pixels, a window, letters, colours."""

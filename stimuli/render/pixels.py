@@ -1,0 +1,181 @@
+"""How a scene becomes pixels. No other place knows.
+
+At scale 1 everything is drawn as the WorM benchmark draws it (Pillow without antialiasing, fractions truncated), so that frames are identical to its frames.
+At any larger size the same scene is drawn as shapes: pixel boxes become areas, curves, slanted lines, arrows and text are smooth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image as Pillow
+from PIL import ImageDraw
+
+from ..scene import CANVAS, Arrow, Ellipse, Image, Line, Polygon, Primitive, Rectangle, Scene, Text
+from ..stimulus import Stimulus
+from . import arrows
+from .fonts import CAP_HEIGHT, face
+
+#: Width and height of what networks see.
+NETWORK = 32
+
+
+def render(scene: Scene, scale: int = 1) -> np.ndarray:
+    """Draw a scene.
+
+    Parameters
+    ----------
+    scale : pixels per canvas unit; 1 gives the benchmark's frame
+
+    Returns
+    -------
+    uint8 RGB of shape (96 · scale, 96 · scale, 3)
+    """
+    if scale < 1:
+        raise ValueError("scale must be at least 1")
+    return np.array(drawn(scene) if scale == 1 else picture(scene, CANVAS * scale))
+
+
+def picture(scene: Scene, size_px: int) -> Pillow.Image:
+    """Draw a scene as shapes, ``size_px`` wide and high, smooth at any size."""
+    straight = size_px % CANVAS == 0 and all(_is_straight(primitive) for primitive in scene.primitives)
+    oversampling = 1 if straight else 4 if size_px <= 1200 else 2
+    side = size_px * oversampling
+    image = Pillow.new("RGB", (side, side), scene.background)
+    pen = _Pen(image, side / CANVAS)
+    for primitive in scene.primitives:
+        pen.draw(primitive)
+    return image if oversampling == 1 else image.reduce(oversampling)
+
+
+def network_frame(scene: Scene) -> np.ndarray:
+    """What a network sees of a scene: the 96 × 96 frame brought to 32 × 32 with Pillow's bilinear filter, as torchvision does. uint8 (32, 32, 3)."""
+    return np.array(drawn(scene).resize((NETWORK, NETWORK), Pillow.Resampling.BILINEAR))
+
+
+def network_frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
+    """What a network sees of many stimuli: uint8 (n, 32, 32, 3), identical to :func:`network_frame` of each scene, and much faster."""
+    frames, numbers = network_frames_indexed(stimuli)
+    return frames[numbers]
+
+
+def network_frames_indexed(stimuli: Sequence[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
+    """The same without repeating frames: uint8 (m, 32, 32, 3), and int64 (n,), the number of each stimulus's frame. Some of the m may be alike."""
+    from .fast.batch import frames
+
+    return frames(stimuli)
+
+
+def drawn(scene: Scene) -> Pillow.Image:
+    """The 96 × 96 frame as a Pillow image: coordinates go to Pillow as they are, which truncates them."""
+    image = Pillow.new("RGB", (CANVAS, CANVAS), scene.background)
+    draw = ImageDraw.Draw(image)
+    for primitive in scene.primitives:
+        match primitive:
+            case Rectangle(x0, y0, x1, y1, fill, outline, width, radius):
+                if radius:
+                    draw.rounded_rectangle((x0, y0, x1, y1), radius, fill, outline, width)
+                else:
+                    draw.rectangle((x0, y0, x1, y1), fill, outline, width)
+            case Line(x0, y0, x1, y1, colour, width):
+                draw.line((x0, y0, x1, y1), colour, width)
+            case Ellipse(x0, y0, x1, y1, fill, outline, width):
+                draw.ellipse((x0, y0, x1, y1), fill, outline, width)
+            case Polygon(points, fill):
+                draw.polygon(points, fill)
+            case Arrow(colour=colour, width=width):
+                points = arrows.painted(primitive)
+                if points is not None:
+                    draw.point([(float(x), float(y)) for x, y in points], colour)
+                else:
+                    for stroke in arrows.strokes(primitive)[1]:
+                        draw.line([round(value) for value in stroke], colour, width)
+            case Text():
+                _write(draw, primitive, 1.0)
+            case Image(x, y, width, height, rgb):
+                image.paste(Pillow.frombytes("RGB", (width, height), rgb), (x, y))
+    return image
+
+
+def _write(draw: ImageDraw.ImageDraw, text: Text, factor: float) -> None:
+    """Text with the middle of its capitals at the given point."""
+    baseline = (text.y + 0.5) * factor + CAP_HEIGHT * text.size * factor / 2
+    draw.text(((text.x + 0.5) * factor, baseline), text.text, text.colour, face(text.text, text.size * factor), anchor="ms")
+
+
+def _is_straight(primitive: Primitive) -> bool:
+    """Whether a primitive has only horizontal and vertical edges, which need no antialiasing."""
+    match primitive:
+        case Rectangle(radius=radius):
+            return radius == 0
+        case Line(x0, y0, x1, y1):
+            return int(x0) == int(x1) or int(y0) == int(y1)
+        case Image():
+            return True
+    return False
+
+
+class _Pen:
+    """Draws primitives as shapes. A canvas pixel p covers [p, p + 1); ``factor`` is the number of pixels per canvas unit."""
+
+    def __init__(self, image: Pillow.Image, factor: float) -> None:
+        self.image = image
+        self.factor = factor
+        self.canvas = ImageDraw.Draw(image)
+
+    def _area(self, x0: float, y0: float, x1: float, y1: float) -> tuple[int, int, int, int]:
+        """A half-open area in canvas units as an inclusive box of pixels, at least one pixel wide and high."""
+        left, top, right, bottom = (round(value * self.factor) for value in (x0, y0, x1, y1))
+        return left, top, max(left, right - 1), max(top, bottom - 1)
+
+    def _covered(self, x0: float, y0: float, x1: float, y1: float) -> tuple[int, int, int, int]:
+        """A box with inclusive corners, truncated as at scale 1."""
+        return self._area(int(x0), int(y0), int(x1) + 1, int(y1) + 1)
+
+    def _thickness(self, width: int) -> int:
+        return max(1, round(width * self.factor))
+
+    def draw(self, primitive: Primitive) -> None:
+        factor = self.factor
+        match primitive:
+            case Rectangle(x0, y0, x1, y1, fill, outline, width, radius):
+                box = self._covered(x0, y0, x1, y1)
+                if radius:
+                    self.canvas.rounded_rectangle(box, radius * factor, fill, outline, self._thickness(width))
+                else:
+                    self.canvas.rectangle(box, fill, outline, self._thickness(width))
+            case Line(x0, y0, x1, y1, colour, width):
+                self._line(int(x0), int(y0), int(x1), int(y1), colour, width)
+            case Ellipse(x0, y0, x1, y1, fill, outline, width):
+                self.canvas.ellipse(self._covered(x0, y0, x1, y1), fill, outline, self._thickness(width))
+            case Polygon(points, fill):
+                self.canvas.polygon([((x + 0.5) * factor, (y + 0.5) * factor) for x, y in points], fill)
+            case Arrow(colour=colour):
+                width, lines = arrows.strokes(primitive)
+                for stroke in lines:
+                    self._stroke(*stroke, colour, width)
+            case Text():
+                _write(self.canvas, primitive, factor)
+            case Image(x, y, width, height, rgb):
+                left, top, right, bottom = self._area(x, y, x + width, y + height)
+                larger = Pillow.frombytes("RGB", (width, height), rgb).resize((right - left + 1, bottom - top + 1), Pillow.Resampling.NEAREST)
+                self.image.paste(larger, (left, top))
+
+    def _line(self, x0: int, y0: int, x1: int, y1: int, colour: tuple[int, int, int], width: int) -> None:
+        if x0 == x1 or y0 == y1:
+            (x0, x1), (y0, y1) = sorted((x0, x1)), sorted((y0, y1))
+            across = (width - 1) // 2
+            left, top = (x0 - across, y0) if x0 == x1 else (x0, y0 - across)
+            right, bottom = (left + width, y1 + 1) if x0 == x1 else (x1 + 1, top + width)
+            self.canvas.rectangle(self._area(left, top, right, bottom), colour)
+        else:
+            self._stroke(x0, y0, x1, y1, colour, width)
+
+    def _stroke(self, x0: float, y0: float, x1: float, y1: float, colour: tuple[int, int, int], width: float) -> None:
+        """A line between pixel centres with round ends."""
+        ends = [((x + 0.5) * self.factor, (y + 0.5) * self.factor) for x, y in ((x0, y0), (x1, y1))]
+        self.canvas.line(ends, colour, max(1, round(width * self.factor)))
+        radius = width * self.factor / 2
+        for x, y in ends:
+            self.canvas.ellipse((x - radius, y - radius, x + radius, y + radius), colour)

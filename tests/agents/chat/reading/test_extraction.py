@@ -1,0 +1,347 @@
+"""How answers are read in replies: by the declared rule, never by a guess between two."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from conditions import some_conditions
+from effort import at_most
+from hypothesis import assume, given
+from hypothesis import settings as tried
+from hypothesis import strategies as st
+
+from spanlab.agents.chat import ChatSettings
+from spanlab.agents.chat.messages import Reply
+from spanlab.agents.chat.reading.extraction import Reading, check_extraction, read, split_reasoning
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import Answer, ResponseKind, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms.responses import Cells, Choice
+
+PARADIGMS = list_paradigms()
+MATCH = Choice.model_validate({"options": ["m", "-"]})
+SIDES = Choice.model_validate({"options": ["left", "right"]})
+SAME = Choice.model_validate({"options": ["same", "different"]})
+NINE = Choice.model_validate({"options": 9})
+TWELVE = Choice.model_validate({"options": 12})
+TWO_CELLS = Cells.model_validate({"grid": 10, "take": 2})
+WHERE = ("none", "before", "after")
+
+#: What well-meaning models put around an answer.
+DRESSES = (
+    "Answer: {}",
+    "answer: {}.",
+    "**{}**",
+    "**Answer:** {}",
+    "**Answer: {}**",
+    "Final answer: **{}**",
+    "The answer is {}.",
+    "My answer is: {}",
+    "Answer:\n{}",
+    "<answer>{}</answer>",
+    "$\\boxed{{{}}}$",
+    "\\boxed{{\\text{{{}}}}}",
+    "{}.",
+    "'{}'",
+    '"{}".',
+    "“{}”",
+    "`{}`",
+    "```\n{}\n```",
+    "({})",
+    "# {}\n",
+    "\u200b{}\u00a0",
+    '{{"answer": "{}"}}',
+)
+
+
+def settings(**values: Any) -> ChatSettings:
+    return ChatSettings.read(values)
+
+
+def value_of(kind: ResponseKind, text: str, **values: Any) -> Answer | None:
+    return read(kind, text, settings(**values)).value
+
+
+@cache
+def kinds_of(name: str) -> tuple[ResponseKind, ...]:
+    """Every question that a paradigm asks in some of its conditions."""
+    paradigm = load_paradigm(name)
+    trials = [compile_trial(paradigm, levels, seed=5) for levels in some_conditions(paradigm)]
+    return tuple(dict.fromkeys(step.percept.ask.kind for trial in trials for step in trial.steps if step.percept.ask is not None))
+
+
+def modes_of(kind: ResponseKind) -> tuple[str, ...]:
+    """The rules that can be declared for a question."""
+    modes = []
+    for mode in ("strict", "first_character", "tolerant"):
+        try:
+            check_extraction(kind, settings(extraction=mode))
+            modes.append(mode)
+        except SpanLabError:
+            pass
+    return tuple(modes)
+
+
+@st.composite
+def questions(draw: st.DrawFn, name: str) -> tuple[ResponseKind, Answer]:
+    kind = draw(st.sampled_from(kinds_of(name)))
+    return kind, kind.guess(np.random.RandomState(draw(st.integers(0, 2**32 - 1))))
+
+
+@pytest.mark.parametrize("name", PARADIGMS)
+@tried(max_examples=10)
+@given(data=st.data())
+def test_a_written_answer_is_read_in_every_mode_that_fits(name: str, data: st.DataObject) -> None:
+    kind, answer = data.draw(questions(name))
+    written = kind.write(answer)
+    space = data.draw(st.sampled_from(["", " ", "\n", " \n\t"]))
+    assert kind.parse(written) == answer
+    assert {"strict", "tolerant"} <= set(modes_of(kind))
+    for mode in modes_of(kind):
+        assert read(kind, f"{space}{written}{space}", settings(extraction=mode)) == Reading(answer, "exact", written)
+
+
+@pytest.mark.parametrize("name", PARADIGMS)
+@tried(max_examples=10)
+@given(data=st.data())
+def test_tolerance_reads_an_answer_in_any_dress(name: str, data: st.DataObject) -> None:
+    kind, answer = data.draw(questions(name))
+    dress = data.draw(st.sampled_from(DRESSES))
+    reply = dress.format(kind.write(answer))
+    for where in WHERE:
+        found = read(kind, reply, settings(reasoning=where))
+        assert (found.value, found.how, found.said) == (answer, "tolerant", kind.write(answer)), (where, reply)
+    assert read(kind, reply, settings(extraction="strict")) == Reading(None, "unread", reply)
+
+
+@pytest.mark.parametrize("name", PARADIGMS)
+@tried(max_examples=10)
+@given(data=st.data())
+def test_an_answer_stands_last_after_reasons_and_first_before_them(name: str, data: st.DataObject) -> None:
+    kind, answer = data.draw(questions(name))
+    others = [kind.write(kind.guess(np.random.RandomState(seed))) for seed in range(3)]
+    reasons = "Let me see, one after the other.\n" + "\n".join(f"I thought of {other}, and looked again." for other in others)
+    written = kind.write(answer)
+    for end in (f"\n{written}", f"\n\n**{written}**", f"\nAnswer: {written}", f"\nSo the answer is {written}.", f" So, {written}."):
+        assert value_of(kind, reasons + end, reasoning="before") == answer, end
+    for start in (f"{written}\n", f"**{written}**\n\n", f"Answer: {written}\n", f"{written}: "):
+        assert value_of(kind, start + reasons, reasoning="after") == answer, start
+
+
+@pytest.mark.parametrize("name", PARADIGMS)
+@tried(max_examples=10)
+@given(data=st.data())
+def test_two_answers_and_denied_ones_are_none(name: str, data: st.DataObject) -> None:
+    kind, answer = data.draw(questions(name))
+    other = kind.guess(np.random.RandomState(data.draw(st.integers(0, 100))))
+    assume(other != answer)
+    one, two = kind.write(answer), kind.write(other)
+    for reply in (f"{one} or {two}", f"Answer: {one} or {two}", f"not {one}", f"The answer is not {one}.", f"It isn't {one}", f"{one}?? {two}??"):
+        for where in WHERE:
+            assert value_of(kind, reply, reasoning=where) is None, (where, reply)
+    assert value_of(kind, f"Answer: {one}\nAnswer: {two}") is None
+    assert value_of(kind, f"{one}\nI looked again.\nFinal answer: {two}", reasoning="after") is None
+
+
+@given(st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=5, unique=True), st.data())
+def test_whatever_the_options_are_written_ones_are_read_back(options: list[str], data: st.DataObject) -> None:
+    kind = Choice.model_validate({"options": options})
+    for option in options:
+        assert kind.parse(kind.write(option)) == option
+
+
+@given(st.text(max_size=60), st.sampled_from([MATCH, SIDES, SAME, NINE, TWO_CELLS]), st.sampled_from(WHERE), st.booleans())
+def test_nothing_that_a_model_writes_breaks_the_reading(text: str, kind: ResponseKind, where: str, json: bool) -> None:
+    found = read(kind, text, settings(reasoning=where, constrained="json" if json else "none"))
+    assert found.value is None or kind.allows(found.value)
+    assert (found.value is None) == (found.how == "unread")
+    assert found.said == (text if found.value is None else kind.write(found.value))
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        *(("M", "m"), ("m!", "m"), ("_m_", "m"), ("–", "-"), ("—", "-"), ("−", "-"), ("“‐”", "-"), ("m (match)", "m"), ("- (no match)", "-")),
+        *(("m because the letter is the same", "m"), ("- because they differ", "-"), ("m. The letters are the same.", "m")),
+        *(("m: the letter before was m, now it is m", "m"), ("-: the letter before was b, now it is m.", "-"), ("-\n- before: m\n- now: b", "-")),
+        *(("I could not see it. Answer: m", "m"), ("Here you are:\n\n**m**\n\nAnswer: m", "m")),
+        *((text, None) for text in ("", " ", "\n", "not m", "m or -", "m/-", "- m", "m -", "m - maybe", "a match", "m, -", "--", "---", "*", "mm", "m-")),
+        *((text, None) for text in ("m\n-", "-: x\nm: y", "m: or -", "m (or -)", "I will not answer m", "The answer is not m", "My answer isn't: m")),
+        *((text, None) for text in ("Step 1: b\nStep 2: b\nm", "m\ufffd", "\ufffdm", "\ufffd", "\x00", "\ud800", "match", "- The letter is b", "yes")),
+    ],
+)
+def test_signs_and_letters(reply: str, answer: str | None) -> None:
+    assert value_of(MATCH, reply) == answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "answer"),
+    [
+        *(
+            (NINE, text, 2)
+            for text in ("Position 3", "position 3 of 9", "3rd", "#3", "3.", "the third one: 3", "The square was at position 3.", "[3]", "3\n\nIt was red.")
+        ),
+        *((NINE, text, None) for text in ("10", "0", "-3", "3.5", "1, 4", "3x3", "3/9", "3-4", "12", "03", "3\ufffd", "not 3", "three")),
+        *((NINE, text, None) for text in ("1: empty\n2: red", "1. red\n2. green", "2-back: I am not sure", "3, 3 or 4", "٣", "9" * 5000)),
+        *((SIDES, text, "left") for text in ("Left", "LEFT", "left-hand", "The left one.", "left side: it has three", "(left)")),
+        *((SIDES, text, None) for text in ("top-left", "left/right", "copyright", "left: 3, right: 4", "not left", "the opposite of left", "le\ufffdft")),
+        (SAME, "same, not different", "same"),
+        *((SAME, text, "different") for text in ("They are different.", "Different: one square has changed", "different (one changed)")),
+        *((SAME, text, None) for text in ("same-different", "Same? Different?", "It is not the same", "samedifferent", "sameness")),
+        *((TWO_CELLS, text, (3, 61)) for text in ("(1, 4), (7, 2)", "[[1,4],[7,2]]", "1,4\n7,2", "- 1,4\n- 7,2", "1. 1,4\n2. 7,2", "R1C4 and R7C2")),
+        *((TWO_CELLS, text, (3, 61)) for text in ("(row 1, column 4); (row 7, column 2)", "column 4, row 1; column 2, row 7", "The cells were 1,4 and 7,2.")),
+        *((TWO_CELLS, text, None) for text in ("", "1, 4, 7", "1,4", "1,4; 1,4", "0,1; 2,3", "1,4; 7,11", "14; 72", "1,4 or 7,2", "-1,4; 7,2", "1.5,2; 3,4")),
+        *((TWO_CELLS, text, None) for text in ("1,4; 7,2; 3,3", "row 1, row 4; column 7, column 2", "1,4\ufffd; 7,2", "not 1,4; 7,2", "9" * 5000 + ",1; 2,2")),
+    ],
+)
+def test_words_numbers_and_cells(kind: ResponseKind, reply: str, answer: Answer | None) -> None:
+    assert value_of(kind, reply) == answer
+
+
+@pytest.mark.parametrize(
+    ("where", "reply", "answer"),
+    [
+        ("before", "Left has 3, right has 4. Right.", "right"),
+        ("before", "Left has 3.\nRight has 4.\nTherefore the right one has more.", "right"),
+        ("before", "The answer to the last one was left. Right has 4.\n\nright", "right"),
+        ("before", "left: 3 dots\nright: 4 dots", None),
+        ("before", "I see dots.\nThe left one has three dots in it.", None),
+        ("before", "Answer: left or right?\nI am looking.\nAnswer: right", "right"),
+        ("before", "Answer: left\n\nI hope that this is right.", "left"),
+        ("after", "Left. The right one has fewer.", "left"),
+        ("after", "left\nThe answer is not right, since it has fewer.", "left"),
+        ("after", "left: 3 dots\nright: 4 dots", None),
+        ("after", "The left one has three dots in it.\nI see dots.", None),
+        ("after", "I looked closely.\nAnswer: left", "left"),
+        ("after", "left\n...\nSo the answer is right.", None),
+    ],
+)
+def test_reasons_and_answers(where: str, reply: str, answer: str | None) -> None:
+    assert value_of(SIDES, reply, reasoning=where) == answer
+
+
+def test_strict_takes_nothing_but_an_answer() -> None:
+    for reply in ("M", "m.", "–", "'m'", "Answer: m", "m m", "", "\u200bm"):
+        assert value_of(MATCH, reply, extraction="strict") is None
+    for reply in ("1,4;7,2", "(1,4); (7,2)", "1, 4; 7, 2"):
+        assert value_of(TWO_CELLS, reply, extraction="strict") is None
+    assert value_of(TWO_CELLS, " 7,2; 1,4\n", extraction="strict") == (61, 3)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "how"),
+    [
+        ("m", "m", "exact"),
+        ("-\n", "-", "exact"),
+        ("m: the letter before was m", "m", "first_character"),
+        ("match", "m", "first_character"),
+        ("- m", "-", "first_character"),
+        (" m, since", "m", "first_character"),
+        ("\n-x", "-", "first_character"),
+        *((reply, None, "unread") for reply in ("M", "'m'", "**m**", "Answer: m", "–", "", " ", "\u200bm")),
+    ],
+)
+def test_the_first_character_as_published(reply: str, answer: str | None, how: str) -> None:
+    found = read(MATCH, reply, settings(extraction="first_character"))
+    assert (found.value, found.how) == (answer, how)
+
+
+def test_settings_that_cannot_read_a_question_are_refused_in_one_sentence() -> None:
+    for kind, values, said in (
+        (SAME, {"extraction": "first_character"}, "extraction first_character needs answers of one character; 'choice' has longer ones ('same')"),
+        (TWELVE, {"extraction": "first_character"}, "('10')"),
+        (TWO_CELLS, {"extraction": "first_character"}, "'cells' has longer ones: set it to tolerant"),
+        (MATCH, {"extraction": "strict", "reasoning": "after"}, "set extraction to tolerant"),
+        (MATCH, {"logprobs": True, "reasoning": "before"}, "no part of an answer after reasons; set logprobs to false"),
+        (MATCH, {"logprobs": True, "constrained": "json"}, "no part of an answer in JSON"),
+    ):
+        with pytest.raises(SpanLabError) as error:
+            check_extraction(kind, settings(**values))
+        assert said in str(error.value)
+        assert "\n" not in str(error.value)
+    for values in ({}, {"extraction": "first_character"}, {"extraction": "strict"}, {"logprobs": True}, {"constrained": "json"}):
+        check_extraction(MATCH, settings(**values))
+        check_extraction(NINE, settings(**values))
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "values", "answer"),
+    [
+        (MATCH, "m", {"max_tokens": 1}, "m"),
+        (TWELVE, "1", {}, None),
+        (TWELVE, "Position 1", {}, None),
+        (TWELVE, "2", {}, 1),
+        (TWELVE, "1\nIt was", {}, 0),
+        (TWO_CELLS, "1,4; 7,1", {}, None),
+        (TWO_CELLS, "1,4; 7,1.", {}, (3, 60)),
+        (SIDES, "The left one has three.\nLeft", {"reasoning": "before"}, None),
+        (SIDES, "left\nSince the", {"reasoning": "after"}, "left"),
+    ],
+)
+def test_a_reply_that_was_cut_may_have_meant_another_answer(kind: ResponseKind, reply: str, values: dict[str, Any], answer: Answer | None) -> None:
+    assert read(kind, reply, settings(**values), cut=True).value == answer
+
+
+def _reply(content: str, reasoning: str | None = None) -> Reply:
+    return Reply(content=content, reasoning=reasoning, latency_ms=1)
+
+
+@pytest.mark.parametrize(
+    ("content", "reasoning", "rest"),
+    [
+        ("m", None, "m"),
+        (" m\n", None, " m\n"),
+        ("<think>a\nb</think>\n\nm", "a\nb", "m"),
+        ("<think>\n\n</think>\n\nm", None, "m"),
+        ("<thinking>a</thinking>m", "a", "m"),
+        ("<THINK>a</Think> m", "a", "m"),
+        ("<think>a</think>m<think>b</think>", "a\n\nb", "m"),
+        ("<think>a<think>b</think>c</think>m", "a\n\nb\n\nc", "m"),
+        ("a </think> m", "a", "m"),
+        ("<think>m is possible", "m is possible", ""),
+        ("m <think>or is it", "m\n\nor is it", ""),
+        ("<think>a</think>m<think>b", "a\n\nm\n\nb", ""),
+        ("I think <b>m</b>", None, "I think <b>m</b>"),
+        ("", None, ""),
+    ],
+)
+def test_think_blocks_are_no_part_of_the_answer(content: str, reasoning: str | None, rest: str) -> None:
+    assert split_reasoning(_reply(content), settings()) == (reasoning, rest)
+    assert split_reasoning(_reply(content), settings(strip_think=False)) == (None, content)
+    both = split_reasoning(_reply(content, "apart"), settings())
+    assert both == ("apart" if reasoning is None else f"apart\n\n{reasoning}", rest)
+
+
+@given(st.lists(st.tuples(st.text(max_size=10), st.text(max_size=10)), max_size=4), st.text(max_size=10))
+def test_blocks_take_away_no_word_beside_them(blocks: list[tuple[str, str]], end: str) -> None:
+    assume(not any("<" in text or ">" in text for pair in [*blocks, (end,)] for text in pair))
+    content = "".join(f"{before}<think>{thought}</think>" for before, thought in blocks) + end
+    reasoning, rest = split_reasoning(_reply(content), settings())
+    assert rest.strip() == ("".join(before for before, _ in blocks) + end).strip()
+    assert (reasoning or "") == "\n\n".join(thought.strip() for _, thought in blocks if thought.strip())
+
+
+@pytest.mark.parametrize(
+    "filling", ["m", " ", "\n", "answer: ", "answer: m\n", "1,", "1. ", "- \n", "*", "{", "or ", "not left ", "\ufffd", "\\boxed{", "row 1, "]
+)
+@pytest.mark.parametrize(("longest", "work"), [(1_000_000, 100), pytest.param(10_000_000, 600, marks=pytest.mark.slow)])
+def test_megabytes_are_read_with_little_work(filling: str, longest: int, work: float) -> None:
+    replies = [(filling * (size // len(filling)))[:size] for size in (9_000, longest)]
+    with at_most(work):
+        for reply in replies:
+            _, rest = split_reasoning(_reply(reply), settings())
+            for kind in (MATCH, TWO_CELLS):
+                for where in WHERE:
+                    assert read(kind, rest, settings(reasoning=where)).said
+            read(MATCH, rest, settings(extraction="strict"))
+            read(MATCH, rest, settings(extraction="first_character"))
+
+
+def test_of_long_replies_the_end_is_read_at_which_the_answer_stands() -> None:
+    reasons = "So there were dots on either side. " * 300_000
+    assert value_of(SIDES, f"{reasons}\nAnswer: left", reasoning="before") == "left"
+    assert value_of(SIDES, f"left\n{reasons}", reasoning="after") == "left"
+    assert value_of(SIDES, f"left\n{reasons}") is None
+    assert value_of(MATCH, f"m{reasons}", extraction="first_character") == "m"

@@ -1,0 +1,237 @@
+"""A second, named model as the reader of last resort: asked where nothing else finds an answer, told question and reply alone, paid for in the account."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from chat_envelopes import body
+from chat_servers import Answer, Tap, listening
+from chat_servers import Request as Heard
+from command_line import Run, complaint
+from reply_corpus import judged as judged_replies
+
+from spanlab.agents.chat import Care, ChatSettings, EndpointError
+from spanlab.agents.chat.cost.account import Account, Held
+from spanlab.agents.chat.cost.estimate import JUDGED_SHARE
+from spanlab.agents.chat.cost.tokens import by_pieces
+from spanlab.agents.chat.cost.totals import Prices
+from spanlab.agents.chat.messages import Reply
+from spanlab.agents.chat.transport.faults import Fault
+from spanlab.agents.chat.transport.rate_limiter import Gate, Limit
+from spanlab.core.errors import SpanLabError
+from spanlab.sessions import read_responses, read_session
+from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.record.transcript_file import read_transcript
+from spanlab.sessions.transcripts import Transcript
+
+VAGUE = "Position five, that is the one in the centre, as I recall it."
+
+
+@contextmanager
+def _server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: str, vague: int = 3, fails_at: int = 0) -> Iterator[Tap]:
+    """A server of a model of which every so many-th reply is vague, and of a judge with its own price."""
+    count = {"m": 0, "judge-1": 0}
+
+    def answer(heard: Heard) -> Answer:
+        model = heard.body["model"]
+        count[model] += 1
+        if model == "judge-1":
+            return 200, "application/json", body({"role": "assistant", "content": verdict}, usage={"prompt_tokens": 1000, "completion_tokens": 10}, model=model)
+        if count["m"] == fails_at:
+            return 402, "application/json", b'{"error": {"message": "pay first"}}'
+        return 200, "application/json", body({"role": "assistant", "content": VAGUE if count["m"] % vague == 0 else "1"}, model=model)
+
+    with listening(answer) as tap:
+        prices = "{m: {input: 1, output: 1}, judge-1: {input: 100, output: 100}}"
+        (tmp_path / "own.yaml").write_text(f"providers:\n  lab:\n    base_url: {tap.base_url}\n    prices: {prices}\n")
+        monkeypatch.setenv("SPANLAB_PROVIDERS", str(tmp_path / "own.yaml"))
+        yield tap
+
+
+_RUN = ("replay", "vsr", "--agent", "chat:m@lab", "--trials", "4", "--concurrency", "1", "--chat", "extraction=model", "--chat", "judge=judge-1@lab")
+
+
+def test_it_reads_what_nothing_else_can_and_is_paid_for_in_the_account(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with _server(monkeypatch, tmp_path, "5") as tap:
+        code, out, err = run(*_RUN)
+        assert code == 0, err
+        judged = [heard for heard in tap.requests if heard.body["model"] == "judge-1"]
+        own = [heard for heard in tap.requests if heard.body["model"] == "m"]
+    folder = tmp_path / out.strip()
+    table = read_responses(folder)
+    assert set(table["extraction"]) == {"exact", "model"}
+    assert set(table.loc[table["extraction"] == "model", "answer"]) == {"4"}, "the fifth position"
+    assert len(judged) == (table["extraction"] == "model").sum() == len(own) // 3
+    account = read_session(folder)["account"]
+    assert (account["requests"], account["replies"], account["judge"]["requests"], account["judge"]["name"]) == (len(own), len(own), len(judged), "judge-1@lab")
+    assert account["judge"]["cost"] == pytest.approx(len(judged) * 1010 * 100 / 1e6)
+    assert account["cost"] == pytest.approx(len(own) * 107 / 1e6)
+    assert "the judge judge-1@lab:" in err
+    notes = [event["notes"] for event in read_events(folder) if event["event"] == "step" and "ask" in event]
+    assert [note.get("judge") for note in notes if note.get("extraction") == "model"] == [["5"]] * len(judged)
+    read = Transcript(folder)
+    assert sum(len(read.talk(key).turns) for key in read.trials) == len(own), "the judge is no part of the conversation"
+
+
+def test_it_is_told_the_question_and_the_reply_and_no_more(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with _server(monkeypatch, tmp_path, "5") as tap:
+        assert run(*_RUN)[0] == 0
+        told = {json.dumps(heard.body["messages"]) for heard in tap.requests if heard.body["model"] == "judge-1"}
+    (messages,) = map(json.loads, told)
+    (message,) = messages
+    assert "Answer with one number from 1 to 9." in message["content"]
+    assert f"==========\n{VAGUE}\n==========" in message["content"]
+    assert len(message["content"]) < 700
+
+
+def test_it_is_foreseen_at_most_and_by_what_is_to_be_expected(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A judge that is asked about every reply, and in vain, so that every question is put as often as it may be: just what was foreseen at most."""
+    with _server(monkeypatch, tmp_path, "none", vague=1) as tap:
+        code, out, err = run(*_RUN, "--chat", "reask=2")
+        assert code == 0, err
+        judged = [heard.body["messages"] for heard in tap.requests if heard.body["model"] == "judge-1"]
+        own = len(tap.requests) - len(judged)
+    info = read_session(tmp_path / out.strip())
+    foreseen = info["estimate"]["judge"]
+    assert foreseen["requests_at_most"] == len(judged) == own == 3 * info["estimate"]["requests"]
+    assert foreseen["cost_at_most"] == pytest.approx((foreseen["prompt_tokens_at_most"] + foreseen["completion_tokens_at_most"]) * 100 / 1e6)
+    assert foreseen["prompt_tokens_at_most"] > sum(by_pieces(one["content"]) for messages in judged for one in messages), "it is given longer replies to read"
+    assert foreseen["expected_share"] == 0.015
+    assert f"at most {len(judged)} requests" in err
+    assert "about 1.5% of the replies that give an answer, and all that give none" in err
+
+
+def test_what_is_expected_of_a_judge_is_what_the_rules_left_unread_in_replies_that_were_held_out() -> None:
+    found = judged_replies("held_out")
+    answers = sum(one.answer is not None for one in found)
+    assert sum(one.false_reject for one in found) / answers == pytest.approx(JUDGED_SHARE, abs=0.001)
+
+
+@pytest.mark.parametrize("verdict", ["none", "None.", "10", "5 or 6", "I would say so."])
+def test_where_it_names_none_there_is_none(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: str) -> None:
+    with _server(monkeypatch, tmp_path, verdict):
+        assert run(*_RUN, "--chat", "reask=0")[0] == 0
+    table = read_responses(tmp_path / "data" / "vsr-chat-m-lab-s1")
+    assert set(table["extraction"]) == {"exact", "unread"}
+    assert set(table.loc[table["extraction"] == "unread", "outcome"]) == {"invalid"}
+
+
+def test_its_verdicts_are_kept_and_not_paid_for_again(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with _server(monkeypatch, tmp_path, "5", fails_at=11) as tap:
+        assert "pay first" in complaint(*run(*_RUN))
+        folder = tmp_path / "data" / "vsr-chat-m-lab-s1"
+        assert run("resume", str(folder))[0] == 0
+        requests = len(tap.requests)
+    lines = read_transcript(folder)
+    assert sum("begun" in line for line in lines) == requests
+    account = read_session(folder)["account"]
+    assert account["requests"] + account["judge"]["requests"] == requests
+    assert account["paid_twice_at_most"] == account["judge"]["paid_twice_at_most"] == 0
+
+
+def test_a_limit_holds_for_both_together(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with _server(monkeypatch, tmp_path, "5"):
+        assert "--max-cost 0.25 is reached" in complaint(*run(*_RUN, "--max-cost", "0.25"))
+        account = read_session(tmp_path / "data" / "vsr-chat-m-lab-s1")["account"]
+        assert 0.1 < account["cost"] + account["judge"]["cost"] <= 0.25 + 0.101
+        unpriced = complaint(*run(*_RUN[:-1], "judge=judge-2@lab", "--max-cost", "1"))
+    assert "--max-cost needs the price of the judge judge-2@lab" in unpriced
+
+
+_OWN, _JUDGES = Prices(input=2, output=10), Prices(input=20, output=100)
+
+
+def _spend(seed: int) -> tuple[float, float, float]:
+    """A session with a limit of cost and a judge ten times as dear, conversations that grow and replies of lengths that differ much: what it cost, the limit,
+    and what the dearest request cost."""
+    random = np.random.RandomState(seed)
+    limit, at_once, share, lost = (float(random.choice(some)) for some in ([0.02, 0.1, 0.5], [1, 8, 64], [0.05, 0.3, 1.0], [0, 0.1]))
+    own, judge = Account(Care(max_cost=limit), _OWN), Account(Care(max_cost=limit), _JUDGES)
+    own.share(judge)
+    own.foresee(3000, 900_000, 3000)
+    judge.foresee(3000, 300_000, 6000)
+    wanted: dict[Account, list[int]] = {own: [400 * (1 + place % 12) for place in range(3000)], judge: []}
+    under_way: dict[Account, list[tuple[Held, Reply]]] = {own: [], judge: []}
+    cost = dearest = 0.0
+    refused = False
+    while True:
+        left = False
+        for account in (own, judge) if random.uniform() < 0.5 else (judge, own):
+            if not wanted[account] or refused or len(under_way[account]) >= at_once:
+                continue
+            held = account.hold(wanted[account][0])
+            if not held.reserve(alone=not under_way[account]):
+                continue
+            left, refused = True, bool(held.refusal)
+            if refused:
+                held.release()
+                continue
+            held.leaves()
+            taken = (round(wanted[account].pop(0) / random.uniform(2.5, 5)), round(random.lognormal(4 if account is own else 1, 1)))
+            costs = (_OWN if account is own else _JUDGES).cost(*taken)
+            cost, dearest = cost + costs, max(dearest, costs)
+            under_way[account].append((held, Reply(content="", latency_ms=0, prompt_tokens=taken[0], completion_tokens=taken[1])))
+        busy = [account for account in (own, judge) if under_way[account]]
+        if left:
+            continue
+        if not busy:
+            return cost, limit, dearest
+        account = busy[random.randint(len(busy))]
+        held, reply = under_way[account].pop(random.randint(len(under_way[account])))
+        if random.uniform() < lost:
+            held.fails(Fault("timeout", EndpointError("too late", permanent=False), begun=True))
+        else:
+            held.arrives(reply)
+            if account is own and random.uniform() < share:
+                wanted[judge].append(int(random.randint(300, 1500)))
+        held.release()
+
+
+def test_both_together_pass_a_limit_by_no_more_than_one_request() -> None:
+    passed = 0
+    for seed in (*range(50), 70, 73, 91, 187, 193, 272, 348, 401, 402, 438):
+        cost, limit, dearest = _spend(seed)
+        assert cost <= limit + dearest, (seed, cost, limit, dearest)
+        assert cost >= 0.5 * limit, "and it is made use of"
+        passed += cost > limit
+    assert passed <= 6, "and seldom passed at all"
+
+
+def test_who_waits_for_what_a_judge_holds_is_let_in_when_it_is_free() -> None:
+    care = Care(max_tokens_in_all=1000, concurrency=4)
+    own, judge = Account(care), Account(care)
+    own.share(judge)
+    gate = Gate(Limit(4, 4))
+    own.freed = gate.look
+
+    async def work() -> str:
+        held = judge.hold(2000)
+        assert held.reserve(alone=True)
+        mine = own.hold(3000)  # both do not fit
+        waiting = asyncio.ensure_future(_pass(gate, mine))
+        await asyncio.sleep(0)
+        assert not waiting.done(), "what the judge has under way may cost all that is left"
+        held.leaves()
+        held.arrives(Reply(content="", latency_ms=0, prompt_tokens=500, completion_tokens=1))
+        held.release()
+        await waiting
+        return mine.refusal
+
+    assert "--max-tokens 1000 is reached" in asyncio.run(work()), "it is told when it is known"
+
+
+async def _pass(gate: Gate, held: Held) -> None:
+    async with gate.request(0, budget=held):
+        pass
+
+
+@pytest.mark.parametrize("values", [{"extraction": "model"}, {"judge": "x"}, {"extraction": "strict", "judge": "x"}])
+def test_the_rule_and_the_judge_go_together(values: dict[str, str]) -> None:
+    with pytest.raises(SpanLabError, match="extraction model and judge go together"):
+        ChatSettings.read(values)

@@ -1,0 +1,490 @@
+"""Chat agents against a real OpenAI-compatible server: what is sent, what is read, what is kept, and what is said when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_servers import Answer, Request, Tap, listening, real_cache, recording
+from chat_trials import brief, context, converse, hold
+from words_solver import solve
+
+from spanlab.agents.base import Response, Unobtainable
+from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, EndpointError
+from spanlab.agents.chat.servers.scripted import ScriptedServer
+from spanlab.agents.chat.servers.scripted_rules import demonstration_rules
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import Trial, compile_trial, load_paradigm
+from spanlab.sessions.record.transcript_file import read_transcript, replies_by_trial
+from spanlab.sessions.record.writer import Recorder, TrialJournal
+
+KEY = "sk-" + "test" * 3 + "-1234567890"
+HEADER = "X-Fakellm-Conversation-Id"
+VSR, SFR = load_paradigm("vsr"), load_paradigm("sfr")
+TRIAL = compile_trial(VSR, {"list_length": 3}, seed=5, generator="corrected")
+RIGHT = [step.percept.ask.kind.write(step.truth.answer) for step in TRIAL.steps if step.percept.ask is not None and step.truth.answer is not None]
+
+
+def _rules() -> Iterator[dict[str, Any]]:
+    """The behaviour of each pretended model. Turns count the requests of one conversation."""
+
+    def rule(model: str, turn: int | None = None, **respond: Any) -> dict[str, Any]:
+        when: dict[str, Any] = {"model_matches": model} if turn is None else {"model_matches": model, "turn": turn}
+        return {"name": f"{model} {turn}", "when": when, "respond": respond}
+
+    for turn, reply in enumerate(RIGHT, start=1):
+        yield rule("right", turn, content=reply)
+        yield rule("wordy", turn, content=f"It was at position **{reply}**.")
+        yield rule("muddled", turn + 1, content=reply)
+        yield rule("busy", turn + 1, content=reply)
+        yield rule("shaky", turn + 1, content=reply)
+    yield rule("muddled", 1, content="I would rather talk about 3 or 4 other things.")
+    yield rule("busy", 1, status=429, error="slow down")
+    yield rule("shaky", 1, status=500, error="out of order")
+    yield rule("stubborn", content="I cannot say.")
+    yield rule("chatty", content="- is my answer, since nothing is the same.")
+    yield rule("thinker", content="<think>1, or 2 ... no.</think>\n4")
+    yield rule("silent", content="")
+    yield rule("unknown", status=404, error="The model `unknown` does not exist or you do not have access to it.")
+    yield rule("locked", status=401, error=f"Incorrect API key provided: {KEY}. You can find your API key at ...")
+    yield rule("forbidden", status=403, error="not for you")
+    yield rule("overrun", status=429, error=f"Rate limit reached for key {KEY}")
+    yield rule("down", status=503, error="maintenance")
+    yield rule("short", status=400, error="This model's maximum context length is 4096 tokens.")
+    yield from demonstration_rules(lengths=(4,))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(list(_rules()), cache=real_cache()) as running:
+        yield running
+
+
+@pytest.fixture
+def tap(server: ScriptedServer) -> Iterator[Tap]:
+    with recording(server.root) as proxy:
+        yield proxy
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def _agent(tap: Tap, model: str, **settings: Any) -> ChatAgent:
+    care: dict[str, Any] = {"max_retries": 1} | {key: settings.pop(key) for key in Care.model_fields if key in settings}
+    return ChatAgent(model, ChatSettings(**{"conversation_header": HEADER, **settings}), Endpoint(tap.base_url), Care(**care))
+
+
+async def _take(agent: ChatAgent, trial: Trial, journal: TrialJournal | None = None, questions: int | None = None) -> list[Response]:
+    """The answers to a trial, or to its first ``questions`` questions."""
+    episode = agent.start(context(trial, load_paradigm(trial.paradigm)))
+    if journal is not None:
+        episode.attach(journal)
+    answers: list[Response] = []
+    for step in trial.steps:
+        response = await episode.step(step.percept)
+        assert (response is not None) == (step.percept.ask is not None)
+        if response is not None:
+            answers.append(response)
+            if len(answers) == questions:
+                break
+    await agent.teardown()
+    return answers
+
+
+def _run(agent: ChatAgent, trial: Trial = TRIAL, journal: TrialJournal | None = None, questions: int | None = None) -> list[Response]:
+    return asyncio.run(_take(agent, trial, journal, questions))
+
+
+def _right(answers: Sequence[Response], trial: Trial = TRIAL) -> bool:
+    return [answer.value for answer in answers] == [step.truth.answer for step in trial.steps if step.percept.ask is not None]
+
+
+# What is sent
+
+
+def test_the_conversation_is_sent_word_for_word(tap: Tap) -> None:
+    answers = _run(_agent(tap, "right"))
+    assert _right(answers)
+    expected = [list(messages) for _, messages, _ in converse(TRIAL, VSR, solve)]
+    assert [request.body["messages"] for request in tap.requests] == expected, "one request a question, with the whole conversation"
+    assert all(set(request.body) == {"messages", "model"} for request in tap.requests), "nothing but the words and the model's name"
+    assert {request.path for request in tap.requests} == {"/v1/chat/completions"}
+
+
+def test_each_trial_is_one_conversation(tap: Tap) -> None:
+    _run(_agent(tap, "right"))
+    _run(_agent(tap, "right"))
+    names = [request.headers[HEADER.lower()] for request in tap.requests]
+    assert [len(set(names[:3])), len(set(names[3:])), len(set(names))] == [1, 1, 2]
+    _run(_agent(tap, "stubborn", conversation_header=None), questions=1)
+    assert HEADER.lower() not in tap.requests[-1].headers
+
+
+def test_sampling_settings_are_sent_when_they_are_set(tap: Tap) -> None:
+    _run(_agent(tap, "right", temperature=0, top_p=0.5, max_tokens=7, max_tokens_field="max_completion_tokens", seed=11), questions=1)
+    sent = tap.requests[0].body
+    assert {key: sent[key] for key in ("temperature", "top_p", "max_completion_tokens", "seed")} == {
+        "temperature": 0,
+        "top_p": 0.5,
+        "max_completion_tokens": 7,
+        "seed": 11,
+    }
+
+
+def test_the_history_keeps_the_full_reply(tap: Tap) -> None:
+    answers = _run(_agent(tap, "wordy"))
+    assert _right(answers)
+    assert tap.requests[-1].body["messages"][2] == {"role": "assistant", "content": f"It was at position **{RIGHT[0]}**."}
+    assert answers[0].raw == f"It was at position **{RIGHT[0]}**."
+
+
+def test_a_published_protocol_is_sent_word_for_word(tap: Tap) -> None:
+    paradigm = load_paradigm("nback_verbal")
+    trial = compile_trial(paradigm, {"n": 2, "lures": "free", "block_length": 30}, seed=1, generator="published")
+    settings = ChatSettings.read({"preset": "published-other-models"})
+
+    async def take() -> list[Response]:
+        agent = ChatAgent("chatty", settings, Endpoint(tap.base_url))
+        episode = agent.start(brief(trial, paradigm, settings))
+        answers = [answer for step in trial.steps if (answer := await episode.step(step.percept)) is not None]
+        await agent.teardown()
+        return answers
+
+    answers = asyncio.run(take())
+    assert {(answer.value, answer.notes["extraction"]) for answer in answers} == {("-", "first_character")}
+    expected = [request.messages for request in hold(trial, paradigm, settings, lambda *_: "- is my answer, since nothing is the same.")[0]]
+    assert [request.body["messages"] for request in tap.requests] == [[message.sent() for message in messages] for messages in expected]
+    assert all(set(request.body) == {"messages", "model"} for request in tap.requests)
+    assert [message["role"] for message in tap.requests[1].body["messages"]] == ["user", "user", "assistant", "user"]
+
+
+# What is read
+
+
+def test_thoughts_in_a_reply_are_taken_out_and_kept_in_the_record(tap: Tap) -> None:
+    answers = _run(_agent(tap, "thinker"))
+    assert [answer.value for answer in answers] == [3, 3, 3]
+    assert [message["content"] for message in tap.requests[-1].body["messages"] if message["role"] == "assistant"] == ["4", "4"]
+    assert answers[0].raw == "<think>1, or 2 ... no.</think>\n4"
+
+
+def test_an_answer_and_its_account(tap: Tap) -> None:
+    ticks = count()
+    agent = ChatAgent("right", ChatSettings(conversation_header=HEADER), Endpoint(tap.base_url), clock=lambda: next(ticks) * 0.25)
+    answer = _run(agent, questions=1)[0]
+    assert (answer.outcome, answer.rt_ms, answer.raw) == ("answered", None, RIGHT[0])
+    notes = dict(answer.notes)
+    assert notes.pop("prompt_tokens") > 100
+    assert notes.pop("completion_tokens") >= 1
+    assert notes == {"extraction": "exact", "latency_ms": 250.0, "attempts": 1, "retries": 0, "replayed": 0, "finish_reason": "stop", "served_model": "right"}
+    json.dumps(dict(answer.notes))
+
+
+def test_an_unreadable_reply_is_asked_again(tap: Tap) -> None:
+    answers = _run(_agent(tap, "muddled"))
+    assert _right(answers)
+    assert [answer.notes["attempts"] for answer in answers] == [2, 1, 1]
+    assert answers[0].notes["earlier_replies"] == ["I would rather talk about 3 or 4 other things."]
+    again = tap.requests[1].body["messages"]
+    assert again[2] == {"role": "assistant", "content": "I would rather talk about 3 or 4 other things."}
+    assert again[3] == {"role": "user", "content": "That could not be read as an answer. Answer with one number from 1 to 9."}
+
+
+@pytest.mark.parametrize("reask", [0, 1, 3])
+@pytest.mark.parametrize("model", ["stubborn", "silent"])
+def test_a_model_that_does_not_answer_is_invalid_after_k_further_questions(tap: Tap, model: str, reask: int) -> None:
+    answer = _run(_agent(tap, model, reask=reask), questions=1)[0]
+    assert (answer.outcome, answer.value, answer.notes["attempts"]) == ("invalid", None, reask + 1)
+    assert len(tap.requests) == reask + 1
+    for request in tap.requests:
+        roles = [message["role"] for message in request.body["messages"]]
+        assert all(one != other for one, other in pairwise(roles)), "roles alternate"
+        assert all(message["content"] for message in request.body["messages"]), "no empty message"
+
+
+@pytest.mark.parametrize("model", ["busy", "shaky"])
+def test_a_transient_fault_is_repeated_and_counted(tap: Tap, model: str) -> None:
+    answers = _run(_agent(tap, model, max_retries=2))
+    assert _right(answers)
+    assert [answer.notes["retries"] for answer in answers] == [1, 0, 0]
+    assert len(tap.requests) == 4
+
+
+def test_twenty_trials_at_once(server: ScriptedServer) -> None:
+    trials = [compile_trial(SFR, {"list_length": 4}, seed=seed, generator="corrected") for seed in range(20)]
+    agent = server.agent()
+
+    async def everyone() -> list[list[Response]]:
+        taken = await asyncio.gather(*(_mind(trial) for trial in trials))
+        await agent.teardown()
+        return taken
+
+    async def _mind(trial: Trial) -> list[Response]:
+        episode = agent.start(context(trial, SFR))
+        return [response for step in trial.steps if (response := await episode.step(step.percept)) is not None]
+
+    for trial, (answer,) in zip(trials, asyncio.run(everyone()), strict=True):
+        correct = trial.steps[-1].truth.answer
+        assert answer.outcome == "answered"
+        assert isinstance(correct, tuple)
+        assert isinstance(answer.value, tuple)
+        assert answer.value[0] == correct[-1], "the last red square of its own trial"
+    asyncio.run(everyone())  # a second event loop needs connections of its own
+
+
+# What is kept
+
+
+def _journal(folder: Path, attempt: int) -> tuple[Recorder, TrialJournal]:
+    lines = read_transcript(folder)
+    recorder = Recorder(folder)
+    return recorder, TrialJournal(recorder, "1", attempt, replies_by_trial([], lines).get("1", []))
+
+
+def test_replies_are_stored_before_they_are_used_and_replayed_instead_of_paid_again(tap: Tap, tmp_path: Path) -> None:
+    whole = _run(_agent(tap, "right"))
+    tap.requests.clear()
+    recorder, journal = _journal(tmp_path, 1)
+    _run(_agent(tap, "right"), TRIAL, journal, questions=2)
+    kept = read_transcript(tmp_path)
+    assert [line["reply"]["content"] for line in kept if "reply" in line] == RIGHT[:2], "on the disk already, without closing"
+    assert [line["ask"] for line in kept if "begun" in line] == [1, 2]
+    said = [(message["role"], part["text"]) for line in kept if "sent" in line for message in line["sent"] for part in message["parts"]]
+    sent = [(message["role"], message["content"]) for message in tap.requests[1].body["messages"]]
+    assert "\n\n".join(text for role, text in said if role == "user") == "\n\n".join(text for role, text in sent if role == "user"), "all that was sent, once"
+    assert [text for role, text in said if role == "assistant"] == RIGHT[:1]
+    recorder.close()
+
+    # the same conversation goes on: turn 3 is answered by the rule of turn 1, since the server counts a new conversation
+    recorder, journal = _journal(tmp_path, 2)
+    resumed = _run(_agent(tap, "right"), TRIAL, journal)
+    recorder.close()
+    assert len(tap.requests) == 3, "two before the interruption, one after it"
+    assert [answer.value for answer in resumed[:2]] == [answer.value for answer in whole[:2]]
+    assert [answer.notes["replayed"] for answer in resumed] == [1, 1, 0]
+    assert tap.requests[2].body["messages"] == list(list(converse(TRIAL, VSR, solve))[2][1]), "the open conversation, word for word"
+
+
+def test_every_reply_of_a_question_that_was_asked_again_is_replayed(tap: Tap, tmp_path: Path) -> None:
+    recorder, journal = _journal(tmp_path, 1)
+    first = _run(_agent(tap, "muddled"), TRIAL, journal)
+    recorder.close()
+    sent = len(tap.requests)
+    recorder, journal = _journal(tmp_path, 2)
+    again = _run(_agent(tap, "muddled"), TRIAL, journal)
+    recorder.close()
+    assert len(tap.requests) == sent
+    assert [(a.value, a.raw, a.outcome) for a in again] == [(a.value, a.raw, a.outcome) for a in first]
+    assert [answer.notes["replayed"] for answer in again] == [2, 1, 1]
+
+
+def test_stored_replies_to_other_requests_are_refused_and_what_was_sent_stays_as_it_was(tap: Tap, tmp_path: Path) -> None:
+    recorder, journal = _journal(tmp_path, 1)
+    _run(_agent(tap, "right"), TRIAL, journal, questions=1)
+    recorder.close()
+    recorder, journal = _journal(tmp_path, 2)
+    with pytest.raises(SpanLabError, match="have changed; start a new session"):
+        _run(_agent(tap, "right", temperature=0.5), TRIAL, journal)
+    with pytest.raises(SpanLabError, match="have changed; start a new session"):
+        _run(_agent(tap, "right", instructions_as="user"), TRIAL, journal)
+    before = tap.requests[-1].body["messages"]
+    _run(_agent(tap, "right", preamble="Read on."), TRIAL, journal, questions=2)
+    assert tap.requests[-1].body["messages"][: len(before)] == before
+    recorder.close()
+
+
+# What is said when it fails
+
+
+def _sentence(error: BaseException, caplog: pytest.LogCaptureFixture) -> str:
+    """The message, after checking that it is one and that the key is nowhere."""
+    assert isinstance(error, SpanLabError)
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
+    report.stack = traceback.StackSummary.from_list([frame for frame in report.stack if frame.filename != __file__])  # the test itself knows the key
+    everything = "".join(report.format()) + caplog.text + repr(error)
+    chain: BaseException | None = error
+    while chain is not None:
+        everything += repr(chain) + repr(vars(chain))
+        chain = chain.__cause__ or chain.__context__
+    assert KEY not in everything
+    assert "\n" not in str(error)
+    return str(error)
+
+
+@pytest.mark.parametrize(
+    ("model", "says", "permanent"),
+    [
+        ("locked", "refused the key; check OPENAI_API_KEY", True),
+        ("forbidden", "does not allow this key to use the model 'forbidden'", True),
+        ("unknown", "knows no model 'unknown'", True),
+        ("overrun", r"too busy in 2 tries \(Rate limit reached for key \[hidden\]\); run fewer trials at once", False),
+        ("down", r"failed with status 503 in 2 tries \(.*maintenance.*\); try again later", False),
+    ],
+)
+def test_a_failing_server_gives_one_sentence(
+    tap: Tap, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, model: str, says: str, permanent: bool
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    agent = _agent(tap, model)
+    with pytest.raises(EndpointError, match=says) as caught:
+        _run(agent)
+    assert caught.value.permanent is permanent
+    assert tap.base_url in _sentence(caught.value, caplog)
+    assert tap.requests[0].headers["authorization"] == f"Bearer {KEY}", "the key did go out"
+
+
+def _odd(kind: str) -> Any:
+    def answer(request: Request) -> Answer:
+        match kind:
+            case "page":
+                return 200, "text/html", b"<html>Welcome</html>"
+            case "cut":
+                return 200, "application/json", b'{"id": "1", "choi'
+            case "bytes":
+                return 200, "application/json", b"\xff\xfe\x00"
+            case "hollow":
+                return 200, "application/json", b'{"choices": []}'
+            case "list":
+                return 200, "application/json", b"[1, 2]"
+            case "error":
+                return 200, "application/json", f'{{"error": {{"message": "provider of {KEY} is gone", "code": 502}}}}'.encode()
+            case "elsewhere":
+                return 404, "text/html", b"<h1>Not here</h1>"
+            case _:
+                time.sleep(1)
+                return 200, "application/json", b"{}"
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("page", "not as a chat-completions server does"),
+        ("cut", "not as a chat-completions server does"),
+        ("hollow", "not as a chat-completions server does"),
+        ("list", "not as a chat-completions server does"),
+        ("error", r"\(an error in place of a reply: provider of \[hidden\] is gone\)"),
+        ("elsewhere", "there is no chat-completions server at"),
+        ("late", "gave no reply within 0.2 s"),
+    ],
+)
+def test_what_is_no_chat_server_gives_one_sentence(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, kind: str, says: str) -> None:
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with listening(_odd(kind)) as stub:
+        agent = _agent(stub, "any", max_retries=0, timeout_s=0.2 if kind == "late" else 10)
+        with pytest.raises(EndpointError, match=says) as caught:
+            _run(agent)
+    _sentence(caught.value, caplog)
+
+
+def test_a_refused_connection_gives_one_sentence(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with listening(_odd("page")) as stub:
+        pass  # nobody listens there any more
+    agent = _agent(stub, "any", max_retries=1)
+    with pytest.raises(EndpointError, match=r"no connection to http://127\.0\.0\.1:\d+/v1 in 2 tries .*; is the server running") as caught:
+        _run(agent)
+    assert not caught.value.permanent
+    _sentence(caught.value, caplog)
+
+
+def test_a_missing_or_mangled_key_is_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(EndpointError, match=r"no key for https://api\.openai\.com/v1: set the environment variable OPENAI_API_KEY"):
+        ChatAgent("gpt-4o-mini")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY[:9] + "\n" + KEY[9:])
+    with pytest.raises(EndpointError, match="a line break"):
+        ChatAgent("gpt-4o-mini")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000")
+    with pytest.raises(EndpointError, match="OPENAI_BASE_URL is not a web address"):
+        ChatAgent("gpt-4o-mini")
+    with pytest.raises(SpanLabError, match="which chat model"):
+        ChatAgent(" ")
+
+
+def test_a_server_on_this_machine_needs_no_key_and_gets_none_that_is_not_its_own(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
+    assert _right(_run(ChatAgent("right", ChatSettings(conversation_header=HEADER))))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    agent = ChatAgent("right", ChatSettings(conversation_header=HEADER), Endpoint(tap.base_url, key_variable=None))
+    assert _right(_run(agent))
+    assert {request.headers["authorization"] for request in tap.requests} == {"Bearer none"}
+
+
+def test_a_missing_client_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(EndpointError, match=r"pip install 'spanlab\[chat\]'"):
+        ChatAgent("gpt-4o-mini")
+
+
+def test_the_client_is_imported_only_when_it_is_used() -> None:
+    code = "import sys, spanlab.agents.chat, spanlab.agents.chat.servers.scripted; print('openai' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+
+
+# What is recorded of the agent
+
+
+def test_settings_tell_everything_but_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://llm.example.org:8443/v1")
+    agent = ChatAgent("org/model:free", ChatSettings(temperature=0.5), care=Care(timeout_s=30))
+    said, found = agent.settings(), agent.apparatus()
+    assert said == {"model": "org/model:free", "endpoint": "https://llm.example.org:8443/v1", "provider": "", **ChatSettings(temperature=0.5).model_dump()}
+    assert found == {"endpoint": "https://llm.example.org:8443/v1", **Care(timeout_s=30).model_dump(mode="json")}
+    assert KEY not in json.dumps([said, found])
+
+
+@pytest.mark.parametrize(
+    "address", ["https://me:hunter22@llm.example.org/v1", "https://hunter22@llm.example.org/v1", "https://llm.example.org/v1?key=hunter22"]
+)
+def test_an_address_with_secrets_in_it_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    with pytest.raises(EndpointError, match="OPENAI_BASE_URL holds a user name, a password, a query") as caught:
+        ChatAgent("m")
+    assert "hunter22" not in str(caught.value)
+
+
+def test_a_conversation_that_is_too_long_says_something_of_this_trial_alone(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    agent = _agent(tap, "short")
+    with pytest.raises(Unobtainable, match=r"too long for the model 'short' at .*maximum context length is 4096 tokens") as caught:
+        _run(agent)
+    assert caught.value.bearable == 0.1
+    assert KEY not in str(caught.value)
+
+
+def test_settings_change_with_what_shapes_the_answers_only() -> None:
+    def said(port: int = 1, care: Care | None = None, **settings: Any) -> str:
+        return json.dumps(ChatAgent("m", ChatSettings(**settings), Endpoint(f"http://127.0.0.1:{port}/v1"), care).settings())
+
+    assert said() == said(port=2) == said(care=Care(timeout_s=1, max_retries=0, concurrency=2))
+    assert len({said(), said(temperature=0), said(reask=0), said(instructions_as="user"), said(preamble="")}) == 5
+
+
+def test_settings_from_outside_are_checked() -> None:
+    assert ChatSettings.read({"temperature": "0.5", "reask": 2}) == ChatSettings(temperature=0.5, reask=2)
+    with pytest.raises(
+        SpanLabError, match=r"'reask': .*greater than or equal to 0 \(found -1\); there is no setting 'temprature'; did you mean 'temperature'\?"
+    ) as caught:
+        ChatSettings.read({"temprature": 1, "reask": -1, "api_key": KEY})
+    assert KEY not in str(caught.value)

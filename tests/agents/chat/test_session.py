@@ -1,0 +1,332 @@
+"""Whole sessions of a chat agent: several trials at once, an endpoint that fails half way, and the same table in the end."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from chat_servers import Answer, Request, Stub, forwarding, listening, real_cache, stub
+from effort import HANGS_S
+
+from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
+from spanlab.agents.chat.servers.scripted import LABEL, MODEL, ScriptedServer
+from spanlab.agents.chat.servers.scripted_rules import demonstration_rules
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.sessions import COLUMNS, Runner, begin, find_sessions, read_responses, read_session, reopen
+from spanlab.sessions import Request as Wanted
+from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.record.transcript_file import TRANSCRIPTS, paid_twice_at_most, read_transcript, refused
+
+VSR = load_paradigm("vsr")
+PLAN = plan_session(VSR, seed=4, trials=16)
+LASTING = [column.name for column in COLUMNS if not column.measured and column.name != "session"]
+ASKS = sum(planned.levels["list_length"] for planned in PLAN)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(demonstration_rules(lengths=()), cache=real_cache()) as running:
+        yield running
+
+
+def _agent(base_url: str, concurrency: int) -> ChatAgent:
+    return ChatAgent(MODEL, ChatSettings(label=LABEL), Endpoint(base_url, key_variable=None), Care(concurrency=concurrency, max_retries=0))
+
+
+def _table(folder: Path) -> pd.DataFrame:
+    """The lasting columns, trial by trial."""
+    return read_responses(folder).sort_values(["trial", "step"], ignore_index=True).reindex(columns=LASTING)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    agent = _agent(server.base_url, concurrency=1)
+    session = begin(tmp_path_factory.mktemp("data"), VSR, agent, PLAN, Wanted(seed=4))
+    Runner(session, agent).run()
+    return session.folder
+
+
+def test_trials_at_once_give_the_same_table(server: ScriptedServer, undisturbed: Path, tmp_path: Path) -> None:
+    agent = _agent(server.base_url, concurrency=8)
+    session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
+    Runner(session, agent).run()
+    pd.testing.assert_frame_equal(_table(session.folder), _table(undisturbed))
+    assert len(_table(undisturbed)) == ASKS
+    info = read_session(session.folder)
+    assert (info["agent"], info["agent_kind"], info["label"], info["oracle"]) == ("chat:scripted", "chat", LABEL, False)
+    assert info["apparatus"]["concurrency"] == 8
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_an_endpoint_that_fails_loses_nothing_and_repeats_only_what_was_in_flight(
+    server: ScriptedServer, undisturbed: Path, tmp_path: Path, concurrency: int
+) -> None:
+    forward = forwarding(server.root)
+    failing = itertools.cycle([False] * 17 + [True])  # every eighteenth request is refused for good
+
+    def moody(request: Request) -> Answer:
+        return (402, "application/json", b'{"error": {"message": "pay first"}}') if next(failing) else forward(request)
+
+    with listening(moody) as tap:
+        agent = _agent(tap.base_url, concurrency)
+        session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
+        stops = 0
+        while True:
+            try:
+                Runner(session, agent).run()
+                break
+            except SpanLabError as error:
+                fault = str(error)
+            assert "has no credit left (pay first)" in fault
+            stops += 1
+            session, agent = reopen(session.folder), _agent(tap.base_url, concurrency)
+    assert stops >= 3
+    pd.testing.assert_frame_equal(_table(session.folder), _table(undisturbed))
+    lines = read_transcript(session.folder)
+    kept = [(line["trial"], line["ask"]) for line in lines if "reply" in line]
+    assert len(kept) == len(set(kept)) == ASKS, "no reply was paid for twice"
+    # those under way were heard and kept, so that nothing is asked again but what was refused
+    assert len(tap.requests) == sum("begun" in line for line in lines) == ASKS + refused(lines)
+    assert stops <= refused(lines) <= stops * concurrency
+    assert [event["paid_twice_at_most"] for event in read_events(session.folder) if event["event"] == "resumed"] == [0] * stops, "nobody pays for a refusal"
+
+
+# A process that is stopped in the middle
+
+NBACK = load_paradigm("nback_verbal")
+ANSWERS = ["m", "-", "I cannot say."]
+_PROGRAM = """
+import sys
+from pathlib import Path
+from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.sessions import Request, Runner, begin, find_sessions, reopen
+data, base_url, blocks, concurrency = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(base_url, key_variable=None), Care(concurrency=concurrency))
+paradigm = load_paradigm("nback_verbal")
+plan = plan_session(paradigm, seed=4, levels={"block_length": [24]}, trials=blocks)
+folders = find_sessions([data]) if data.exists() and any(data.iterdir()) else []
+session = reopen(folders[0]) if folders else begin(data, paradigm, agent, plan, Request(seed=4))
+try:
+    Runner(session, agent, say=lambda sentence: print(sentence, flush=True)).run()
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def _start(server: Stub, data: Path, blocks: int, concurrency: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _PROGRAM, str(data), server.base_url, str(blocks), str(concurrency)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _when_answered(server: Stub, number: int, process: subprocess.Popen[str], what: str = "answered") -> bool:
+    """Wait until the server has given so many replies; False when the process ends before."""
+    while server.stats()[what] < number:
+        if process.poll() is not None:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def _nback_agent(server: Stub, concurrency: int) -> ChatAgent:
+    return ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), Care(concurrency=concurrency))
+
+
+def _run(data: Path, server: Stub, blocks: int, concurrency: int, progress: Callable[[int, int], None] | None = None) -> Path:
+    """The same session in this process."""
+    agent = _nback_agent(server, concurrency)
+    plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks)
+    session = begin(data, NBACK, agent, plan, Wanted(seed=4))
+    Runner(session, agent, progress).run()
+    return session.folder
+
+
+def _undisturbed(data: Path, blocks: int) -> pd.DataFrame:
+    with stub(answers=ANSWERS) as server:
+        return _table(_run(data, server, blocks, 50))
+
+
+def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int]) -> None:
+    expected = _undisturbed(tmp_path / "undisturbed", blocks)
+    killed = 0
+    with stub(answers=ANSWERS, delay_ms=20) as server:
+        for moment in moments:
+            process = _start(server, tmp_path / "killed", blocks, concurrency)
+            if _when_answered(server, moment, process):
+                process.kill()
+                killed += 1
+            process.communicate()
+        process = _start(server, tmp_path / "killed", blocks, concurrency)
+        assert process.communicate()[1] == ""
+        assert process.returncode == 0
+        answered = server.stats()["answered"]
+    assert killed == len(moments)
+    (folder,) = find_sessions([tmp_path / "killed"])
+    pd.testing.assert_frame_equal(_table(folder), expected)
+    lines = read_transcript(folder)
+    kept = [(line["trial"], line["ask"]) for line in lines if "reply" in line]
+    assert len(kept) == len(set(kept)) == 24 * blocks, "every reply once"
+    assert answered - 24 * blocks <= paid_twice_at_most(lines) <= killed * concurrency, "only requests in flight were repeated, and all of them are counted"
+
+
+@pytest.mark.slow
+def test_kills_lose_no_reply_and_change_no_answer(tmp_path: Path) -> None:
+    _kills(tmp_path, 8, 4, [30, 80, 150])
+
+
+@pytest.mark.slow
+def test_twenty_kills_among_3600_calls_lose_no_reply_and_change_no_answer(tmp_path: Path) -> None:
+    random = np.random.RandomState(1)
+    _kills(tmp_path, 150, 30, sorted(random.choice(3500, 20, replace=False).tolist()))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_the_end_of_a_program_or_of_its_terminal_is_as_ctrl_c(tmp_path: Path, number: signal.Signals) -> None:
+    with stub(answers=ANSWERS, delay_ms=200) as server:
+        process = _start(server, tmp_path / "stopped", 6, 4)
+        _when_answered(server, 5, process)
+        process.send_signal(number)
+        assert process.communicate(timeout=HANGS_S) == ("finishing what is under way; Ctrl-C again stops at once\n", "")
+        assert process.returncode == 130
+        (folder,) = find_sessions([tmp_path / "stopped"])
+        lines = read_transcript(folder)
+        assert paid_twice_at_most(lines) == 0, "all that was under way is there"
+        assert sum("reply" in line for line in lines) == server.stats()["answered"]
+    assert read_events(folder)[-1]["event"] == "interrupted"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+def test_ctrl_c_finishes_what_is_under_way_and_a_second_one_stops_at_once(tmp_path: Path) -> None:
+    expected = _undisturbed(tmp_path / "undisturbed", 6)
+    data = tmp_path / "stopped"
+    with stub(answers=ANSWERS, delay_ms=300) as server:
+        process = _start(server, data, 6, 4)
+        _when_answered(server, 5, process)
+        process.send_signal(signal.SIGINT)
+        said, wrong = process.communicate(timeout=HANGS_S)
+        assert (process.returncode, wrong) == (130, "")
+        assert said == "finishing what is under way; Ctrl-C again stops at once\n"
+        (folder,) = find_sessions([data])
+        first = read_transcript(folder)
+        assert paid_twice_at_most(first) == 0, "all that was under way is there"
+        assert sum("reply" in line for line in first) == server.stats()["answered"]
+
+    with stub(answers=ANSWERS, delay_ms=1500) as server:
+        process = _start(server, data, 6, 4)
+        _when_answered(server, 8, process, "requests")  # four are under way, whose replies are to take a while
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=HANGS_S)[1] == ""
+        assert process.returncode == 130
+        assert paid_twice_at_most(read_transcript(folder)) <= 4
+        assert read_events(folder)[-1]["event"] == "interrupted"
+    with stub(answers=ANSWERS) as server:
+        Runner(reopen(folder), _nback_agent(server, 4)).run()
+    pd.testing.assert_frame_equal(_table(folder), expected)
+
+
+# What was kept
+
+
+def _stop(done: int, total: int) -> None:
+    raise SpanLabError("enough")
+
+
+@pytest.fixture(scope="module")
+def _half(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]:
+    """A session that was stopped when its first trial was over; and the table of one that was not."""
+    data = tmp_path_factory.mktemp("half")
+    with stub(answers=ANSWERS) as server:
+        whole = _table(_run(data / "whole", server, 3, 2))
+        with pytest.raises(SpanLabError, match="enough"):
+            _run(data / "half", server, 3, 2, _stop)
+    return find_sessions([data / "half"])[0], whole
+
+
+@pytest.fixture
+def half(_half: tuple[Path, pd.DataFrame], tmp_path: Path) -> tuple[Path, pd.DataFrame]:
+    """A copy of it."""
+    return shutil.copytree(_half[0], tmp_path / _half[0].name), _half[1]
+
+
+def _forget_events(folder: Path) -> None:
+    """As if nothing but the replies had come to the disk."""
+    events = folder / "events.jsonl"
+    events.write_text(events.read_text().splitlines()[0] + "\n")
+
+
+def _go_on(folder: Path) -> int:
+    """Finish a session; how many requests that takes."""
+    with stub(answers=ANSWERS) as server:
+        agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), Care(concurrency=2))
+        Runner(reopen(folder), agent).run()
+        return server.stats()["requests"]
+
+
+def test_sessions_that_have_their_replies_among_the_events_go_on(half: tuple[Path, pd.DataFrame]) -> None:
+    folder, expected = half
+    lines = [line for line in read_transcript(folder) if "reply" in line]
+    assert 20 < len(lines) < 72
+    with (folder / "events.jsonl").open("a") as file:
+        for line in lines:
+            reply = {"event": "reply", "trial": line["trial"], "attempt": line["attempt"], "reply": {"request": line["request"], "reply": line["reply"]}}
+            file.write(json.dumps(reply) + "\n")
+    (folder / TRANSCRIPTS).unlink()
+    assert _go_on(folder) == 72 - len(lines)
+    pd.testing.assert_frame_equal(_table(folder), expected)
+
+
+@pytest.mark.parametrize("cut", [1, 20, 200])
+def test_a_transcript_that_was_cut_off_loses_the_last_line_alone(half: tuple[Path, pd.DataFrame], cut: int) -> None:
+    folder, expected = half
+    file = folder / TRANSCRIPTS
+    whole = file.read_bytes()
+    _forget_events(folder)
+    file.write_bytes(whole[:-cut])
+    kept = sum("reply" in line for line in read_transcript(folder))
+    assert kept == 47
+    assert _go_on(folder) == 72 - kept
+    pd.testing.assert_frame_equal(_table(folder), expected)
+    assert sum("reply" in line for line in read_transcript(folder)) == 72
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"ask":1,', "", "'ask' is missing"),
+        ('"trial":"1"', '"trial":1', "'trial' is not what it should be"),
+        ('"trial":"1"', '"trial":"x"', "'trial' is not what it should be"),
+        ('"reply":{', '"reply":[', "restore the file"),
+    ],
+)
+def test_a_damaged_transcript_is_named(half: tuple[Path, pd.DataFrame], old: str, new: str, says: str) -> None:
+    folder, _ = half
+    file = folder / TRANSCRIPTS
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new, 1))
+    with pytest.raises(SpanLabError, match=rf"transcripts.jsonl:\d+ is damaged.*{says}|transcripts.jsonl:\d+ is damaged; {says}"):
+        _go_on(folder)
+
+
+def test_replies_to_other_words_are_not_used(half: tuple[Path, pd.DataFrame]) -> None:
+    folder, _ = half
+    _forget_events(folder)
+    file = folder / TRANSCRIPTS
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    next(line for line in lines if "reply" in line)["request"] = "0123456789abcdef"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(SpanLabError, match="have changed; start a new session"):
+        _go_on(folder)

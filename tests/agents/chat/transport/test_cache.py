@@ -1,0 +1,175 @@
+"""The cache of replies: the same request in the same repetition is paid for once, and damage is told and never used."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_servers import Stub, stub
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
+from spanlab.agents.chat.messages import Message, Reply, Request, Text
+from spanlab.agents.chat.transport.cache import ReplyCache
+from spanlab.agents.chat.transport.client import Client
+from spanlab.agents.chat.transport.faults import Fault
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.sessions import Request as Wanted
+from spanlab.sessions import Runner, begin, read_responses
+from spanlab.sessions.record.transcript_file import read_transcript
+
+NBACK = load_paradigm("nback_verbal")
+REQUEST = Request((Message("user", (Text("m or -?"),)),), {"temperature": 0.5}, "1" * 16, "some name", 7)
+REPLY = Reply(content="m", finish_reason="stop", served_model="any-1", prompt_tokens=10, completion_tokens=1, latency_ms=12.5, faults=("server",), waited_ms=80)
+
+
+def test_a_reply_comes_back_marked_as_cached(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path / "new" / "folder", ["any", 1])
+    assert cache.get(REQUEST) is None
+    cache.put(REQUEST, REPLY)
+    assert cache.get(REQUEST) == REPLY.model_copy(update={"cached": True, "faults": (), "waited_ms": 0.0})
+    assert ReplyCache(tmp_path / "new" / "folder", ["any", 1]).get(replace(REQUEST, conversation="another name")) is not None
+    assert [path.suffix for path in tmp_path.rglob("*") if path.is_file()] == [".json"], "no partial files are left"
+
+
+@pytest.mark.parametrize(
+    "change", [{"options": {"temperature": 0.6}}, {"options": {}}, {"identity": "2" * 16}, {"trial_seed": 8}], ids=lambda change: next(iter(change))
+)
+def test_whatever_is_sent_tells_replies_apart(tmp_path: Path, change: Mapping[str, Any]) -> None:
+    cache = ReplyCache(tmp_path, ["any", 1])
+    cache.put(REQUEST, REPLY)
+    assert cache.get(replace(REQUEST, **change)) is None
+
+
+@pytest.mark.parametrize("scope", [["other", 1], ["any", 2], []])
+def test_models_endpoints_and_repetitions_are_apart(tmp_path: Path, scope: list[Any]) -> None:
+    ReplyCache(tmp_path, ["any", 1]).put(REQUEST, REPLY)
+    assert ReplyCache(tmp_path, scope).get(REQUEST) is None
+
+
+@pytest.mark.parametrize("reply", [REPLY.model_copy(update={"finish_reason": "content_filter"}), REPLY.model_copy(update={"refusal": "no"})])
+def test_what_says_nothing_of_the_model_is_not_kept(tmp_path: Path, reply: Reply) -> None:
+    cache = ReplyCache(tmp_path, [])
+    cache.put(REQUEST, reply)
+    assert cache.get(REQUEST) is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"key": 1}', b'{"key": "x", "reply": {}}'])
+def test_a_damaged_file_is_told_not_used_and_replaced(tmp_path: Path, damage: bytes) -> None:
+    cache = ReplyCache(tmp_path, [])
+    cache.put(REQUEST, REPLY)
+    path = cache.path(REQUEST)
+    path.write_bytes(damage)
+    with pytest.warns(UserWarning, match=f"{path.name} is damaged and is not used"):
+        assert cache.get(REQUEST) is None
+    cache.put(REQUEST, REPLY)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cache.get(REQUEST) is not None
+
+
+@given(st.integers(0, 400), st.binary(max_size=3))
+def test_no_damage_gives_another_reply(tmp_path_factory: pytest.TempPathFactory, place: int, bytes_: bytes) -> None:
+    cache = ReplyCache(tmp_path_factory.mktemp("cache"), [])
+    cache.put(REQUEST, REPLY)
+    path = cache.path(REQUEST)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:place] + bytes_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = cache.get(REQUEST)
+    assert found is None or path.read_bytes().strip() == whole
+
+
+def test_the_reply_to_another_request_is_not_used(tmp_path: Path) -> None:
+    cache, other = ReplyCache(tmp_path, []), replace(REQUEST, trial_seed=9)
+    cache.put(other, REPLY)
+    cache.path(REQUEST).parent.mkdir(exist_ok=True)
+    cache.path(other).rename(cache.path(REQUEST))
+    with pytest.warns(UserWarning, match="damaged"):
+        assert cache.get(REQUEST) is None
+
+
+def test_a_folder_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SpanLabError, match=r"replies cannot be kept in .*file: .*; choose another folder for the cache"):
+        ReplyCache(tmp_path / "file", [])
+
+
+def test_a_client_asks_once(tmp_path: Path) -> None:
+    class Counted:
+        left = 0
+
+        def leaves(self) -> None:
+            self.left += 1
+
+        def gone(self) -> None:
+            pass
+
+        def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
+            raise AssertionError(fault)
+
+    counted = Counted()
+
+    async def ask(client: Client) -> Reply:
+        reply = await client.ask(REQUEST, counted)
+        await client.aclose()
+        return reply
+
+    with stub() as server:
+        endpoint = Endpoint(server.base_url, key_variable=None)
+        first = asyncio.run(ask(Client(endpoint, "any", Care(cache=tmp_path))))
+        second = asyncio.run(ask(Client(endpoint, "any", Care(cache=tmp_path))))
+        third = asyncio.run(ask(Client(endpoint, "any", Care(cache=tmp_path), repeat=2)))
+        assert server.stats()["requests"] == 2
+    assert (first.cached, second.cached, third.cached) == (False, True, False)
+    assert second.content == first.content
+    assert counted.left == 2
+
+
+def _session(server: Stub, data: Path, cache: Path, **settings: Any) -> tuple[Path, int]:
+    before = server.stats()["requests"]
+    agent = ChatAgent("any", ChatSettings(reask=0, **settings), Endpoint(server.base_url, key_variable=None), Care(cache=cache, concurrency=4))
+    plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=3)
+    session = begin(data, NBACK, agent, plan, Wanted(seed=4))
+    Runner(session, agent).run()
+    return session.folder, server.stats()["requests"] - before
+
+
+def test_a_second_session_pays_for_nothing_and_another_repetition_for_everything(tmp_path: Path) -> None:
+    with stub(answers=["m", "-", "I cannot say."]) as server:
+        first, asked = _session(server, tmp_path / "data", tmp_path / "cache")
+        assert asked == 72
+        second, asked = _session(server, tmp_path / "data", tmp_path / "cache")
+        assert asked == 0
+        assert [line["reply"]["cached"] for line in read_transcript(second) if "reply" in line] == [True] * 72
+        assert not any("begun" in line for line in read_transcript(second)), "nothing left"
+        assert list(read_responses(second)["answer"]) == list(read_responses(first)["answer"])
+        for file in list((tmp_path / "cache").rglob("*.json"))[:2]:
+            file.write_text(json.dumps({}))
+        with pytest.warns(UserWarning, match="damaged"):
+            assert _session(server, tmp_path / "data", tmp_path / "cache")[1] == 2
+        assert _session(server, tmp_path / "data", tmp_path / "cache", repeat=2)[1] == 72
+        assert _session(server, tmp_path / "data", tmp_path / "cache", temperature=0.1)[1] == 72
+
+
+def test_servers_on_this_machine_are_told_apart_by_their_ports(tmp_path: Path) -> None:
+    """Another port is another server, and may well have another model under the same name."""
+
+    async def ask(server: Stub) -> Reply:
+        client = Client(Endpoint(server.base_url, key_variable=None), "any", Care(cache=tmp_path))
+        reply = await client.ask(REQUEST)
+        await client.aclose()
+        return reply
+
+    with stub(answers=["m"]) as one, stub(answers=["-"]) as other:
+        assert [asyncio.run(ask(server)).content for server in (one, other, one, other)] == ["m", "-", "m", "-"]
+        assert [server.stats()["requests"] for server in (one, other)] == [1, 1]

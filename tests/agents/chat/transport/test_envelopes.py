@@ -1,0 +1,198 @@
+"""A reply, an error and what can be read as neither: told apart in every form in which servers send them with status 200, and paid for once."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_envelopes import ERRORS, UNREADABLE, WHOLE, body
+from chat_servers import Answer, Tap, listening
+from chat_servers import Request as Heard
+
+from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, EndpointError
+from spanlab.agents.chat.messages import Message, Reply, Request, Text
+from spanlab.agents.chat.transport.cache import ReplyCache
+from spanlab.agents.chat.transport.client import Client
+from spanlab.agents.chat.transport.faults import Fault
+from spanlab.agents.chat.transport.replies import NoReplyError, read_reply
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.sessions import Request as Wanted
+from spanlab.sessions import Runner, begin, read_responses
+from spanlab.sessions.transcripts import Transcript
+
+REQUEST = Request((Message("user", (Text("m or -?"),)),), {}, "1" * 16, "talk", 7)
+
+
+class Watched:
+    """Who is told of every departure."""
+
+    def __init__(self) -> None:
+        self.left = self.whole = self.in_doubt = 0
+        self.failed: list[tuple[Fault, bool]] = []
+
+    def leaves(self) -> None:
+        self.left += 1
+
+    def gone(self) -> None:
+        self.whole += 1
+
+    def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
+        self.in_doubt += in_doubt
+        self.failed.append((fault, left))
+
+
+def _ask(tap: Tap, watched: Watched | None = None, **care: Any) -> Reply:
+    """The reply to one request, asked of a server that was met before."""
+    client = Client(Endpoint(tap.base_url, key_variable=None), "any", Care(**care))
+    client._met = True
+
+    async def work() -> Reply:
+        try:
+            return await client.ask(REQUEST, watched)
+        finally:
+            await client.aclose()
+
+    return asyncio.run(work())
+
+
+def _then(*bodies: bytes) -> Any:
+    """A server that sends these, one after the other, and then the last again and again."""
+    coming = itertools.chain(bodies, itertools.repeat(bodies[-1]))
+    return lambda heard: (200, "application/json", next(coming))
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_reply_that_arrived_whole_is_kept_whatever_its_metadata_are(name: str) -> None:
+    content, (read, written) = WHOLE[name]
+    with listening(_then(content)) as tap:
+        reply = _ask(tap)
+        assert len(tap.requests) == 1, "bought once"
+    assert (reply.content, reply.prompt_tokens, reply.completion_tokens, reply.faults) == ("m", read, written, ())
+
+
+def test_metadata_are_read_as_far_as_they_can_be() -> None:
+    def read(**more: Any) -> Reply:
+        return read_reply(body(**more), 1.0, ("reasoning",))
+
+    assert read(system_fingerprint=7).fingerprint == "7"
+    assert read(choice={"finish_reason": {"reason": "length"}}).finish_reason == "length"
+    assert read(choice={"finish_reason": "model_context_window_exceeded"}).finish_reason == "length"
+    assert read(message={"content": [{"type": "thinking", "thinking": "so"}, {"type": "text", "text": "m"}]}).reasoning == "so"
+    assert read(message={"content": None, "reasoning": "so"}).reasoning == "so"
+    assert read(message={"content": "\ud800"}).content == "?"
+    assert read(message={"content": 4}).content == "4"
+    several = [{"token": "m", "logprob": None}, {"token": "-", "logprob": -1.5}, {"token": 3, "logprob": -2}, {"token": "x", "logprob": "-inf"}]
+    assert read(choice={"logprobs": {"content": [{"token": "m", "logprob": -0.25, "top_logprobs": several}]}}).first_logprobs == {"m": -0.25, "-": -1.5}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_is_no_reply_wherever_it_stands(name: str, tmp_path: Path) -> None:
+    content, word, lasts, alone, begun = ERRORS[name]
+    watched = Watched()
+    with listening(_then(content, body())) as tap:
+        if lasts:
+            with pytest.raises(EndpointError) as caught:
+                _ask(tap, watched, cache=tmp_path)
+            assert (caught.value.permanent, caught.value.of_request) == (True, alone)
+            assert "\n" not in str(caught.value)
+            assert len(tap.requests) == 1
+        else:
+            reply = _ask(tap, watched, cache=tmp_path)
+            assert (reply.content, reply.faults) == ("m", (word,))
+            assert len(tap.requests) == 2
+        assert watched.left == len(tap.requests), "every departure is told"
+    ((fault, left),) = watched.failed
+    assert (fault.word, fault.begun, left) == (word, begun, True)
+    assert fault.taken is None or (fault.taken.prompt_tokens, fault.taken.completion_tokens) == (100, 7)
+    assert len(list(tmp_path.rglob("*.json"))) == (not lasts), "an error is never cached"
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_read_may_have_been_paid_for_and_is_not_bought_for_ever(name: str) -> None:
+    watched = Watched()
+    with listening(_then(UNREADABLE[name])) as tap:
+        with pytest.raises(EndpointError, match="not as a chat-completions server does") as caught:
+            _ask(tap, watched, max_retries_begun=1)
+        assert len(tap.requests) == watched.left == 2
+    assert (caught.value.permanent, caught.value.of_request) == (False, True)
+    assert [(fault.word, fault.begun, left) for fault, left in watched.failed] == [("garbage", True, True)] * 2
+
+
+@pytest.mark.parametrize("name", [*ERRORS, *UNREADABLE])
+def test_none_of_them_is_read_as_a_reply(name: str) -> None:
+    with pytest.raises(NoReplyError):
+        read_reply(ERRORS[name][0] if name in ERRORS else UNREADABLE[name], 1.0)
+
+
+def test_an_error_that_was_once_cached_as_a_reply_is_not_used(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path, [])
+    good = Reply(content="", finish_reason="stop", latency_ms=1)
+    cache.put(REQUEST, good)
+    path = cache.path(REQUEST)
+    path.write_text(path.read_text().replace('"stop"', '"error"'))
+    assert cache.get(REQUEST) is None
+    for reason in ("error", "content_filter", "network_error", "content_filter: SAFETY"):
+        cache.put(REQUEST, good.model_copy(update={"finish_reason": reason}))
+        assert '"error"' in path.read_text(), "and none is put there"
+
+
+def test_nothing_left_when_there_was_no_connection() -> None:
+    watched = Watched()
+    with pytest.raises(EndpointError, match="no connection to"):
+        _ask(Tap("http://127.0.0.1:9/v1"), watched, max_retries=1)
+    assert watched.left == 0
+    assert [(fault.word, fault.begun, left) for fault, left in watched.failed] == [("connection", False, False)] * 2
+
+
+# Whole sessions
+
+NBACK = load_paradigm("nback_verbal")
+
+
+def _session(tap: Tap, data: Path, blocks: int, **care: Any) -> Transcript:
+    agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(tap.base_url, key_variable=None), Care(concurrency=4, **care))
+    session = begin(data, NBACK, agent, plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks), Wanted(seed=4))
+    Runner(session, agent).run()
+    return Transcript(session.folder)
+
+
+def test_a_session_before_a_server_that_speaks_every_form(tmp_path: Path) -> None:
+    """All kinds of whole replies, and among them all errors that pass: nothing is scored but replies, and the account is the server's own count."""
+    passing = [content for content, _, lasts, *_ in ERRORS.values() if not lasts]
+    whole = [content for content, _ in WHOLE.values()]
+    errors, replies, number = itertools.cycle(passing), itertools.cycle(whole), itertools.count(1)
+    sent: list[bytes] = []
+
+    def answer(heard: Heard) -> Answer:
+        sent.append(next(errors) if next(number) % 3 == 0 else next(replies))
+        return 200, "application/json", sent[-1]
+
+    # how long it waits after an error is of no interest here
+    with pytest.MonkeyPatch.context() as patch, listening(answer) as tap:
+        patch.setattr(Fault, "pause", lambda self, before, seed: 0.0)
+        read = _session(tap, tmp_path, 3, max_retries=40, max_retries_begun=40)
+        heard = len(tap.requests)
+    table, account = read_responses(read.folder), read.account()
+    assert set(table["outcome"]) == {"answered"}
+    assert set(table["answer"]) == {'"m"'}
+    assert account["requests"] == heard == len(sent)
+    assert account["replies"] == 72 == sum(content in whole for content in sent)
+    under_way = {content for content, *_, begun in ERRORS.values() if begun}
+    assert account["paid_twice_at_most"] == sum(content in under_way for content in sent)
+    assert account["refused"] == sum(content in passing and content not in under_way for content in sent)
+    counted = dict(WHOLE.values())
+    read_and_written = [counted.get(content, (100, 7) if content in under_way else (0, 0)) for content in sent]
+    assert account["prompt_tokens"] == sum(read or 0 for read, _ in read_and_written)
+    assert account["completion_tokens"] == sum(written or 0 for _, written in read_and_written)
+    assert sum(account["retries"].values()) == sum(content in passing for content in sent)
+
+
+def test_with_a_cache_a_healthy_server_is_asked_again(tmp_path: Path) -> None:
+    bad = body({"role": "assistant", "content": ""}, choice={"finish_reason": "error"})
+    with listening(_then(bad)) as tap, pytest.raises(EndpointError):
+        _ask(tap, cache=tmp_path, max_retries_begun=0)
+    with listening(_then(body())) as tap:
+        assert _ask(tap, cache=tmp_path).content == "m"

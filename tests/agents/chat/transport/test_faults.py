@@ -1,0 +1,233 @@
+"""Chat agents before a server that fails in every way: what is repeated, what is told, and that nothing is lost and nothing freezes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from chat_servers import Stub, stub
+from effort import HANGS_S
+
+from spanlab.agents.base import Stopped
+from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, EndpointError
+from spanlab.agents.chat.messages import Message, Reply, Request, Text
+from spanlab.agents.chat.transport.client import Client
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.sessions import COLUMNS, Runner, begin, read_responses
+from spanlab.sessions import Request as Wanted
+from spanlab.sessions.record.transcript_file import read_transcript
+
+NBACK = load_paradigm("nback_verbal")
+LASTING = [column.name for column in COLUMNS if not column.measured and column.name != "session"]
+#: three in ten requests fail, in every way
+CHAOS = {
+    "429": 0.04,
+    "429-after": 0.03,
+    "429-ms": 0.03,
+    "500": 0.04,
+    "503": 0.04,
+    "reset": 0.04,
+    "silent": 0.01,
+    "cut": 0.01,
+    "truncated": 0.05,
+    "hollow": 0.01,
+}
+#: one reply in three cannot be read
+ANSWERS = ["m", "-", "I cannot say."]
+
+
+def _client(server: Stub, model: str = "any", **care: Any) -> Client:
+    return Client(Endpoint(server.base_url, key_variable=None), model, Care(**care))
+
+
+def _request(text: str = "m or -?") -> Request:
+    return Request((Message("user", (Text(text),)),), identity=text, conversation=text)
+
+
+def _ask(client: Client, *requests: Request) -> list[Reply]:
+    async def everyone() -> list[Reply]:
+        try:
+            return list(await asyncio.gather(*(client.ask(request) for request in requests)))
+        finally:
+            await client.aclose()
+
+    return asyncio.run(everyone())
+
+
+# One request
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        ("429", "rate_limit"),
+        ("429-after", "rate_limit"),
+        ("429-ms", "rate_limit"),
+        ("500", "server"),
+        ("503", "server"),
+        ("told", "server"),
+        ("reset", "connection"),
+        ("cut", "connection"),
+        ("silent", "timeout"),
+        ("drip", "timeout"),
+        ("truncated", "garbage"),
+        ("hollow", "garbage"),
+    ],
+)
+def test_a_passing_fault_is_repeated_and_told_in_a_word(kind: str, word: str) -> None:
+    with stub(fixed={"any": kind}, fixed_times=1) as server:
+        (reply,) = _ask(_client(server, timeout_s=2 if word == "timeout" else HANGS_S), _request())
+        assert server.stats()["requests"] == 2
+    assert reply.content in ("m", "-")
+    assert reply.faults == (word,)
+    assert reply.waited_ms >= (150 if kind == "429-ms" else 200)
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"), [("400", "refused the request with status 400"), ("401", "refused the key|wants a key"), ("told-403", "not in your")]
+)
+def test_a_lasting_fault_is_told_at_once(kind: str, says: str) -> None:
+    with stub(fixed={"any": kind}) as server:
+        with pytest.raises(EndpointError, match=says) as caught:
+            _ask(_client(server), _request())
+        assert server.stats()["requests"] == 1
+    assert caught.value.permanent
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("kind", "says"), [("429", "too busy in 3 tries"), ("503", "status 503 in 3 tries"), ("hollow", "not as a chat-completions server")])
+def test_after_the_last_try_it_is_told_how_often(kind: str, says: str) -> None:
+    with stub(fixed={"any": kind}) as server:
+        with pytest.raises(EndpointError, match=says) as caught:
+            _ask(_client(server, max_retries=2), _request())
+        assert server.stats()["requests"] == 3
+    assert not caught.value.permanent
+
+
+def test_what_has_never_given_a_reply_may_be_no_chat_server_and_is_told_soon() -> None:
+    with stub(fixed={"any": "page"}) as server:
+        with pytest.raises(EndpointError, match="not as a chat-completions server"):
+            _ask(_client(server), _request())
+        assert server.stats()["requests"] == 3
+
+
+def test_retry_after_is_honoured() -> None:
+    with stub(fixed={"any": "429-after"}, fixed_times=1, retry_after="1.5") as server:
+        (reply,) = _ask(_client(server), _request())
+    assert reply.waited_ms >= 1500
+
+
+def test_a_huge_reply_and_slow_drips_do_not_keep_others_waiting() -> None:
+    with stub(fixed={"huge": "big", "slow": "drip"}, delay_ms=5) as server:
+        huge, slow, quick = (_client(server, model, timeout_s=HANGS_S, max_retries=0) for model in ("huge", "slow", "any"))
+
+        async def work() -> list[int]:
+            waiting = asyncio.ensure_future(slow.ask(_request("slow")))
+            large = [asyncio.ensure_future(huge.ask(_request(f"huge {number}"))) for number in range(3)]
+            await asyncio.sleep(0.05)
+            for number in range(20):
+                await quick.ask(_request(f"quick {number}"))
+            sizes = [len((await one).content) for one in large]
+            assert not waiting.done(), "twenty quick questions while another dripped"
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            for client in (huge, slow, quick):
+                await client.aclose()
+            return sizes
+
+        assert asyncio.run(work()) == [10_000_001] * 3
+
+
+def test_a_lasting_fault_lets_those_under_way_finish_and_no_other_begin() -> None:
+    with stub(fixed={}, delay_ms=400) as server:
+        client = _client(server, concurrency=3)
+
+        async def work() -> list[Any]:
+            tasks = [asyncio.ensure_future(client.ask(_request(str(number)))) for number in range(6)]
+            await asyncio.sleep(0.2)
+            client.wind_down("enough of it")
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+            await client.aclose()
+            return results
+
+        results = asyncio.run(work())
+        assert server.stats()["requests"] == 3
+    assert [type(one) for one in results] == [Reply] * 3 + [Stopped] * 3
+    assert {str(one) for one in results[3:]} == {"enough of it"}
+
+
+def test_the_limit_follows_a_server_that_takes_ten_at_once() -> None:
+    with stub(busy_over=10, delay_ms=30) as server:
+        replies = _ask(_client(server, max_concurrency=64), *(_request(str(number)) for number in range(200)))
+        stats = server.stats()
+    assert len(replies) == 200
+    assert stats["kinds"]["ok"] == 200
+    assert stats["kinds"].get("429", 0) < 80, "few are refused"
+
+
+def test_a_budget_of_requests_a_minute_holds_at_a_real_server() -> None:
+    with stub() as server:
+        began = time.perf_counter()
+        _ask(_client(server, requests_per_minute=600, concurrency=50), *(_request(str(number)) for number in range(30)))
+        took = time.perf_counter() - began
+    assert took > 1.9, "ten at once, and then ten a second"
+
+
+# Whole sessions
+
+
+def session_table(folder: Path) -> pd.DataFrame:
+    """The lasting columns."""
+    return read_responses(folder).sort_values(["trial", "step"], ignore_index=True).reindex(columns=LASTING)
+
+
+def _session(server: Stub, data: Path, blocks: int, care: Care) -> Path:
+    agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), care)
+    plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks)
+    session = begin(data, NBACK, agent, plan, Wanted(seed=4))
+    Runner(session, agent).run()
+    return session.folder
+
+
+def _everything_once(folder: Path, blocks: int) -> None:
+    """Every trial is answered or honestly invalid, none twice, none missing."""
+    table = read_responses(folder)
+    assert len(table) == 24 * blocks
+    assert not table.duplicated(["trial", "ask"]).any()
+    assert set(table["outcome"]) == {"answered", "invalid"}
+    assert table.groupby("outcome")["answer"].nunique().to_dict() in ({"answered": 2, "invalid": 0}, {"answered": 2, "invalid": 1})
+    kept = [(line["trial"], line["ask"]) for line in read_transcript(folder) if "reply" in line]
+    assert len(kept) == len(set(kept)) == 24 * blocks
+
+
+def _chaos(tmp_path: Path, blocks: int, care: Care) -> Counter[str]:
+    with stub(answers=ANSWERS) as calm:
+        undisturbed = _session(calm, tmp_path / "calm", blocks, Care(concurrency=care.concurrency))
+    with stub(answers=ANSWERS, faults=CHAOS, seed=7) as server:
+        folder = _session(server, tmp_path / "chaos", blocks, care)
+        stats = server.stats()
+    _everything_once(folder, blocks)
+    pd.testing.assert_frame_equal(session_table(folder).drop(columns="agent_settings_hash"), session_table(undisturbed).drop(columns="agent_settings_hash"))
+    faults = Counter(fault for line in read_transcript(folder) if "reply" in line for fault in line["reply"]["faults"])
+    failed = {kind: count for kind, count in stats["kinds"].items() if kind != "ok"}
+    assert sum(failed.values()) > 0.2 * stats["requests"]
+    assert faults.total() >= sum(failed.values()), "every fault is counted"
+    assert faults["rate_limit"] == sum(count for kind, count in failed.items() if kind.startswith("429"))
+    assert faults["server"] == failed["500"] + failed["503"]
+    return faults
+
+
+def test_a_session_before_a_server_that_fails_three_times_in_ten(tmp_path: Path) -> None:
+    faults = _chaos(tmp_path, 5, Care(concurrency=8, timeout_s=1.5, max_retries_begun=12))
+    assert {"rate_limit", "server", "connection", "garbage"} <= set(faults)
+
+
+@pytest.mark.slow
+def test_3600_calls_before_a_server_that_fails_three_times_in_ten(tmp_path: Path) -> None:
+    faults = _chaos(tmp_path, 150, Care(concurrency=50, timeout_s=5, max_retries_begun=12))
+    assert faults.total() > 1000

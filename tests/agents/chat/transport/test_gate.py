@@ -1,0 +1,406 @@
+"""The gate before a chat server, on a virtual clock: its limit, its budgets, who goes first, and how it closes."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanlab.agents.base import Stopped
+from spanlab.agents.chat.transport.endpoint import EndpointError
+from spanlab.agents.chat.transport.faults import LONGEST_ASKED_S, Fault, asked_wait
+from spanlab.agents.chat.transport.pace import Bucket
+from spanlab.agents.chat.transport.rate_limiter import COOL_DOWN_S, FIRST_LIMIT, Gate, Limit
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock stands still while anything is to be done, and else jumps to what is due next."""
+
+    def __init__(self) -> None:
+        super().__init__(_NoWaiting(self))
+        self.clock = 0.0
+
+    def time(self) -> float:
+        return self.clock
+
+
+class _NoWaiting(selectors.SelectSelector):
+    def __init__(self, loop: VirtualLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        assert timeout is not None, "everybody waits for nothing"
+        self._loop.clock += max(0.0, timeout)
+        return []
+
+
+def virtually(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """The result of some work on a virtual clock."""
+    loop = VirtualLoop()
+    try:
+        return loop.run_until_complete(work())
+    finally:
+        loop.close()
+
+
+# Budgets
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    per_minute=st.integers(1, 2000),
+    steps=st.lists(st.tuples(st.floats(0, 40), st.integers(1, 30)), max_size=40),
+)
+def test_no_minute_ever_has_more_than_its_budget(per_minute: int, steps: list[tuple[float, int]]) -> None:
+    """However long nobody asks, however many ask at once, and when one is held up on its way for up to a second: a server counts what arrives."""
+    now, taken, bucket = 0.0, [], Bucket(per_minute, 0.0)
+    for pause, several in steps:
+        now += pause
+        for _ in range(several):
+            wait = bucket.wait(1, now)
+            assert wait >= 0
+            now += wait
+            bucket.take(1, now)
+            taken.append(now)
+    for number, one in enumerate(taken[per_minute:]):
+        assert one - taken[number] >= 61 - 1e-6
+
+
+@settings(max_examples=100, deadline=None)
+@given(per_minute=st.integers(60, 100_000), costs=st.lists(st.integers(1, 5000), min_size=1, max_size=60))
+def test_tokens_of_any_minute_exceed_the_budget_by_one_request_at_most(per_minute: int, costs: list[int]) -> None:
+    now, taken, bucket = 0.0, [], Bucket(per_minute, 0.0)
+    for cost in costs:
+        now += bucket.wait(cost, now)
+        bucket.take(cost, now)
+        taken.append((now, cost))
+    for number, (begin, _) in enumerate(taken):
+        within = [cost for at, cost in taken[number:] if at < begin + 60]
+        assert sum(within) <= per_minute + max(costs) + 1
+
+
+@pytest.mark.parametrize("per_minute", [1, 7, 60, 600, 6000])
+def test_a_budget_is_used_up(per_minute: int) -> None:
+    """Somebody who always asks gets it, save what a first second holds."""
+    now, count, bucket = 0.0, 0, Bucket(per_minute, 0.0)
+    while now < 600:
+        now += bucket.wait(1, now)
+        bucket.take(1, now)
+        count += 1
+    assert 0.96 * 10 * per_minute <= count <= 10 * per_minute + 1
+
+
+def test_tokens_are_estimated_before_and_settled_after() -> None:
+    """1,000 expected and 100 taken, again and again: the budget of 6,000 a minute lets 60 through and not 6."""
+
+    async def count(taken: float | None) -> int:
+        gate, done = Gate(Limit(1000, 1000), tokens_per_minute=6000), 0
+        async with asyncio.timeout(600):
+            try:
+                while True:
+                    async with gate.request(0, 1000) as one:
+                        one.tokens = taken
+                    done += 1
+            except asyncio.CancelledError:
+                return done
+
+    async def counted(taken: float | None) -> int:
+        task = asyncio.ensure_future(count(taken))
+        await asyncio.sleep(599)
+        task.cancel()
+        return await task
+
+    assert 565 <= virtually(lambda: counted(100.0)) <= 610
+    assert 56 <= virtually(lambda: counted(None)) <= 61
+
+
+# The limit
+
+
+def test_the_limit_grows_while_the_server_is_happy_and_is_used() -> None:
+    limit = Limit(64)
+    assert limit.now == FIRST_LIMIT
+    for _ in range(200):
+        limit.thrive(limit.now, at=0)
+    assert limit.now == 64, "and never over the most"
+    idle = Limit(64)
+    for _ in range(200):
+        idle.thrive(1, at=0)
+    assert idle.now == FIRST_LIMIT, "a limit that is not made use of does not grow"
+
+
+@given(most=st.integers(1, 200), burst=st.integers(1, 100))
+def test_a_burst_counts_once(most: int, burst: int) -> None:
+    limit = Limit(most)
+    for _ in range(500):
+        limit.thrive(limit.now, at=0)
+    before = limit.now
+    for number in range(burst):  # all of them had left before the first came back
+        limit.suffer(sent_at=0, at=1 + number / 1000)
+    assert limit.now == max(1, before // 2)
+    assert not limit.suffer(sent_at=1.5, at=2.5), "nor what left within the cool-down"
+    assert limit.suffer(sent_at=1 + COOL_DOWN_S + 0.1, at=10)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 5)), max_size=200), st.integers(1, 100))
+def test_the_limit_stays_within_its_bounds(history: list[tuple[bool, float]], most: int) -> None:
+    adaptive, fixed, now = Limit(most), Limit(64, fixed=most), 0.0
+    for happy, later in history:
+        for limit in (adaptive, fixed):
+            if happy:
+                limit.thrive(limit.now, now)
+            else:
+                limit.suffer(now, now + later)
+        now += later
+        assert 1 <= adaptive.now <= most
+        assert fixed.now == most
+
+
+def test_it_finds_what_a_server_can_take() -> None:
+    """A server that refuses whatever is under way beyond twenty: the limit settles around it, and few requests are refused."""
+
+    async def work() -> tuple[int, int, float]:
+        gate, inside, refused, served = Gate(Limit(200)), 0, 0, 0
+
+        async def ask(order: int) -> None:
+            nonlocal inside, refused, served
+            while True:
+                async with gate.request(order) as one:
+                    if inside >= 20:
+                        await asyncio.sleep(0.02)
+                        one.busy = True
+                        refused += 1
+                        continue
+                    inside += 1
+                    await asyncio.sleep(1)
+                    inside -= 1
+                    one.answered = True
+                    served += 1
+                    return
+
+        await asyncio.gather(*(ask(order) for order in range(2000)))
+        return served, refused, asyncio.get_running_loop().time()
+
+    served, refused, took = virtually(work)
+    assert served == 2000
+    assert refused < 400
+    assert took < 2 * 2000 / 20, "at least half of what the server could do"
+
+
+# Who goes first
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 20), min_size=2, max_size=40))
+def test_older_trials_go_first(orders: list[int]) -> None:
+    async def work() -> list[int]:
+        gate, went = Gate(Limit(1, 1)), []
+
+        async def ask(order: int) -> None:
+            async with gate.request(order):
+                went.append(order)
+                await asyncio.sleep(1)
+
+        async with gate.request(-1):
+            tasks = [asyncio.ensure_future(ask(order)) for order in orders]
+            await asyncio.sleep(0)
+        await asyncio.gather(*tasks)
+        return went
+
+    assert virtually(work) == sorted(orders)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    limit=st.integers(1, 8),
+    requests=st.lists(st.tuples(st.integers(0, 9), st.floats(0, 3), st.floats(0, 3), st.booleans()), min_size=1, max_size=40),
+)
+def test_no_more_than_the_limit_are_under_way_and_nobody_is_forgotten(limit: int, requests: list[tuple[int, float, float, bool]]) -> None:
+    """Also when some of those who wait or are under way give up."""
+
+    async def work() -> tuple[int, int]:
+        gate, most, inside = Gate(Limit(limit, limit), requests_per_minute=600), 0, 0
+
+        async def ask(order: int, begins: float, takes: float) -> None:
+            nonlocal most, inside
+            await asyncio.sleep(begins)
+            async with gate.request(order):
+                inside += 1
+                most = max(most, inside)
+                try:
+                    await asyncio.sleep(takes)
+                finally:
+                    inside -= 1
+
+        tasks = [asyncio.ensure_future(ask(order, begins, takes)) for order, begins, takes, _ in requests]
+        for task, (_, begins, takes, gives_up) in zip(tasks, requests, strict=True):
+            if gives_up:
+                asyncio.get_running_loop().call_later(begins + takes / 2, task.cancel)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return most, gate.under_way
+
+    most, left = virtually(work)
+    assert most <= limit
+    assert left == 0
+
+
+def test_there_are_as_many_trials_as_the_limit_lets_be_under_way() -> None:
+    async def work() -> list[int]:
+        gate, open_then = Gate(Limit(32)), []
+
+        async def trial(number: int) -> None:
+            async with gate.place():
+                open_then.append(gate.open_trials)
+                for _ in range(5):
+                    async with gate.request(number) as one:
+                        await asyncio.sleep(1)
+                        one.answered = True
+                assert gate.open_trials <= gate.limit
+
+        await asyncio.gather(*(trial(number) for number in range(200)))
+        assert gate.open_trials == 0
+        return open_then
+
+    opened = virtually(work)
+    assert opened[:FIRST_LIMIT] == list(range(1, FIRST_LIMIT + 1))
+    assert max(opened) == 32
+
+
+def test_a_gate_that_stops_lets_nothing_in_and_those_inside_out() -> None:
+    async def work() -> tuple[list[str], float]:
+        gate, ends = Gate(Limit(2, 2)), []
+
+        async def ask(order: int) -> None:
+            try:
+                async with gate.request(order):
+                    await asyncio.sleep(10)
+                    ends.append("answered")
+            except Stopped as error:
+                ends.append(str(error))
+
+        async def trial() -> None:
+            try:
+                async with gate.place():
+                    await asyncio.sleep(10)
+                    ends.append("trial")
+            except Stopped as error:
+                ends.append(str(error))
+
+        async def again() -> None:
+            with pytest.raises(Stopped):
+                await gate.pause(1000)
+
+        tasks = [asyncio.ensure_future(one) for one in (*(ask(order) for order in range(5)), *(trial() for _ in range(3)), again())]
+        await asyncio.sleep(1)
+        gate.stop("enough")
+        gate.stop("and again")
+        await asyncio.gather(*tasks)
+        with pytest.raises(Stopped):
+            async with gate.request(0):
+                pass
+        return sorted(ends), asyncio.get_running_loop().time()
+
+    ends, took = virtually(work)
+    assert ends == ["answered"] * 2 + ["enough"] * 4 + ["trial"] * 2
+    assert took == pytest.approx(10)
+
+
+# What a server asks for
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT"}, 30),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT", "date": "Wed, 21 Oct 2026 07:28:25 GMT"}, 5),
+        ({"retry-after": "Wed, 21 Oct 2026 07:20:00 GMT"}, 0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": ""}, None),
+        ({}, None),
+    ],
+)
+def test_how_long_a_server_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert asked_wait(headers, datetime(2026, 10, 21, 7, 28, 0, tzinfo=UTC)) == seconds
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_whatever_a_server_says_there_is_a_wait_or_none(after: str, date: str) -> None:
+    asked = asked_wait({"retry-after": after, "date": date})
+    assert asked is None or asked >= 0
+
+
+def test_pauses_grow_and_differ_and_keep_to_what_was_asked() -> None:
+    def fault(wait_s: float | None = None) -> Fault:
+        return Fault("rate_limit", EndpointError("busy"), True, wait_s)
+
+    middle = [sum(fault().pause(before, str(seed)) for seed in range(200)) / 200 for before in range(12)]
+    assert all(later > 1.5 * earlier for earlier, later in pairwise(middle[:7])), "twice as long each time"
+    assert max(fault().pause(before, "x") for before in range(100)) <= 60
+    assert len({fault().pause(3, str(seed)) for seed in range(50)}) == 50, "those that failed together do not come back together"
+    assert fault().pause(3, "x") == fault().pause(3, "x")
+    assert 5 <= fault(5.0).pause(0, "x") <= 5.5, "never earlier than asked"
+    assert fault(86_400.0).pause(0, "x") <= 1.1 * LONGEST_ASKED_S
+
+
+# A server that says nothing but 429
+
+
+class Sliding:
+    """A server that takes so many in a minute and says no more than that it was too much; it keeps count of what it refused."""
+
+    def __init__(self, per_minute: int, window_s: float = 60.0) -> None:
+        self._most, self._window_s = per_minute, window_s
+        self._taken: list[float] = []
+        self.refused = 0
+
+    async def ask(self) -> bool:
+        at = asyncio.get_running_loop().time()
+        self._taken = [one for one in self._taken if one > at - self._window_s]
+        if len(self._taken) >= self._most:
+            self.refused += 1
+            await asyncio.sleep(0.02)
+            return False
+        self._taken.append(at)
+        await asyncio.sleep(0.3)
+        return True
+
+
+async def _session(server: Sliding, requests: int) -> float:
+    """So many requests, each repeated until it is taken, as a client does; how long that takes."""
+    gate = Gate(Limit(64))
+
+    async def one(order: int) -> None:
+        for tries in range(40):
+            async with gate.request(order) as passed:
+                taken = await server.ask()
+                passed.answered, passed.busy = taken, not taken
+            if taken:
+                return
+            await gate.pause(Fault("rate_limit", EndpointError("busy"), True).pause(tries, str(order)))
+        raise AssertionError("given up")
+
+    await asyncio.gather(*(one(order) for order in range(requests)))
+    return asyncio.get_running_loop().time()
+
+
+@pytest.mark.parametrize(("per_minute", "window_s"), [(120, 60.0), (30, 60.0), (5, 1.0), (600, 60.0)])
+def test_the_rate_of_a_server_that_only_says_too_much_is_found_with_few_refusals(per_minute: int, window_s: float) -> None:
+    server = Sliding(per_minute, window_s)
+    requests = 500
+    took = virtually(lambda: _session(server, requests))
+    assert server.refused <= 64 + 16, "those that were under way when it first said so, and a few that try it"
+    assert took <= 2.5 * window_s * requests / per_minute + 130, "and it is made use of"

@@ -1,0 +1,436 @@
+"""Pages for people, without a window: pictured examples, sheets for screens of any size, themes and palettes, and what a German session says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from session_tools import AtTheWindow, take
+
+from spanlab.agents.base import Option, Response
+from spanlab.agents.human.display.lettering import runs
+from spanlab.agents.human.display.theme import STANDARD, THEMES, Theme
+from spanlab.agents.human.pages.pictured import strip
+from spanlab.agents.human.pages.sheets import Page, lay_out, page_letter
+from spanlab.agents.human.participant import Participant
+from spanlab.core.errors import SpanLabError
+from spanlab.core.locale import sentence
+from spanlab.paradigms import AnswerKeys, Percept, compile_trial, list_paradigms, load_paradigm, plan_practice, plan_session
+from spanlab.paradigms.compile import resolve_levels
+from spanlab.paradigms.preview.example import MOST, example_displays, example_levels
+from spanlab.sessions import Runner, read_responses
+from spanlab.sessions.participant_flow import NotPassedError
+from spanlab.sessions.record.reader import read_events
+from spanlab.stimuli.render.palette import PALETTES, recoloured
+from spanlab.stimuli.render.pixels import network_frame, picture, render
+from spanlab.stimuli.scene import BACKGROUND, CANVAS, COLOURS, Colour
+
+#: width and height of windows in pixels, and of letters (half a degree at usual distances)
+WINDOWS = [
+    ((800, 600), 14),
+    ((1024, 768), 16),
+    ((1280, 1024), 22),
+    ((1920, 1080), 20),
+    ((1920, 1080), 30),
+    ((2560, 1440), 26),
+    ((3840, 2160), 36),
+    ((3840, 2160), 70),
+]
+LANGUAGES = ("en", "de")
+
+
+def instructions(name: str, language: str, number: int = 0) -> Page:
+    """The first page of a paradigm, in the ``number``-th combination of factor levels."""
+    paradigm = load_paradigm(name)
+    combinations = paradigm.combinations()
+    levels = resolve_levels(paradigm, combinations[number % len(combinations)], 1)
+    asks = [step.percept.ask.kind for step in compile_trial(paradigm, levels, 1).steps if step.percept.ask is not None]
+    keys = AnswerKeys(words=paradigm.translations.get(language, {}))
+    legends = "\n\n".join(dict.fromkeys(keys.kind_for(kind).legend("participant", language) for kind in asks))
+    return Page(paradigm.told(language, levels, for_people=True), paradigm.titled(language), "", tuple(example_displays(paradigm, language, levels)), legends)
+
+
+# -- sheets ----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def nothing_is_cut_off(page: Page, window: tuple[int, int], letter: int, language: str, theme: Theme = STANDARD) -> int:
+    """Text and pictures lie inside the window, and not on each other; how many sheets it took."""
+    sheets = lay_out(page, language, window, letter, theme)
+    for sheet in sheets:
+        top, bottom = sheet.y + sheet.body.height / 2, sheet.y - sheet.body.height / 2
+        assert top <= window[1] / 2
+        assert sheet.body.width <= window[0]
+        assert sheet.footer is not None
+        assert sheet.footer_y + sheet.footer.height / 2 < bottom
+        assert sheet.footer_y - sheet.footer.height / 2 >= -window[1] / 2
+        assert sheet.footer.width <= window[0]
+        # Text that reached over the edge of its picture would be cut off there.
+        pixels = np.asarray(sheet.body)
+        assert page.progress is not None or (pixels[:, -1] == theme.background).all()
+    return len(sheets)
+
+
+# Of every paradigm one language, by turns; all of them with the slow proofs.
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [
+        pytest.param(name, language, marks=() if (place + number) % len(LANGUAGES) == 0 else pytest.mark.slow)
+        for place, name in enumerate(list_paradigms())
+        for number, language in enumerate(LANGUAGES)
+    ],
+)
+def test_instructions_are_whole_on_small_screens(name: str, language: str) -> None:
+    page = instructions(name, language)
+    assert page.example
+    assert nothing_is_cut_off(page, *WINDOWS[0], language) <= 3
+
+
+@pytest.mark.parametrize(("window", "letter"), WINDOWS)
+def test_pages_fit_windows_of_all_sizes(window: tuple[int, int], letter: int) -> None:
+    for name in ("cs", "nback_verbal"):
+        assert nothing_is_cut_off(instructions(name, "de"), window, letter, "de") <= 2
+    assert nothing_is_cut_off(Page("Rest.", "Pause", progress=0.4), window, letter, "en") == 1
+    assert page_letter(letter, window) >= 12
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("window", "letter"), [WINDOWS[0], WINDOWS[4], WINDOWS[7]])
+def test_buttons_fit_windows_of_all_sizes(window: tuple[int, int], letter: int, language: str) -> None:
+    """Those of a page lie beside or below one another, inside the window, and not on the text."""
+    of_consent = [sentence(f"study.{name}", language) for name in ("agree", "refuse")]
+    of_practice = [sentence(f"session.{name}", language) for name in ("practise_again", "regardless", "leave")]
+    for labels in (of_consent, of_practice):
+        page = Page("Words and more words.\n\n" * 20, "Title", options=tuple(Option(label, f"{label}  (F2)", "f2") for label in labels))
+        nothing_is_cut_off(page, window, letter, language)
+        *others, last = lay_out(page, language, window, letter)
+        assert not any(sheet.buttons for sheet in others)
+        assert len(last.buttons) == len(labels)
+        assert last.footer is not None
+        for number, (x0, y0, x1, y1) in enumerate(last.buttons):
+            assert -window[0] / 2 <= x0 < x1 <= window[0] / 2
+            assert -window[1] / 2 <= y0 < y1 <= last.y - last.body.height / 2
+            assert all(x1 < a0 or a1 < x0 or y1 < b0 or b1 < y0 for a0, b0, a1, b1 in last.buttons[:number])
+            left, top = x0 + last.footer.width // 2, last.footer_y + last.footer.height // 2 - y1
+            button = np.asarray(last.footer)[top : top + y1 - y0, left : left + x1 - x0]
+            assert (button[len(button) // 2, 0] != STANDARD.background).any(), "its edge is where a click counts"
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    text=st.text(st.sampled_from("aeins .\n#WÄß"), max_size=1500),
+    width=st.integers(640, 4000),
+    height=st.integers(480, 2400),
+    letter=st.integers(10, 80),
+)
+def test_any_text_fits_any_window(text: str, width: int, height: int, letter: int) -> None:
+    words = re.sub(r"\S{12,}", lambda run: run[0][:12], text)  # a word that is wider than the screen cannot be helped
+    nothing_is_cut_off(Page(words, "Title", progress=0.5), (width, height), letter, "de")
+
+
+def test_examples_are_sharp_at_the_size_at_which_they_are_shown() -> None:
+    """Every display is drawn at its size, not resized."""
+    paradigm = load_paradigm("vsr")
+    displays = example_displays(paradigm, "en", {"list_length": 3})
+    drawn = strip(displays, (1200, 600), 24, "en")
+    assert drawn is not None
+    side = 9 * 24
+    first = np.asarray(drawn)[1 + 2 : 1 + side - 2, 1 + 2 : 1 + side - 2]
+    assert (first == np.asarray(picture(displays[0].stimulus.scene(), side))[2:-2, 2:-2]).all()
+
+
+# -- which trial is pictured ---------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list_paradigms())
+def test_examples_come_from_trials_that_no_session_has(name: str) -> None:
+    paradigm = load_paradigm(name)
+    for levels in paradigm.combinations()[:: max(1, len(paradigm.combinations()) // 4)]:
+        displays = example_displays(paradigm, "de", levels := resolve_levels(paradigm, levels, 1))
+        assert 2 <= len(displays) <= MOST
+        assert any(display.asks is not None for display in displays)
+        chosen = example_levels(paradigm, "de", levels)
+        assert paradigm.told("de", chosen) == paradigm.told("de", levels), "the example is of what the text says"
+    seeds = {trial.seed >> 50 for trial in (*plan_session(paradigm, 3, trials=5), *plan_practice(paradigm, 3))}
+    assert 5 not in seeds  # the purpose of examples' seeds
+
+
+@pytest.mark.parametrize("name", [name for name in list_paradigms() if getattr(load_paradigm(name).example, "answer", None) is not None])
+def test_examples_show_what_it_is_about(name: str) -> None:
+    """A change among the bars, a match among the letters, in every condition that has instructions of its own."""
+    paradigm = load_paradigm(name)
+    assert paradigm.example is not None
+    told: set[str] = set()
+    for levels in paradigm.combinations():
+        levels = resolve_levels(paradigm, levels, 1)
+        if (text := paradigm.told("en", levels)) in told:
+            continue
+        told.add(text)
+        displays = example_displays(paradigm, "en", levels)
+        if name.startswith("cd"):
+            arrays = [display.stimulus for display in displays if display.stimulus.name == "bars"]
+            assert len(arrays) == 2
+            assert arrays[0] != arrays[1]
+        else:
+            asked = [display.stimulus for display in displays if display.asks is not None]
+            pairs = zip(asked, asked[levels["n"] :], strict=False)
+            assert any(_match(name, one, other) for one, other in pairs), levels
+    assert len(told) > 2
+
+
+def _match(name: str, one: Any, other: Any) -> bool:
+    """Whether two items of an N-back paradigm match."""
+    if name.startswith("nback_verbal"):
+        return bool(set(one.symbol) & set(other.symbol) & set("bcdfghjklnpqrstvwxyz"))
+    if name.startswith("nback_spatial"):
+        return one.at == other.at
+    near = one.at // one.grid == other.at // one.grid or one.at % one.grid == other.at % one.grid
+    return near and not (name.endswith("strict") and one.at == other.at)
+
+
+def test_what_is_asked_about_twice_is_pictured_twice() -> None:
+    """A letter that comes again is a match, and the point of the example; a self-paced display that stays is not."""
+    letters = example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none", "block_length": 24})
+    asked = [display.stimulus for display in letters if display.asks is not None]
+    assert len(asked) == 4
+    assert asked[0] == asked[1]
+    assert len([display for display in example_displays(load_paradigm("vsr"), "en", {"list_length": 5}) if display.asks is not None]) == 1
+
+
+def test_a_file_chooses_its_example(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("extends: vsr\nparadigm: mine\nexample: {factors: {list_length: 5}, each: 6}\n", encoding="utf-8")
+    (tmp_path / "wrong.yaml").write_text("extends: vsr\nparadigm: wrong\nexample: {factors: {list_length: 15}}\n", encoding="utf-8")
+    mine = load_paradigm(tmp_path / "mine.yaml")
+    assert len(example_displays(mine, "en", {"list_length": 2})) == 6
+    with pytest.raises(SpanLabError, match="15 is not a level"):
+        load_paradigm(tmp_path / "wrong.yaml")
+
+
+# -- themes and palettes -------------------------------------------------------------------------------------------------------------------------------
+
+#: How people without one kind of cones see linear RGB (Viénot, Brettel and Mollon, 1999).
+BLINDNESS = {
+    "none": np.eye(3),
+    "protanopia": np.array([[0.11238, 0.88762, 0.0], [0.11238, 0.88762, -0.0], [0.00401, -0.00401, 1.0]]),
+    "deuteranopia": np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, -0.0], [-0.02234, 0.02234, 1.0]]),
+}
+
+
+def linear(colour: Colour) -> np.ndarray:
+    value = np.asarray(colour) / 255
+    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+
+
+def seen(colour: Colour, blindness: str) -> np.ndarray:
+    return np.clip(BLINDNESS[blindness] @ linear(colour), 0, 1)
+
+
+def contrast(one: Colour, other: Colour, blindness: str) -> float:
+    """The contrast ratio of the WCAG."""
+    light, dark = sorted((float(seen(colour, blindness) @ [0.2126, 0.7152, 0.0722]) for colour in (one, other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def difference(one: Colour, other: Colour, blindness: str) -> float:
+    """The distance of two colours in CIELAB."""
+
+    def lab(colour: Colour) -> np.ndarray:
+        to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+        x, y, z = np.cbrt((to_xyz @ seen(colour, blindness)) / [0.9505, 1.0, 1.089])
+        return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+    return float(np.linalg.norm(lab(one) - lab(other)))
+
+
+@pytest.mark.parametrize("blindness", BLINDNESS)
+@pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+def test_everything_that_is_read_stands_out(theme: Theme, blindness: str) -> None:
+    for ink, ground in (
+        (theme.text, theme.background),
+        (theme.muted, theme.background),
+        (theme.accent, theme.background),
+        (theme.accent_strong, theme.background),
+        (theme.on_accent, theme.accent),
+        (theme.on_accent, theme.accent_strong),
+    ):
+        assert contrast(ink, ground, blindness) >= 4.5, (ink, ground)
+    assert contrast(STANDARD.accent, BACKGROUND, blindness) >= 4.5, "marks on the canvas"
+
+
+@pytest.mark.parametrize("blindness", BLINDNESS)
+def test_the_safe_palette_can_be_told_apart(blindness: str) -> None:
+    red, green = PALETTES["safe"][COLOURS["red"]], PALETTES["safe"][COLOURS["green"]]
+    assert difference(red, green, blindness) > 40
+    assert min(difference(colour, BACKGROUND, blindness) for colour in (red, green)) > 20
+    if blindness == "deuteranopia":
+        assert difference(red, green, blindness) > difference(COLOURS["red"], COLOURS["green"], blindness)
+
+
+@pytest.mark.parametrize("name", ["cd", "sfr", "smu", "sts", "vsr"])
+def test_palettes_change_red_and_green_for_people_and_nothing_for_machines(name: str) -> None:
+    paradigm = load_paradigm(name)
+    trial = compile_trial(paradigm, paradigm.combinations()[-1], 4)
+    for step in trial.steps:
+        scene = step.percept.displays[0].stimulus.scene()
+        before = network_frame(scene).tobytes(), render(scene).tobytes()
+        other = recoloured(scene, PALETTES["safe"])
+        pixels = {tuple(pixel) for pixel in render(other).reshape(-1, 3).tolist()}
+        assert not pixels & {COLOURS["red"], COLOURS["green"]}
+        assert recoloured(scene, PALETTES["published"]) is scene
+        assert (network_frame(scene).tobytes(), render(scene).tobytes()) == before
+        assert (network_frame(step.percept.displays[0].stimulus.scene()).tobytes()) == before[0]
+
+
+def test_theme_and_palette_are_recorded_and_checked() -> None:
+    assert {key: Participant().settings()[key] for key in ("theme", "palette")} == {"theme": "standard", "palette": "published"}
+    assert Participant(theme="dark", palette="safe").settings()["palette"] == "safe"
+    with pytest.raises(SpanLabError, match="themes are standard, dark, light"):
+        Participant(theme="pink")  # type: ignore[arg-type]
+
+
+def test_examples_have_the_colours_of_the_window() -> None:
+    displays = example_displays(load_paradigm("sfr"), "en", {"list_length": 3})
+    drawn = strip(displays, (1200, 600), 24, "en", look=lambda scene: recoloured(scene, PALETTES["safe"]))
+    assert drawn is not None
+    pixels = {tuple(pixel) for pixel in np.asarray(drawn).reshape(-1, 3).tolist()}
+    assert PALETTES["safe"][COLOURS["red"]] in pixels
+    assert COLOURS["red"] not in pixels
+    assert CANVAS == 96
+
+
+# -- what sessions say ---------------------------------------------------------------------------------------------------------------------------------
+
+#: Words that English sentences have and German ones do not.
+ENGLISH = re.compile(r"\b(the|and|press|click|you|your|of|is|are|with|one|to|it|or|key|keys|correct|practice|trial|trials|next|page)\b", re.IGNORECASE)
+
+
+def german(text: str) -> str:
+    """A text without what is in quotes (the words of feedback)."""
+    return re.sub(r'"[^"]*"', "", text)
+
+
+@pytest.mark.parametrize("name", list_paradigms())
+def test_german_sessions_speak_german(name: str) -> None:
+    paradigm = load_paradigm(name)
+    assert paradigm.titled("de") != paradigm.titled("en") or name.startswith("nback")
+    for number in range(0, len(paradigm.combinations()), max(1, len(paradigm.combinations()) // 6)):
+        page = instructions(name, "de", number)
+        answers = {label for display in page.example if display.asks is not None for label in display.asks.answer_names() if len(label) > 1}
+        for text in (page.title, page.text, page.after):
+            assert not ENGLISH.findall(german(text)), text
+            assert not [answer for answer in answers if re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text)], text
+
+
+class Spoken(AtTheWindow):
+    """Notes the language in which it is spoken to, and everything that pages bring."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__(answer)
+        self.heard: list[str] = []
+        self.brought: list[dict[str, Any]] = []
+
+    def speak(self, language: str) -> None:
+        self.heard.append(f"{language} before page {len(self.pages) + 1}")
+
+    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
+        super().page(title, text, footer, **more)
+        self.brought.append(more)
+
+
+def right(percept: Percept, number: int) -> Response:
+    assert percept.ask is not None
+    return Response(percept.ask.kind.guess(np.random.RandomState(number)), 500.0)
+
+
+def test_the_first_page_is_in_the_sessions_language_and_has_an_example(tmp_path: Path) -> None:
+    agent = Spoken(right)
+    take(tmp_path, load_paradigm("vsr"), agent, 1, language="de")
+    assert agent.heard == ["de before page 1"]
+    assert agent.pages[0].startswith("Visuelle serielle Wiedergabe: Sie sehen")
+    assert "Klicken Sie auf den Platz." in agent.pages[0]
+    assert len(agent.brought[0]["example"]) >= 2
+    assert agent.pages[-1].startswith("Vielen Dank")
+
+
+# -- practice and pauses -------------------------------------------------------------------------------------------------------------------------------
+
+EASY = """
+extends: vsr
+paradigm: easy
+practice: {trials: 1, factors: {list_length: 2}, pass: 1, at_most: 2, otherwise: OTHERWISE}
+designs: {human: {factors: {list_length: [2]}, repetitions: 5, breaks: {trials: 2, seconds: 3, accuracy: true}}}
+"""
+
+
+def easy(folder: Path, otherwise: str = "go_on") -> Any:
+    (folder / "easy.yaml").write_text(EASY.replace("OTHERWISE", otherwise), encoding="utf-8")
+    return load_paradigm(folder / "easy.yaml")
+
+
+def wrong(percept: Percept, number: int) -> Response:
+    return Response(99, 500.0)  # no position at all
+
+
+def test_practice_that_is_not_passed_is_recorded_and_the_session_goes_on(tmp_path: Path) -> None:
+    session = take(tmp_path, easy(tmp_path), Spoken(wrong), 1, practice=True)
+    (event,) = [event for event in read_events(session.folder) if event["event"] == "practice"]
+    assert event == {"event": "practice", "rounds": 2, "right": 0, "items": 2, "passed": False}
+    assert (~read_responses(session.folder).practice).any()
+
+
+def test_practice_that_is_not_passed_may_stop_the_session(tmp_path: Path) -> None:
+    from session_tools import start
+
+    paradigm, agent = easy(tmp_path, "stop"), Spoken(wrong)
+    session = start(tmp_path, paradigm, agent, 1, practice=True)
+    with pytest.raises(NotPassedError, match=r"0 of 2 correct in round 2.*a page asks whether to practise once more"):
+        Runner(session, agent).run()
+    assert agent.pages[-1].startswith("One moment, please: The practice is over for now")
+    events = [event["event"] for event in read_events(session.folder)]
+    assert events[-3:] == ["practice", "practice_decision", "interrupted"]
+    with pytest.raises(NotPassedError):  # going on does not get round it, and practises no further
+        Runner(session, Spoken(wrong)).run()
+    assert sum(event["event"] == "practice" for event in read_events(session.folder)) == 1
+
+
+def test_pauses_come_after_so_many_trials_and_tell_how_it_went(tmp_path: Path) -> None:
+    agent = Spoken(wrong)
+    session = take(tmp_path, easy(tmp_path), agent, plan_session(easy(tmp_path), 1, easy(tmp_path).designs["human"]), design="human")
+    pauses = [(page, more) for page, more in zip(agent.pages, agent.brought, strict=True) if page.startswith("Pause")]
+    assert [page.split(": ")[1][:24] for page, _ in pauses] == ["2 of 5 trials are done. ", "4 of 5 trials are done. "]
+    assert all("0 % of your answers were correct" in page for page, _ in pauses)
+    assert [more["progress"] for _, more in pauses] == [0.4, 0.8]
+    assert all(more["least"] == 3 for _, more in pauses)
+    events = [event for event in read_events(session.folder) if event["event"] == "break"]
+    assert [event["trials_done"] for event in events] == [2, 4]
+    assert all(event["for_ms"] >= 0 for event in events)
+
+
+def test_pauses_come_after_some_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spanlab.sessions import participant_flow
+
+    (tmp_path / "slow.yaml").write_text(
+        "extends: vsr\nparadigm: slow\ndesigns: {human: {factors: {list_length: [2]}, repetitions: 6, breaks: {minutes: 2}}}\n", encoding="utf-8"
+    )
+    seconds = iter(range(0, 10**6, 25))
+    monkeypatch.setattr(participant_flow.time, "monotonic", lambda: float(next(seconds)))
+    paradigm, agent = load_paradigm(tmp_path / "slow.yaml"), Spoken(wrong)
+    take(tmp_path, paradigm, agent, plan_session(paradigm, 1, paradigm.designs["human"]), design="human")  # type: ignore[arg-type]
+    assert [page for page in agent.pages if page.startswith("Pause")]
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=7, max_size=7), min_size=1, max_size=9).filter(lambda rows: any(map(any, rows))))
+def test_a_picture_of_one_colour_is_put_together_from_boxes_that_do_not_overlap(rows: list[list[bool]]) -> None:
+    there = np.array(rows)
+    image = Image.fromarray(np.where(there[:, :, None], np.array([9, 8, 7, 130]), np.array([1, 2, 3, 0])).astype(np.uint8))
+    boxes, colour = runs(image)
+    filled = np.zeros(there.shape, int)
+    for x0, y0, x1, y1 in boxes:
+        filled[y0:y1, x0:x1] += 1
+    assert colour == (9, 8, 7, 130)
+    assert (filled == there).all()

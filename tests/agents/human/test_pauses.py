@@ -1,0 +1,140 @@
+"""What happens in a session and should not: pauses, other windows, late stamps, late presses. All in a real window, where ``pausing_bench.py`` plays it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from pausing_bench import DELAY, TRIALS
+
+from spanlab.analysis.data.exclusions import Rule, apply_exclusions
+from spanlab.analysis.data.timing import session_timing, verdict
+from spanlab.sessions import read_responses
+from spanlab.sessions.record.displays import TRIAL_TIMING
+from spanlab.sessions.record.reader import read_events, read_session, read_table, response_rows, trials_left
+from spanlab.sessions.session import same_trials
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
+BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "pausing_bench.py"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The session that was played."""
+    done = subprocess.run([sys.executable, str(BENCH), str(tmp_path_factory.mktemp("paused"))], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return Path(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def events(folder: Path) -> list[dict[str, Any]]:
+    return read_events(folder)
+
+
+def steps(events: list[dict[str, Any]], trial: str, attempt: int) -> list[dict[str, Any]]:
+    return [event for event in events if event["event"] == "step" and (event["trial"], event["attempt"]) == (trial, attempt)]
+
+
+def test_a_trial_that_was_paused_after_its_first_item_is_replaced(folder: Path, events: list[dict[str, Any]]) -> None:
+    cut = [event for event in events if event["event"] == "trial_cut"]
+    assert [(one["trial"], one["attempt"], one["why"], one["phase"]) for one in cut] == [("2", 1, "paused", "present"), ("3", 1, "paused", "probe")]
+    for one in cut:
+        (pause,) = one["happened"]["paused"]
+        assert pause["for_ms"] > 300
+        assert one["shown"][0]["shown_frames"] < one["shown"][0]["planned_frames"]  # it did not come back after the pause
+        starts = [event for event in events if event["event"] == "trial_start" and event["trial"] == one["trial"]]
+        assert [start["attempt"] for start in starts] == [1, 2]
+        assert starts[0]["levels"] == starts[1]["levels"]
+        assert starts[0]["trial_id"] != starts[1]["trial_id"]
+        assert len(steps(events, one["trial"], 2)) == 5
+    assert not trials_left(read_session(folder), events)
+    table = read_responses(folder)
+    assert table.groupby("trial").size().tolist() == [2] * TRIALS
+    replaced = next(event for event in events if event["event"] == "trial_start" and (event["trial"], event["attempt"]) == ("2", 2))
+    assert set(table.loc[table["trial"] == 2, "trial_id"]) == {replaced["trial_id"]}
+    assert same_trials(folder).plan[1].seed == replaced["seed"]  # others get the trial that counted
+
+
+def test_a_pause_before_the_first_item_replaces_nothing(events: list[dict[str, Any]]) -> None:
+    fixation, *others = steps(events, "1", 1)
+    (pause,) = fixation["happened"]["paused"]
+    assert pause["at_ms"] > 50
+    assert len(others) == 4
+    assert fixation["shown"][0]["shown_ms"] < 300 + pause["for_ms"]
+
+
+def test_a_press_after_the_last_question_of_a_session_is_on_record(events: list[dict[str, Any]]) -> None:
+    last = steps(events, str(TRIALS), 1)[-1]
+    assert last["outcome"] == "omitted"
+    late = [press for event in events for press in event.get("after_trial", [])]
+    assert [press["key"] for press in late + last["happened"].get("late", [])] == ["5"]  # a busy machine clears the screen late
+    assert all(press["rt_ms"] > 900 for press in late)
+
+
+def test_what_a_trial_went_through_is_in_the_table_of_responses(folder: Path, events: list[dict[str, Any]]) -> None:
+    table = read_responses(folder).groupby("trial")[[*TRIAL_TIMING]].first()
+    assert table["trial_paused_ms"].gt(300).tolist() == [True, False, False, False]  # those that were cut off are not in it
+    assert table["trial_unfocused_ms"].gt(50).tolist() == [False, False, True, False]
+    off, dropped = ({str(trial): float(value) for trial, value in table[name].items()} for name in ("trial_off_ms", "trial_dropped_frames"))
+    for trial, attempt in (("2", 2), ("4", 1)):
+        timed = [one for step in steps(events, trial, attempt) if "ask" not in step for one in step["shown"]]
+        assert len(timed) == 3  # none of which was asked at
+        assert off[trial] >= max(abs(one["shown_ms"] - one["planned_ms"]) for one in timed) - 0.001
+        assert dropped[trial] >= sum(one["dropped_frames"] for one in timed)
+    kept, report = apply_exclusions(
+        read_responses(folder),
+        [Rule(leave_out="trials", where="trial_paused_ms", above=0), Rule(leave_out="trials", where="trial_unfocused_ms", above=0)],
+    )
+    assert sorted(set(kept["trial"])) == [2, 4]
+    assert report.rules["unknown"].tolist() == [0, 0]
+
+
+def test_sessions_from_before_get_the_columns_from_their_events(folder: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    for name in ("session.json", "events.jsonl"):
+        (old / name).write_bytes((folder / name).read_bytes())
+    now = read_table(folder)
+    pyarrow.parquet.write_table(now.drop_columns([*TRIAL_TIMING]), old / "responses.parquet")
+    assert read_table(old).equals(now)
+    assert read_table(old, ["trial_off_ms", "rt_ms"]).equals(now.select(["rt_ms", "trial_off_ms"]))
+    assert read_table(old, ["rt_ms"]).column_names == ["rt_ms"]
+    info = read_session(old)
+    info["apparatus"].pop("focus")  # nobody watched it then: not known is not none
+    assert {row["trial_unfocused_ms"] for row in response_rows(info, read_events(old))} == {None}
+    (old / "events.jsonl").unlink()
+    assert not set(TRIAL_TIMING) & set(read_table(old).column_names)
+
+
+def test_a_time_stamp_that_came_late_has_its_bound_on_record(folder: Path, events: list[dict[str, Any]]) -> None:
+    """The processor was away between the flip of one display and its time stamp: the picture came on that much earlier, at most."""
+    delayed = steps(events, "3", 2)[0]["shown"][0]
+    assert delayed["onset_bound_ms"] >= DELAY
+    bounds = [one["onset_bound_ms"] for event in events for one in event.get("shown", [])]
+    assert min(bounds) < DELAY / 2
+    timing = session_timing(folder)
+    assert timing is not None
+    assert timing.early_ms() == max(bounds)
+    assert f"pictures at most {max(bounds):.1f} ms before their time stamps" in verdict(timing).numbers
+    assert timing.idle_presses() == "1 too late"
+    assert any("another window had the focus" in reason for reason in verdict(timing).look)
+
+
+def test_records_from_before_the_bound_are_read(folder: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "session.json").write_bytes((folder / "session.json").read_bytes())
+    lines = [json.loads(line) for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+    for one in (one for line in lines for one in line.get("shown", [])):
+        one.pop("onset_bound_ms")
+    (old / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    timing = session_timing(old)
+    assert timing is not None
+    assert timing.early_ms() is None
+    assert "time stamps" not in verdict(timing).line
+    assert read_table(old).equals(read_table(folder))

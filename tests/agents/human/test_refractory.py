@@ -1,0 +1,188 @@
+"""Presses at the border of two self-paced steps: the second half of a double click answers nothing, and stays on record; everything else counts as ever."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from study_files import STUDY, study_in
+from virtual_lab import VirtualRoom, VirtualWindow, play
+
+from spanlab.agents.human import Participant, SimulatedParticipant
+from spanlab.agents.human.input.answering import Press
+from spanlab.agents.human.input.keyboard import Keyboard
+from spanlab.agents.human.input.refractory import USUAL, Refractory, read_refractory
+from spanlab.agents.human.input.xtest import Touch
+from spanlab.agents.human.seating import window_again
+from spanlab.cli.commands.study import _window
+from spanlab.core.errors import ParadigmError, SpanLabError
+from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth
+from spanlab.paradigms.responses import Cells, Choice
+from spanlab.stimuli.kinds.plain import Blank
+
+NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
+BLANK = Blank.model_validate({})
+SAME, OTHER = USUAL.same_ms / 1000, USUAL.other_ms / 1000
+
+
+def trial(*percepts: Percept) -> Trial:
+    return Trial("test", 1, "corrected", {}, 1, "test", 1, 1, tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)))
+
+
+def question(ask: Ask | None = None, ms: float | None = None) -> Percept:
+    return Percept("probe", (Display(BLANK, ms),), ask or Ask(NINE))
+
+
+class Scripted(VirtualRoom):
+    """A room in which somebody presses at given times after the first onset, and answers each step that is still open long after."""
+
+    def __init__(self, presses: list[Press], refractory: Refractory = USUAL) -> None:
+        super().__init__(VirtualWindow(60))
+        self.refractory = refractory
+        self.script, self.began = presses, 0.0
+
+    def waits(self, for_what: str, onset: float) -> None:
+        self.fingers.coming = [press for press in self.fingers.coming if press.time < onset + 3 and press.key != "9"]
+        if not self.began:
+            self.began = onset
+            self.fingers.coming += [Press(press.device, onset + press.time, press.key, press.x, press.y) for press in self.script]
+        self.fingers.coming.append(Press("key", onset + 4.0, key="9" if for_what == "answer" else "space"))
+
+
+def given(told: list[Any]) -> list[list[tuple[str, float]]]:
+    """What every press did in each step, and when (s after the first onset)."""
+    first = told[0][2][0].onset_ms
+    found = []
+    for _, response, shown, notes in told:
+        presses = response.raw["presses"] if response is not None else notes.get("presses", [])
+        found.append([(press["does"], (shown[0].onset_ms - first + press["rt_ms"]) / 1000) for press in presses])
+    return found
+
+
+CLICK, FIVE, SIX = Press("click", 0.4, x=48, y=48), Press("key", 0.4, key="5"), Press("key", 0.4, key="6")
+
+
+def later(press: Press, seconds: float) -> Press:
+    return Press(press.device, press.time + seconds, press.key, press.x, press.y)
+
+
+@pytest.mark.parametrize("gap", [0.17, 0.2, 0.25, 0.34, 0.38, 0.8])
+@pytest.mark.parametrize(("first", "second", "least"), [(CLICK, CLICK, SAME), (FIVE, FIVE, SAME), (FIVE, SIX, OTHER), (CLICK, SIX, OTHER)])
+def test_the_second_half_of_a_double_press_answers_nothing(gap: float, first: Press, second: Press, least: float) -> None:
+    told = play(Scripted([first, later(second, gap)]), trial(question(), question()), lambda ask: None)
+    onset = (told[1][2][0].onset_ms - told[0][2][0].onset_ms) / 1000
+    one, two = given(told)
+    assert one == [("answer", pytest.approx(0.4, abs=0.001))]
+    early = 0.4 + gap - onset < least
+    assert two[0] == ("too soon" if early else "answer", pytest.approx(0.4 + gap, abs=0.001))
+    assert [does for does, _ in two].count("answer") == 1
+    assert told[1][1] is not None
+    assert told[1][1].rt_ms == pytest.approx((two[-1][1] - onset) * 1000, abs=0.01)  # a reaction time counts from the onset, as ever
+
+
+@pytest.mark.parametrize("gap", [0.17, 0.2, 0.25])
+def test_nought_switches_it_off(gap: float) -> None:
+    told = play(Scripted([CLICK, later(CLICK, gap)], Refractory(0, 0)), trial(question(), question()), lambda ask: None)
+    assert [does for does, _ in given(told)[1]] == ["answer"]
+
+
+@pytest.mark.parametrize("gap", [0.17, 0.2, 0.25])
+def test_a_window_that_the_clock_opens_takes_every_press(gap: float) -> None:
+    """Timed questions are as they were, after a self-paced one and after a timed one; and so is a self-paced one after a timed display."""
+    timed = Ask(NINE, window_ms=2000)
+    for steps in ((question(), question(timed, 2000.0)), (question(timed, 2000.0), question(timed, 2000.0))):
+        told = play(Scripted([FIVE, later(FIVE, gap)]), trial(*steps), lambda ask: None)
+        assert all("too soon" not in [does for does, _ in step] for step in given(told))
+    between = Percept("pause", (Display(BLANK, 100.0),))
+    told = play(Scripted([FIVE, later(FIVE, 0.35)]), trial(question(), between, question()), lambda ask: None)
+    assert [does for does, _ in given(told)[2]] == ["answer"]
+
+
+def test_a_double_click_on_a_display_that_waits_answers_no_question() -> None:
+    told = play(Scripted([CLICK, later(CLICK, 0.18)]), trial(Percept("present", (Display(BLANK, None),)), question()), lambda ask: None)
+    assert [does for does, _ in given(told)[1]] == ["too soon", "answer"]
+
+
+def test_cells_are_marked_as_fast_as_anybody_clicks() -> None:
+    """Only the border counts: within a question clicks 40 ms apart, on one cell and on others, all have their effect."""
+    cells = Ask(Cells.model_validate({"grid": 4, "take": 4}))
+    places = [(12, 12), (36, 12), (60, 12), (60, 12), (84, 12), (12, 36)]
+    clicks = [Press("click", 1.0 + 0.04 * number, x=x, y=y) for number, (x, y) in enumerate(places)]
+    done = Press("key", 1.3, key="return")
+    told = play(Scripted([FIVE, *clicks, done]), trial(question(), question(cells)), lambda ask: None)
+    assert [does for does, _ in given(told)[1]] == ["mark", "mark", "mark", "unmark", "mark", "mark", "answer"]
+
+
+def test_the_border_of_two_trials_is_one_too() -> None:
+    room = Scripted([CLICK, later(CLICK, 0.19)])
+    play(room, trial(question()), lambda ask: None)
+    told = play(room, trial(question()), lambda ask: None)
+    assert [does for does, _ in given(told)[0]] == ["too soon", "answer"]
+
+
+def test_a_key_that_repeats_itself_counts_only_once_it_was_released() -> None:
+    rule, before = USUAL, Press("key", 10.0, key="5")
+    assert rule.holds_off(Press("key", 11.0, key="5", held=True), before, 10.2)
+    assert not rule.holds_off(Press("key", 11.0, key="5"), before, 10.2)
+    assert not Refractory(0, 0).holds_off(Press("key", 10.3, key="5", held=True), before, 10.2)
+    assert not rule.holds_off(Press("key", 14.01, key="5"), before, 14.0)  # that press is long over
+
+
+def test_the_keyboard_tells_repetitions_from_presses() -> None:
+    pytest.importorskip("psychopy")
+    keyboard = Keyboard.__new__(Keyboard)
+    keyboard.backend, keyboard._cleared, keyboard._seen, keyboard._down = "ptb", -1e9, deque(maxlen=500), {}
+    keyboard.keymap = SimpleNamespace(name=lambda code, name: name)  # type: ignore[assignment]
+    device = SimpleNamespace(responses=[], dispatchMessages=lambda: None)
+    keyboard._device = device
+
+    def key(at: float, duration: float | None = None) -> SimpleNamespace:
+        return SimpleNamespace(code=10, tDown=at, name="5", duration=duration)
+
+    first = key(1.0)
+    device.responses += [first, key(1.3), key(1.34)]
+    assert [press.held for press in keyboard.poll()] == [False, True, True]
+    first.duration = 0.4
+    device.responses += [first, key(1.5, 0.05)]
+    assert [press.held for press in keyboard.poll()] == [False]
+    device.responses += [key(1.7)]
+    assert [press.held for press in keyboard.poll()] == [False]
+    device.responses += [key(3.0)]  # its release was lost on the way: a key cannot be dead for good
+    assert [press.held for press in keyboard.poll()] == [False]
+
+
+@pytest.mark.parametrize("speed", [0.5, 1, 2, 3, 8, 100])
+def test_the_simulated_participant_answers_after_the_refractory_times_at_any_speed(speed: float) -> None:
+    agent = SimulatedParticipant("ideal", speed=speed, answers="keys")
+    times: list[float] = []
+    agent.open = lambda: None  # type: ignore[assignment, method-assign]
+    agent._hands = SimpleNamespace(at=lambda when, touch: times.append(when))  # type: ignore[assignment]
+    for number in range(300):
+        agent.answer_plan(Ask(NINE), number % 9)(0.0)
+    assert min(times) * 1000 > agent._refractory_times().same_ms
+    assert agent._refractory_times().same_ms == pytest.approx(200 / max(1, speed))
+    assert Touch("5").hold < 0.2
+
+
+def test_they_are_declared_and_come_back_when_a_session_goes_on() -> None:
+    assert "refractory" not in Participant().settings()  # as before there were any: sessions of then go on
+    settings = Participant(refractory=read_refractory("300,50")).settings()
+    assert settings["refractory"] == {"same_ms": 300.0, "other_ms": 50.0}
+    assert Participant(**window_again(settings)).settings()["refractory"] == settings["refractory"]
+    assert read_refractory("0") == Refractory(0, 0)
+    for wrong in ("", "fast", "200", "1,2,3", "-1,5", "5000,1", "nan,1"):
+        with pytest.raises(SpanLabError, match="refractory times"):
+            read_refractory(wrong)
+
+
+def test_a_study_file_says_otherwise(tmp_path: Path) -> None:
+    assert study_in(tmp_path).refractory == USUAL
+    study = study_in(tmp_path, STUDY + "refractory: {same_ms: 350, other_ms: 0}\n")
+    assert study.refractory == Refractory(350, 0)
+    assert _window(study, {})["refractory"] == study.refractory
+    assert _window(study, {"refractory": USUAL})["refractory"] == USUAL  # options say otherwise
+    with pytest.raises(ParadigmError, match="same"):
+        study_in(tmp_path, STUDY + "refractory: {same: 350}\n")

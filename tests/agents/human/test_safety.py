@@ -1,0 +1,152 @@
+"""What may happen to the apparatus while a session runs: the server of the display ends, the display or a keyboard is unplugged, somebody leaves."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from effort import HANGS_S
+from session_tools import command, one_thread, spanlab
+
+from spanlab.sessions import read_responses
+from spanlab.sessions.record.reader import read_events
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
+TRIALS = 5
+#: each trial takes about a second
+SHORT = """
+extends: vsr
+paradigm: short
+timeline:
+  - for: pattern in patterns
+    phase: present
+    show: {matrix: {grid: 6, filled: =pattern, colour: green}, ms: 200}
+  - for: slot in slots
+    phase: probe
+    show: {pattern_array: {grid: 6, cells: =display, colour: green}}
+    ask: {choice: {options: 9, layout: 3x3}, answer: =slot}
+    record: {serial_position: =number}
+designs:
+  human: {interval: 100}
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[subprocess.Popen[bytes]]:
+    """A display of the test's own, to be maltreated; its name is in ``server.display``."""
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"], pass_fds=[writer], stderr=subprocess.DEVNULL
+    )
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        process.display = f":{pipe.readline().strip()}"  # type: ignore[attr-defined]
+    yield process
+    process.kill()
+    process.wait()
+
+
+def struck(data: Path, display: str, strike: Callable[[], object]) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A session with the simulated participant that something happens to in its third trial."""
+    file = data / "short.yaml"
+    file.write_text(SHORT, encoding="utf-8")
+    how = ("--simulate", "ideal", "--speed", "100", "--set", "list_length=2", "--trials", str(TRIALS), "--no-practice", "--seed", "1")
+    environment = {**one_thread(), "DISPLAY": display}
+    process = subprocess.Popen(command("run", file, *how, "--data", data), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    events, end = data / "short-simulated-ideal-s1" / "events.jsonl", time.monotonic() + HANGS_S
+    while not (events.exists() and events.read_bytes().count(b'"trial_end"') >= 2):
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(0.5)
+    strike()
+    out, err = process.communicate(timeout=HANGS_S)
+    return events.parent, subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def assert_told(folder: Path, done: subprocess.CompletedProcess[str], what: str, screen: str) -> None:
+    """One sentence of what has happened, one of how to go on; finished trials are there, and the session goes on."""
+    assert done.returncode == 1
+    assert done.stdout == ""
+    *_, first, second = done.stderr.strip().splitlines()
+    assert what in first
+    assert second == f"The finished trials are safe. Go on with: spanlab resume {folder}"
+    assert "Traceback" not in done.stderr
+    assert "Error" not in done.stderr
+    events = read_events(folder)
+    assert events[-1]["event"] == "interrupted"
+    assert what in events[-1]["why"]
+    before = read_responses(folder)
+    assert before["trial"].nunique() >= 2
+    again = spanlab("resume", folder, env={**one_thread(), "DISPLAY": screen})
+    assert again.returncode == 0, again.stderr
+    after = read_responses(folder)
+    assert after["trial"].nunique() == TRIALS
+    assert after[after["trial"].isin(before["trial"])].equals(before)
+
+
+@pytest.mark.slow
+def test_the_server_of_the_display_ends(tmp_path: Path, server: Any, screen: str) -> None:
+    folder, done = struck(tmp_path, server.display, lambda: server.send_signal(signal.SIGKILL))
+    assert_told(folder, done, "the display is gone: its X server has ended", screen)
+
+
+@pytest.mark.slow
+def test_the_display_is_switched_off(tmp_path: Path, server: Any, screen: str) -> None:
+    """As a desktop does when the cable is pulled."""
+    from Xlib import display
+
+    def unplug() -> None:
+        connection = display.Display(server.display)
+        root = connection.screen().root
+        resources = root.xrandr_get_screen_resources()
+        connection.xrandr_set_crtc_config(resources.crtcs[0], resources.config_timestamp, 0, 0, 0, 1, [])
+        connection.close()
+
+    folder, done = struck(tmp_path, server.display, unplug)
+    assert_told(folder, done, "the display was unplugged, switched off or set to another mode (screen)", screen)
+
+
+class _Keyboards:
+    """Keyboards that come and go, through XInput."""
+
+    class Add(ctypes.Structure):
+        _fields_ = (("type", ctypes.c_int), ("name", ctypes.c_char_p), ("send_core", ctypes.c_int), ("enable", ctypes.c_int))
+
+    class Remove(ctypes.Structure):
+        _fields_ = (("type", ctypes.c_int), ("device", ctypes.c_int), ("mode", ctypes.c_int), ("pointer", ctypes.c_int), ("keyboard", ctypes.c_int))
+
+    def __init__(self, name: str) -> None:
+        from Xlib import display
+        from Xlib.ext import xinput
+
+        self._x11, self._xi = ctypes.CDLL("libX11.so.6"), ctypes.CDLL("libXi.so.6")
+        self._x11.XOpenDisplay.restype = ctypes.c_void_p
+        self._server = ctypes.c_void_p(self._x11.XOpenDisplay(name.encode()))
+        self._change(self.Add(1, b"Lab", 1, 1))
+        connection = display.Display(name)
+        connection.xinput_query_version()
+        self._number = next(device.deviceid for device in connection.xinput_query_device(xinput.AllDevices).devices if device.name == "Lab keyboard")
+        connection.close()
+
+    def unplug(self) -> None:
+        self._change(self.Remove(2, self._number, 2, 0, 0))
+
+    def _change(self, what: ctypes.Structure) -> None:
+        assert self._xi.XIChangeHierarchy(self._server, ctypes.byref(what), 1) == 0
+        self._x11.XSync(self._server, 0)
+
+
+@pytest.mark.slow
+def test_a_keyboard_is_unplugged(tmp_path: Path, server: Any, screen: str) -> None:
+    keyboards = _Keyboards(server.display)
+    folder, done = struck(tmp_path, server.display, keyboards.unplug)
+    assert_told(folder, done, "a keyboard was unplugged or switched off (Lab XTEST keyboard)", screen)

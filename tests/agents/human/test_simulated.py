@@ -1,0 +1,145 @@
+"""The simulated participant: real keys and clicks through the window that people use."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from effort import HANGS_S
+
+from spanlab.agents.human import SimulatedParticipant
+from spanlab.core.errors import SpanLabError
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
+BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "lab_bench.py"
+
+
+def simulate(observer: str) -> dict[str, Any]:
+    done = subprocess.run([sys.executable, str(BENCH), f"simulated:{observer}"], capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])["simulated"]
+
+
+@linux
+def test_what_the_observer_decides_is_what_the_window_records() -> None:
+    found = simulate("capacity:2")
+    assert {answer["paradigm"] for answer in found["answers"]} == {"vsr", "sfr", "smu"}
+    assert [answer["response"]["value"] for answer in found["answers"]] == [answer["intended"] for answer in found["answers"]]
+    assert any(answer["intended"] != answer["correct"] for answer in found["answers"])
+    for answer in found["answers"]:
+        response = answer["response"]
+        assert response["outcome"] == "answered"
+        assert "intended" not in response["notes"]
+        # each press is there with the time at which the hand made it
+        injected, recorded = response["notes"]["injected_ms"], [press["rt_ms"] for press in response["raw"]["presses"]]
+        assert len(injected) == len(recorded)
+        assert response["rt_ms"] == recorded[-1]
+        assert np.median(np.abs(np.array(recorded) - injected)) < 20
+    assert (found["settings"]["observer"], found["settings"]["observer_places"], found["settings"]["speed"]) == ("capacity", 2, 4.0)
+    assert found["apparatus"]["tones"] == "ring" or found["apparatus"]["tones"].startswith("sound")
+
+
+@linux
+@pytest.mark.slow
+def test_the_ideal_observer_makes_no_mistake_at_the_window() -> None:
+    found = simulate("ideal")
+    assert all(answer["response"]["value"] == answer["correct"] for answer in found["answers"])
+    devices = {next(iter(press)) for answer in found["answers"] for press in answer["response"]["raw"]["presses"]}
+    assert devices == {"key", "click"}
+
+
+def test_settings_are_the_same_in_every_run_and_known_before_the_window_opens() -> None:
+    one, other = (SimulatedParticipant("capacity:3", seed=2).settings() for _ in range(2))
+    assert one == other
+    assert json.loads(json.dumps(one)) == one
+    assert one["reaction_times"]["answer_ms"] == [650.0, 90.0, 180.0]
+    assert SimulatedParticipant("ideal").kind.oracle
+    assert SimulatedParticipant("ideal").kind.name == "simulated"
+
+
+def test_a_speed_of_nothing_is_refused() -> None:
+    with pytest.raises(SpanLabError, match="speed"):
+        SimulatedParticipant("ideal", speed=0)
+
+
+SCREEN = """
+import sys, time
+from spanlab.agents.human import virtual_screen
+with virtual_screen(320, 240) as display:
+    print(display, flush=True)
+    time.sleep(float(sys.argv[1]))
+print("over", flush=True)
+time.sleep(float(sys.argv[1]))
+"""
+
+
+def _alive(display: str) -> bool:
+    return Path(f"/tmp/.X11-unix/X{display[1:]}").exists()
+
+
+def _gone(display: str) -> bool:
+    for _ in range(100):
+        if not _alive(display):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@linux
+def test_the_virtual_screen_stops_with_its_block_and_with_a_killed_process() -> None:
+    process = subprocess.Popen([sys.executable, "-c", SCREEN, "0.2"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    display = process.stdout.readline().strip()
+    assert _alive(display)
+    assert process.stdout.readline().strip() == "over"
+    assert _gone(display)
+    assert process.wait(HANGS_S) == 0
+    process = subprocess.Popen([sys.executable, "-c", SCREEN, "60"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    display = process.stdout.readline().strip()
+    assert _alive(display)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(HANGS_S)
+    assert _gone(display)
+
+
+def _says(*codes: str, **environment: str) -> list[str]:
+    """The one sentence of the error that each code ends with, all run in one process."""
+    wrapped = "from spanlab.core.errors import SpanLabError\n"
+    for code in codes:
+        wrapped += f"try:\n    {code}\nexcept SpanLabError as error:\n    print(error)\n"
+    clean = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    done = subprocess.run([sys.executable, "-c", wrapped], env={**clean, **environment}, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    said = done.stdout.splitlines()
+    assert len(said) == len(codes), done.stdout
+    return said
+
+
+@linux
+def test_without_a_display_or_xvfb_there_is_one_sentence() -> None:
+    opened = "from spanlab.agents.human import Participant; Participant().open()"
+    at = "import os; os.environ['DISPLAY'] = ':4711'; "
+    virtual = "from spanlab.agents.human import virtual_screen; virtual_screen().__enter__()"
+    unset, missing, no_server = _says(opened, at + opened, virtual, PATH="/nowhere")
+    assert "DISPLAY is not set" in unset
+    assert "xvfb-run" in unset
+    assert ":4711" in missing
+    assert "apt-get install xvfb" in no_server
+
+
+@linux
+def test_a_canvas_that_does_not_fit_is_refused_with_the_size_that_does(screen: str) -> None:
+    refused = "from spanlab.agents.human import Participant; Participant({}).open()"
+    too_large, no_screen = _says(refused.format("width_cm=20, size_deg=30"), refused.format("screen=3"), DISPLAY=screen)
+    assert "at most" in too_large
+    assert "no screen 3" in no_screen

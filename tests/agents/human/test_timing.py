@@ -1,0 +1,376 @@
+"""Display files, durations in refreshes, the corner patch, and the verdict on a session's timing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from command_line import Run
+from effort import HANGS_S
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanlab.agents.human import Participant
+from spanlab.agents.human.display.file import DisplayFile, cited_display, read_display, write_display
+from spanlab.agents.human.display.frames import FrameGrid
+from spanlab.agents.human.display.measuring import Flips, described
+from spanlab.agents.human.display.patch import CORNERS, Patch, PatchView, read_patch
+from spanlab.agents.human.display.rounding import LARGE, complaints, roundings
+from spanlab.analysis.data.timing import SessionTiming, read_timings, verdict
+from spanlab.core.errors import SpanLabError
+from spanlab.sessions.record.displays import read_displays
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
+BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "timing_bench.py"
+FOUND: dict[str, Any] = {
+    "psychopy": "2026",
+    "screen": 0,
+    "screen_px": [1920, 1080],
+    "screen_width_cm": 53.0,
+    "distance_cm": 60.0,
+    "vsync": True,
+    "measured_hz": 59.9,
+    "hz": 59.9,
+    "keyboard": "ptb",
+    "opengl": {"vendor": "v", "renderer": "r", "version": "4"},
+}
+
+
+def measured(hz: float = 60.0, vsync: bool = True, missed: int = 0) -> DisplayFile:
+    """A display as it would be measured: flips every 1 / hz s, ``missed`` refreshes without one."""
+    times, passed = [0.0], []
+    for number in range(299):
+        passed.append(2 if number < missed else 1)
+        times.append(times[-1] + passed[-1] / hz)
+    polls = [number * 0.001 for number in range(3000)]
+    found = FOUND | {"vsync": vsync, "measured_hz": hz, "hz": hz}
+    return described(found, Flips(times, passed, polls), "ptb", 1, "" if vsync else "no beat", 5.0)
+
+
+def test_a_missed_refresh_does_not_spoil_the_rate() -> None:
+    for missed in (0, 7):
+        refresh = measured(59.94, missed=missed).refresh
+        assert refresh.hz == pytest.approx(59.94, abs=0.001)
+        assert refresh.missed == missed
+
+
+def test_without_vsync_no_rate_is_guessed() -> None:
+    refresh = measured(1700, vsync=False).refresh
+    assert refresh.hz is None
+    assert refresh.trouble == "no beat"
+    assert refresh.flips_hz == 1700
+
+
+def test_a_display_file_comes_back_as_it_was_and_keeps_its_hash(tmp_path: Path) -> None:
+    one = measured()
+    write_display(one, tmp_path / "display.yaml")
+    assert read_display(tmp_path / "display.yaml") == one
+    assert cited_display(json.loads(json.dumps(one.cited()))).hash == one.hash
+    later = one.model_copy(update={"made": one.made.model_copy(update={"at": "later", "machine": "another"})})
+    assert later.hash == one.hash
+    assert "machine" not in json.dumps(one.cited())
+    with pytest.raises(SpanLabError, match="--replace"):
+        write_display(one, tmp_path / "display.yaml")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"screen": {"width_cm": "wide"}}, "display.yaml:.*width_cm"),
+        ({"colour": "red"}, "unknown key 'colour'"),
+        ({"spanlab_display": 99}, "newer spanlab"),
+        ({"refresh": {"hz": None}}, "a rate exactly where"),
+        ({"screen": {"resolution_px": [1920]}}, "the width and the height"),
+    ],
+)
+def test_a_broken_display_file_is_refused_by_line_and_key(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    write_display(measured(), tmp_path / "display.yaml")
+    data = yaml.safe_load((tmp_path / "display.yaml").read_text(encoding="utf-8"))
+    for key, value in change.items():
+        data[key] = {**data[key], **value} if isinstance(value, dict) else value
+    (tmp_path / "display.yaml").write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    with pytest.raises(SpanLabError, match=message):
+        read_display(tmp_path / "display.yaml")
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ({}, ""),
+        ({"measured_hz": 60.5}, ""),  # within 1 %
+        ({"measured_hz": 75.0}, "75.00 Hz now, and was at 60.00 Hz"),
+        ({"screen_px": [1280, 1024]}, "1280 x 1024 pixels now"),
+        ({"screen": 1}, "Screen 1 is used"),
+        ({"vsync": False, "measured_hz": 900.0}, "do not wait"),
+        ({"keyboard": "event"}, "'event' now"),
+        ({"opengl": {"renderer": "llvmpipe"}}, "'llvmpipe' draws now"),
+    ],
+)
+def test_another_display_is_told(now: dict[str, Any], told: str) -> None:
+    found = measured().differences(FOUND | {"measured_hz": 60.0} | now)
+    assert len(found) == bool(told)
+    assert all(told in sentence for sentence in found)
+
+
+def test_a_display_file_gives_size_and_distance_and_is_cited() -> None:
+    settings = Participant(display=measured()).settings()
+    assert (settings["screen_width_cm"], settings["distance_cm"]) == (53.0, 60.0)
+    assert settings["display"]["hash"] == measured().hash
+    assert "display" not in Participant().settings()
+
+
+@given(ms=st.floats(1, 5000), hz=st.sampled_from([59.94, 60, 75, 120, 144]))
+def test_rounding_errs_by_half_a_refresh_at_most_and_large_shares_are_told(ms: float, hz: float) -> None:
+    (one,) = roundings([("x", ms)], FrameGrid(hz))
+    frame = 1000 / hz
+    assert abs(one.error_ms) <= frame / 2 + 1e-6 or ms < frame / 2
+    assert bool(one.complaint) == (ms < frame * (1 - 1e-6) or abs(one.shown_ms / ms - 1) > LARGE)
+
+
+def test_durations_that_a_display_cannot_show_are_told_once() -> None:
+    told = complaints([("mask", 8.0), ("mask", 8.0), ("present", 1550.0), ("present", 100.0)], FrameGrid(75))
+    assert told == [
+        "mask: 8 ms are shown for 1 refresh, 13.3 ms (+5.3 ms, +67%) at 75.00 Hz.",
+        "present: 100 ms are shown for 8 refreshes, 106.7 ms (+6.7 ms, +7%) at 75.00 Hz.",
+    ]
+
+
+def test_the_patch_is_read_and_wrong_ones_are_refused() -> None:
+    assert read_patch("upper-left") == Patch("upper-left", 2.0)
+    assert read_patch("lower-right:1.5:present,probe") == Patch("lower-right", 1.5, ("present", "probe"))
+    for corner in CORNERS:
+        for phases in ((), ("a", "b")):
+            assert read_patch(Patch(corner, 3.25, phases).text) == Patch(corner, 3.25, phases)
+    for wrong in ("left", "upper-left:0", "upper-left:wide", "upper-left:99", "upper-left:2:a,,b"):
+        with pytest.raises(SpanLabError):
+            read_patch(wrong)
+    with pytest.raises(SpanLabError, match="did you mean 'present'"):
+        Patch("upper-left", 2.0, ("presnt",)).check({"present", "probe"})
+
+
+def test_the_patch_never_lies_on_the_canvas() -> None:
+    class Pictures:
+        once = staticmethod(lambda image: image)
+
+    assert PatchView(Patch("upper-left", 2.0), Pictures(), (1280, 1024), 700, 30.0).px == 60  # type: ignore[arg-type]
+    with pytest.raises(SpanLabError, match=r"room for 9\.7 cm"):
+        PatchView(Patch("upper-left", 9.8), Pictures(), (1280, 1024), 700, 30.0)  # type: ignore[arg-type]
+
+
+FRAME = 1000 / 60
+
+
+def step(trial: int, number: int, onset: float, planned: int, shown: int, dropped: int = 0, **more: Any) -> dict[str, Any]:
+    one = {
+        "planned_ms": planned * FRAME,
+        "onset_ms": onset,
+        "shown_ms": shown * FRAME,
+        "planned_frames": planned,
+        "shown_frames": shown,
+        "dropped_frames": dropped,
+    }
+    return {"event": "step", "trial": str(trial), "attempt": 1, "step": number, "phase": "x", "shown": [one], **more}
+
+
+def session(events: list[dict[str, Any]], keyboard: str = "ptb", by_screen: bool = True, **more: Any) -> SessionTiming:
+    facts: dict[str, Any] = {"presses": (), "clock": (), "jumps_ms": (), "differences": (), "notes": ()} | more
+    return SessionTiming("s", read_displays(events), 60.0, by_screen, None, keyboard, **facts)
+
+
+def a_row(count: int, off: dict[int, tuple[int, int]] | None = None, trial: int = 1) -> list[dict[str, Any]]:
+    """Displays of 6 refreshes, one after another; ``off``: of some, refreshes too many and those recorded as late."""
+    events, onset = [], 100.0
+    for number in range(count):
+        more, dropped = (off or {}).get(number, (0, 0))
+        events.append(step(trial, number + 1, onset, 6, 6 + more, dropped))
+        onset += (6 + more) * FRAME
+    return events
+
+
+def test_a_session_on_plan_passes() -> None:
+    found = verdict(session(a_row(300)))
+    assert found.holds
+    assert "300 of 300 timed displays on plan" in found.line
+
+
+@pytest.mark.parametrize(
+    ("made", "look"),
+    [
+        (session(a_row(100, {5: (1, 1)})), "1 of 100 timed displays (1.0%)"),
+        (session(a_row(1000, {5: (-1, 0)})), "1 display off plan without a recorded late frame"),
+        (session(a_row(300), by_screen=False), "did not wait for the screen"),
+        (session(a_row(300), keyboard="event"), "precise to a refresh only"),
+        (session(a_row(300), jumps_ms=(12.0, -80.0)), "2 times, by -80 ms at most"),
+        (session(a_row(300), notes=({"passed_on_too_late": []},)), "too late to count"),
+        (session(a_row(300), differences=("Screen 1 is used.",)), "Screen 1"),
+    ],
+)
+def test_what_is_not_as_it_should_be_is_to_be_looked_at(made: SessionTiming, look: str) -> None:
+    found = verdict(made)
+    assert not found.holds
+    assert look in found.line
+    assert found.line.startswith("s: look")
+
+
+def test_onsets_that_add_up_are_seen() -> None:
+    events = a_row(300)
+    for number, event in enumerate(events):
+        event["shown"][0]["onset_ms"] += number * 0.2  # a fifth of a ms with each display, and no frame to account for it
+    assert "onsets are up to" in verdict(session(events)).line
+
+
+def test_displays_that_an_answer_or_a_pause_cut_off_are_no_timed_ones() -> None:
+    cut = step(1, 2, 200.0, 90, 30, ask=1, outcome="answered", rt_ms=480.0)
+    whole = step(1, 3, 700.0, 90, 90, ask=2, outcome="omitted", rt_ms=None)
+    paused = step(1, 4, 2200.0, 6, 9, happened={"paused": [{}]})
+    waited = step(1, 5, 2350.0, 6, 7, notes={"waited_frames": 1})
+    short = step(1, 6, 2500.0, 90, 30, ask=3, outcome="answered", rt_ms=100.0)  # the answer came long before
+    displays = read_displays([*a_row(1), cut, whole, paused, waited, short])
+    assert (displays.cut, displays.paused) == (1, 1)
+    assert [display.off for display in displays.timed] == [0, 0, 0, -60]
+
+
+def test_reaction_times_that_keep_step_with_the_screen_are_seen() -> None:
+    from spanlab.analysis.data.timing import Press
+
+    clumped = tuple(Press(n, 300.0 + FRAME * (n % 17), None) for n in range(100))
+    free = tuple(Press(n, 300.0 + 7.31 * n, None) for n in range(100))
+    assert "clump" in verdict(session(a_row(300), presses=clumped)).line
+    assert verdict(session(a_row(300), presses=free)).holds
+
+
+def folder(path: Path, events: list[dict[str, Any]], **info: Any) -> Path:
+    path.mkdir(parents=True)
+    base = {"format_version": 1, "session": path.name, "plan": [], "apparatus": {"hz": 60.0, "frames_by": "screen", "keyboard": "ptb"}}
+    (path / "session.json").write_text(json.dumps({**_whole(), **base, **info}), encoding="utf-8")
+    (path / "events.jsonl").write_text("".join(json.dumps({"planned_ms": 1.0, **event}) + "\n" for event in events), encoding="utf-8")
+    return path
+
+
+def _whole() -> dict[str, Any]:
+    """What every record has."""
+    names = ("participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "paradigm_hash", "paradigm_source", "generator", "design", "language")
+    return {
+        **dict.fromkeys(names, "x"),
+        "oracle": False,
+        "pilot": False,
+        "practice": False,
+        "paradigm_version": 1,
+        "seed": 1,
+        "agent_settings": {},
+        "paradigm_data": {},
+        "created": "2026-01-01",
+        "versions": {},
+        "like": "",
+        "label": "",
+        "human": "",
+        "paradigm_title": "X",
+        "instructions": "",
+    }
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_the_command_tells_the_verdict_and_draws_it(tmp_path: Path, run: Run, kind: str) -> None:
+    folder(tmp_path / "data" / "good", a_row(200))
+    folder(tmp_path / "data" / "bad", a_row(100, {5: (1, 1)}) + a_row(50, trial=2))
+    status, out, err = run("timing", "data", "-o", f"timing.{kind}")
+    assert status == 0, err
+    assert "good: pass" in out
+    assert "bad: look" in out
+    assert "1 of 2 sessions pass" in out
+    start = {"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF"}[kind]
+    assert (tmp_path / f"timing.{kind}").read_bytes().startswith(start)
+
+
+def test_what_has_no_timing_and_what_cannot_be_drawn_is_told(tmp_path: Path, run: Run) -> None:
+    folder(tmp_path / "data" / "machine", [])
+    status, _, err = run("timing", "data")
+    assert status == 1
+    assert "only sessions at a window" in err
+    folder(tmp_path / "data" / "good", a_row(20))
+    status, out, err = run("timing", "data", "-o", "timing.gif")
+    assert status == 1
+    assert ".png" in err
+    assert "without timed displays: machine" in out
+
+
+def test_durations_are_checked_without_a_screen(run: Run) -> None:
+    status, out, _ = run("display", "--check", "sts", "--hz", "75")
+    assert status == 0
+    assert "203         15" in out
+    for wrong, message in (
+        (("display", "--hz", "60"), "--check"),
+        (("display",), "no display"),
+        (("display", "--check", "sts", "--file", "no.yaml"), "no.yaml"),
+    ):
+        status, _, err = run(*wrong)
+        assert status == 1
+        assert message in err
+
+
+@linux
+def test_the_patch_is_white_on_first_frames_and_black_otherwise_and_the_canvas_is_as_without() -> None:
+    done = subprocess.run([sys.executable, str(BENCH), "patch"], capture_output=True, text=True, timeout=HANGS_S)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["canvas_as_without"]
+    assert {tuple(corner) for corner in found["corners"]} == {(255, 255), (0, 0)}
+    assert [corner for corner in found["corners"] if corner[0]] == [[255, 255]] * 2  # two displays of the phase that is marked, a frame each
+    assert found["corners"][0] == [255, 255]
+
+
+@linux
+def test_a_display_is_measured_and_cited(screen: str, run: Run, tmp_path: Path) -> None:
+    made = "from spanlab.cli import main; import sys; sys.argv = ['spanlab', *sys.argv[1:]]; main()"
+    options = ["--screen-width", "34", "--distance", "57", "--seconds", "1", "-o", "display.yaml"]
+    done = subprocess.run(
+        [sys.executable, "-c", made, "display", *options], capture_output=True, text=True, timeout=HANGS_S, cwd=tmp_path, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 0, done.stderr
+    assert "cannot be known" in done.stdout  # there is no vsync under Xvfb, and nothing is made up
+    found = read_display(tmp_path / "display.yaml")
+    assert found.refresh.hz is None
+    assert found.refresh.paced_hz == 60.0
+    assert found.screen.resolution_px == (1280, 1024)
+    assert found.keyboard.backend == "ptb"
+    status, _, err = run("display", "--screen-width", "34", "--distance", "57")
+    assert status == 1
+    assert "--replace" in err
+
+
+@linux
+@pytest.mark.slow
+def test_no_picture_is_seen_before_the_bound_of_its_time_stamp() -> None:
+    """As another program sees the screen, however busy the machine is."""
+    done = subprocess.run([sys.executable, str(BENCH), "watch", "200"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    facts = json.loads(done.stdout.splitlines()[-1])
+    pairs = [(late, bound) for late, bound in zip(facts["late_ms"], facts["bound_ms"], strict=True) if abs(late) < 50]
+    assert len(pairs) > 150  # the watcher itself may have been away
+    print(sorted(late for late, _ in pairs)[-3:], sorted(bound for _, bound in pairs)[-3:])
+    assert all(late <= bound + 0.2 for late, bound in pairs)
+
+
+@linux
+@pytest.mark.slow
+def test_a_thousand_displays_in_real_time() -> None:
+    """In a window whose flips are paced at 60 Hz by the clock. To be run while nothing else runs."""
+    done = subprocess.run([sys.executable, str(BENCH), "1000"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    facts = json.loads(done.stdout.splitlines()[-1])
+    found = session(facts["events"], by_screen=False)
+    timed = found.displays.timed
+    assert len(timed) >= 1000
+    assert sum(display.off == 0 for display in timed) >= 0.995 * len(timed)
+    assert all(display.owned_up for display in timed)
+    assert max(abs(stray) for _, _, stray in found.onset_errors()) < FRAME  # to the last display of every row
+
+
+def test_nothing_timed_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SpanLabError, match="no session"):
+        read_timings([tmp_path])

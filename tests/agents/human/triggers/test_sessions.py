@@ -1,0 +1,200 @@
+"""Trigger codes of whole sessions, in a real window, over a pseudo-terminal. What was sent is judged here; the sessions are in ``triggers_bench.py``."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spanlab.sessions.triggers import sent_triggers
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
+BENCH = Path(__file__).resolve().parents[3] / "helpers" / "lab" / "triggers_bench.py"
+#: as the paradigm in the bench declares them
+ONSETS = {"fixation": 5, "present": 10, "probe": 20, "speeded": 40}
+FEEDBACK = {"right": 31, "wrong": 32}
+RESPONSES = {"same": 51, "different": 52, "0": 53, "4": 54, "8": 54, "done": 55}
+VERDICTS = {"right": 61, "wrong": 62, "missed": 63}
+
+
+def bench(folder: Path, *more: str) -> dict[str, Any]:
+    done = subprocess.run([sys.executable, str(BENCH), str(folder), *more], capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return bench(tmp_path_factory.mktemp("triggers"))
+
+
+def of_kind(session: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [event for event in session["events"] if event["event"] == kind]
+
+
+def expected(session: dict[str, Any]) -> Iterator[tuple[str, str, int, int, str]]:
+    """(trial, for, step, code, what) of every code that a session should have sent, as follows from its steps; each kind in order."""
+    for trial in of_kind(session, "trial_start"):
+        key = trial["trial"]
+        if key.startswith("p"):
+            continue  # practice sends no codes
+        yield key, "trial_start", 0, 1, ""
+        verdict, last = "", 0
+        for step in (step for step in of_kind(session, "step") if step["trial"] == key):
+            last, phase = step["step"], step["phase"]
+            if phase == "feedback":
+                yield key, "phase", last, FEEDBACK[verdict], phase
+            elif phase in ONSETS:
+                yield key, "phase", last, ONSETS[phase], phase
+            if "ask" not in step:
+                continue
+            verdict = "missed" if step["outcome"] == "omitted" else "right" if all(score["correct"] for score in step["scores"]) else "wrong"
+            for press in step["raw"]["presses"]:
+                what = str(press.get("value", "done"))
+                if press["does"] in ("answer", "mark") and what in RESPONSES:
+                    yield key, "response", last, RESPONSES[what], what
+            yield key, "verdict", last, VERDICTS[verdict], verdict
+        yield key, "trial_end", last, 2, ""
+
+
+def told(triggers: Sequence[dict[str, Any]]) -> list[tuple[str, str, int, int, str]]:
+    return [(one["trial"], one["for"], one["step"], one["code"], one["what"]) for one in triggers]
+
+
+def by_kind(codes: Sequence[tuple[str, str, int, int, str]]) -> list[tuple[str, str, int, int, str]]:
+    """In the order of each kind: a response at the border of two steps may well come after the onset of the second."""
+    return sorted(codes, key=lambda code: code[1])
+
+
+def test_codes_are_those_of_the_steps_and_answers_in_order(facts: dict[str, Any]) -> None:
+    session = facts["dry"]
+    sent = of_kind(session, "trigger")
+    assert session["error"] == ""
+    assert {step["trial"] for step in of_kind(session, "step")} == {"p1", "1", "2"}
+    assert by_kind(told(sent)) == by_kind(list(expected(session)))
+    assert {one["for"] for one in sent} == {"trial_start", "phase", "response", "verdict", "trial_end"}
+    assert {31, 32} & {one["code"] for one in sent}
+    times = [one["sent_ms"] for one in sent]
+    assert times == sorted(times)
+
+
+def test_codes_of_displays_go_out_with_their_flips(facts: dict[str, Any]) -> None:
+    session = facts["dry"]
+    onsets = {(step["trial"], step["step"]): step["shown"][0]["onset_ms"] for step in of_kind(session, "step")}
+    onset = [one for one in of_kind(session, "trigger") if one["for"] == "phase"]
+    assert [one["flip_ms"] for one in onset] == [onsets[one["trial"], one["step"]] for one in onset]
+    delays = np.array([one["delay_ms"] for one in onset])
+    assert delays.min() >= 0
+    assert np.median(delays) < 1
+    for one in onset:
+        assert one["sent_ms"] - one["flip_ms"] == pytest.approx(one["delay_ms"], abs=0.002)
+    assert session["apparatus"]["triggers"]["delay_ms"]["longest"] == pytest.approx(delays.max(), abs=0.001)
+
+
+def test_codes_of_answers_follow_the_press(facts: dict[str, Any]) -> None:
+    session = facts["dry"]
+    given = [one for one in of_kind(session, "trigger") if one["for"] == "response" and one["what"] != "done"]
+    steps = {(step["trial"], step["step"]): step for step in of_kind(session, "step")}
+    for one in given:
+        step = steps[one["trial"], one["step"]]
+        (press,) = (press for press in step["raw"]["presses"] if str(press.get("value")) == one["what"] and press["does"] in ("answer", "mark"))
+        assert one["flip_ms"] == step["shown"][0]["onset_ms"]
+        assert one["sent_ms"] - one["delay_ms"] == pytest.approx(one["flip_ms"] + press["rt_ms"], abs=0.01)
+    # A press is looked for about once a millisecond, but for the last three before a refresh and while a frame is drawn.
+    assert np.median([one["delay_ms"] for one in given]) < 12
+
+
+def test_a_dry_run_writes_what_the_wire_would_have_carried(facts: dict[str, Any]) -> None:
+    session = facts["dry"]
+    lines = Path(session["apparatus"]["triggers"]["file"]).read_text().splitlines()
+    written = [(float(at), int(code)) for at, code in (line.split("\t") for line in lines)]
+    sent = of_kind(session, "trigger")
+    assert [code for _, code in written if code] == [255, *(one["code"] for one in sent)]
+    # between two codes the line is put back, unless the second had to come at once
+    for (at, code), (then, following) in itertools.pairwise(written):
+        assert code == 0 or following == 0 or any("over" in one and one["over"]["code"] == code for one in sent)
+        if code and not following:
+            assert then - at >= 5.0 - 0.01
+    # the shortest that a pulse may be cut to is kept
+    assert all(one["over"]["after_ms"] >= 1.9 for one in sent if "over" in one)
+
+
+def test_what_a_serial_line_carries_is_what_the_record_says(facts: dict[str, Any]) -> None:
+    session = facts["mended"]
+    resumed = next(number for number, event in enumerate(session["events"]) if event["event"] == "resumed")
+    sent = [event["code"] for event in session["events"][resumed:] if event["event"] == "trigger"]
+    assert len(sent) > 10
+    assert [byte for byte in facts["arrived"] if byte] == [99, *sent]
+    assert facts["arrived"][-1] == 0
+    assert session["apparatus"]["triggers"] | {"baud": 9600, "pulse_ms": 3.0, "test_code": 99, "lost": ""} == session["apparatus"]["triggers"]
+
+
+def test_a_port_that_dies_stops_the_session_after_the_trial(facts: dict[str, Any]) -> None:
+    broken, mended = facts["broken"], facts["mended"]
+    assert "takes no more trigger codes" in broken["error"]
+    assert any("stops when this trial is over" in sentence for sentence in broken["said"])
+    # the trial under way is whole; every code is in the record, and those that were lost are told apart
+    assert [end["trial"] for end in of_kind(broken, "trial_end")] == ["1"]
+    sent = of_kind(broken, "trigger")
+    assert by_kind(told(sent)) == by_kind(list(expected(broken)))
+    lost = [one for one in sent if one["sent_ms"] is None]
+    # five codes and the test pulse went out; what the system took before it noticed may be one more
+    assert len(sent) - len(lost) in (5, 6)
+    assert all(one["delay_ms"] is None for one in lost)
+    assert of_kind(broken, "interrupted")[0]["why"] == broken["error"]
+    assert broken["apparatus"]["triggers"]["lost"]
+    assert not broken["table"]
+    # mended, the session goes on with the next trial
+    assert mended["error"] == ""
+    assert [end["trial"] for end in of_kind(mended, "trial_end")] == ["1", "2"]
+    assert by_kind(told(of_kind(mended, "trigger"))) == by_kind(list(expected(mended)))
+    assert mended["table"]
+
+
+def test_what_was_sent_is_read_as_a_table(facts: dict[str, Any]) -> None:
+    table = sent_triggers(facts["mended"]["folder"])
+    sent = of_kind(facts["mended"], "trigger")
+    assert table["code"].tolist() == [one["code"] for one in sent]
+    assert table["trial"].tolist() == [int(one["trial"]) for one in sent]
+    assert table["sent_ms"].isna().sum() == sum(one["sent_ms"] is None for one in sent)
+
+
+@pytest.mark.slow
+def test_a_session_may_go_on_without_its_port(tmp_path: Path) -> None:
+    session = bench(tmp_path, "careless")["careless"]
+    assert session["error"] == ""
+    assert any("goes on without them" in sentence for sentence in session["said"])
+    assert [end["trial"] for end in of_kind(session, "trial_end")] == ["1", "2"]
+    assert by_kind(told(of_kind(session, "trigger"))) == by_kind(list(expected(session)))
+    assert all(one["sent_ms"] is None for one in of_kind(session, "trigger") if one["trial"] == "2")
+
+
+def test_a_port_that_dies_in_the_last_trial_is_told_at_the_end(facts: dict[str, Any]) -> None:
+    last = facts["last"]
+    assert last["error"] == ""
+    assert last["events"][-1]["event"] == "session_end"
+    assert last["table"]
+    missing = [one for one in of_kind(last, "trigger") if one["sent_ms"] is None]
+    everything = of_kind(last, "trigger")
+    assert missing
+    assert f"{len(missing)} of {len(everything)} codes did not go out. All trials are finished" in last["said"][-1]
+    assert last["apparatus"]["triggers"]["not_sent"] == len(missing)
+
+
+def test_a_block_of_questions_is_not_finished_first(facts: dict[str, Any]) -> None:
+    """One with each item, as in N-back: the session stops before the next item, and the block is taken again once the port is mended."""
+    block = facts["block"]
+    assert "the session stops here" in block["error"]
+    assert block["events"][-1]["event"] == "interrupted"
+    assert not of_kind(block, "trial_end")
+    asked = [step for step in of_kind(block, "step") if "ask" in step]
+    assert 4 <= len(asked) <= 8
+    assert all(step["shown"][0]["shown_ms"] > 100 for step in asked)  # the step under way is on record whole
+    assert [one["step"] for one in of_kind(block, "trigger") if one["sent_ms"] is None][-1] in (asked[-1]["step"], asked[-1]["step"] + 1)

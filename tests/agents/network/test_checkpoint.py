@@ -1,0 +1,95 @@
+"""Checkpoints: damaged, foreign and hostile files are refused with a sentence and without running anything in them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from spanlab.agents.network import NetworkAgent  # noqa: E402
+from spanlab.agents.network.checkpoints_io.checkpoint import locate  # noqa: E402
+from spanlab.core.errors import SpanLabError  # noqa: E402
+
+
+class Hostile:
+    """Unpickling this would make a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
+        return os.mkdir, (self.folder,)
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    data = torch.load(locate("laptop"), weights_only=True)
+    return {**data, **changes}
+
+
+def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
+    trap = tmp_path / "trap"
+    plain, zipped = tmp_path / "plain.pt", tmp_path / "zipped.pt"
+    plain.write_bytes(pickle.dumps(Hostile(str(trap))))
+    torch.save({"format": "spanlab network", "weights": Hostile(str(trap))}, zipped)
+    for path in (plain, zipped):
+        with pytest.raises(SpanLabError, match=r"no checkpoint that SpanLab can use: it holds code or objects, which are not loaded.*spanlab train"):
+            NetworkAgent(path)
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        (lambda path: path.write_bytes(b""), "no checkpoint that SpanLab can use"),
+        (lambda path: path.write_bytes(b"PK\x03\x04 not really"), "no checkpoint that SpanLab can use"),
+        (lambda path: path.write_text("paradigm: vsr\n"), "no checkpoint that SpanLab can use"),
+        (lambda path: torch.save([1, 2], path), "no checkpoint that SpanLab can use"),
+        (lambda path: torch.save({"state": {}}, path), "no checkpoint that SpanLab knows: it has neither SpanLab's mark"),
+        (lambda path: torch.save({"model_state_dict": {}}, path), "looks like a checkpoint of the WorM benchmark, but the published"),
+        (lambda path: torch.save(changed(version=99), path), "checkpoint format 99"),
+        (lambda path: torch.save(changed(weights={}), path), "damaged"),
+        (lambda path: torch.save(changed(weights=7), path), "damaged"),
+        (lambda path: torch.save(changed(tasks={"vsr": 9}), path), "damaged"),
+        (lambda path: torch.save(changed(tasks={"vsr": -9}), path), "damaged"),
+        (lambda path: torch.save(changed(settings={"hidden": 10**9}), path), "damaged"),
+        (lambda path: torch.save(changed(settings={"colour": 1}), path), "damaged"),
+        (lambda path: torch.save({**changed(), "weights": {k: v * float("nan") for k, v in changed()["weights"].items()}}, path), "not finite"),
+        (lambda path: path.write_bytes(locate("laptop").read_bytes()[:-1000]), "no checkpoint that SpanLab can use"),
+        (lambda path: path.mkdir(), "is a folder"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_a_sentence(tmp_path: Path, write: Callable[[Path], Any], said: str) -> None:
+    path = tmp_path / "wrong.pt"
+    write(path)
+    with pytest.raises(SpanLabError, match=said) as caught:
+        NetworkAgent(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_network_is_told_with_what_there_is(tmp_path: Path) -> None:
+    with pytest.raises(SpanLabError, match="there is no network 'labtop'; did you mean 'laptop'"):
+        NetworkAgent("labtop")
+    with pytest.raises(SpanLabError, match="there is no checkpoint at"):
+        NetworkAgent(tmp_path / "none.pt")
+
+
+def test_names_and_files_lead_to_the_same_network(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.pt"
+    copy.write_bytes(locate("laptop").read_bytes())
+    by_name, by_file = NetworkAgent("laptop"), NetworkAgent(f"network:{copy}")
+    assert by_name.name == "network:laptop"
+    assert by_file.name == f"network:{copy}"
+    assert by_name.settings() == by_file.settings()
+
+
+def test_without_torch_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(SpanLabError, match=r"pip install 'spanlab\[networks\]'"):
+        NetworkAgent("laptop")

@@ -1,0 +1,288 @@
+"""Training: deterministic, resumable to the bit, learns; its configs and devices complain in sentences."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
+from spanlab.agents.network.inputs.data import indices_at, make_pool  # noqa: E402
+from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
+from spanlab.agents.network.training import curves  # noqa: E402
+from spanlab.agents.network.training.train import train, train_from_file  # noqa: E402
+from spanlab.core.errors import SpanLabError  # noqa: E402
+from spanlab.paradigms import compile_trial, load_paradigm, plan_dataset  # noqa: E402
+
+TINY: dict[str, Any] = {
+    "name": "tiny",
+    "steps": 12,
+    "seed": 3,
+    "threads": 1,
+    "model": {
+        "hidden": 64,
+        "components": 48,
+        "summary": 32,
+        "filters": 16,
+        "code": 8,
+        "embedding": 4,
+        "delay_line": {"slots": 3, "width": 8},
+    },
+    "tasks": [
+        {"paradigm": "vsr", "batch": 4, "train_trials": 24, "factors": {"list_length": [2, 3]}},
+        {"paradigm": "sfr", "batch": 4, "train_trials": 24, "factors": {"list_length": [1, 3]}},
+        {"paradigm": "smu", "batch": 4, "train_trials": 24, "factors": {"set_size": [1, 2]}, "from_step": 3},
+    ],
+    "rate": {"warmup": 3},
+    "check": {"every": 4, "trials": 2, "test_trials": 4},
+    "save_every": 4,
+}
+
+
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Curves are drawn by one run only, that of a fixture: they take longer than such a run."""
+    monkeypatch.setattr(curves, "write", lambda log, figure: None)
+
+
+def config(**changes: Any) -> TrainingConfig:
+    return TrainingConfig.model_validate({**TINY, **changes})
+
+
+def weights(path: Path) -> dict[str, Any]:
+    return torch.load(path, weights_only=True)["weights"]
+
+
+def log(folder: Path, name: str = "tiny") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / f"{name}.log.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def unmeasured(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in entry.items() if key not in ("wall_s", "cpu_s")} for entry in entries]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    train(config(), out=folder, progress=False)
+    return folder
+
+
+def test_the_same_config_gives_the_same_network(trained: Path, tmp_path: Path) -> None:
+    train(config(), out=tmp_path, progress=False)
+    assert (tmp_path / "tiny.pt").read_bytes() == (trained / "tiny.pt").read_bytes()
+    assert unmeasured(log(tmp_path)) == unmeasured(log(trained))
+
+
+def test_another_seed_gives_another_network(trained: Path, tmp_path: Path) -> None:
+    train(config(seed=4), out=tmp_path, progress=False)
+    one, other = weights(trained / "tiny.pt"), weights(tmp_path / "tiny.pt")
+    assert not torch.equal(one["memory.cell.weight_hh_l0"], other["memory.cell.weight_hh_l0"])
+
+
+@pytest.mark.parametrize("at", [5, 8])
+def test_a_resumed_run_is_the_uninterrupted_one_to_the_bit(trained: Path, tmp_path: Path, at: int) -> None:
+    """Stopped between validations and at one; the state on disk is that of the stop."""
+    with pytest.raises(SpanLabError, match=f"interrupted at step {at}; the same command with --resume goes on from step {at}"):
+        train(config(), out=tmp_path, progress=False, stop_after=at)
+    assert (tmp_path / "tiny.state.pt").exists()
+    result = train(config(), out=tmp_path, resume=True, progress=False)
+    assert result is not None
+    assert result.steps == 12
+    assert (tmp_path / "tiny.pt").read_bytes() == (trained / "tiny.pt").read_bytes()
+    mine, theirs = unmeasured(log(tmp_path)), unmeasured(log(trained))
+    validations = [[entry for entry in entries if entry["event"] in ("validation", "test")] for entries in (mine, theirs)]
+    assert validations[0] == validations[1]
+    full = [torch.load(folder / "tiny.state.pt", weights_only=True) for folder in (tmp_path, trained)]
+    for name, tensor in full[0]["network"].items():
+        assert torch.equal(tensor, full[1]["network"][name]), name
+    for number, slots in full[0]["optimizer"]["state"].items():
+        for name, tensor in slots.items():
+            assert torch.equal(tensor, full[1]["optimizer"]["state"][number][name])
+
+
+def test_a_run_leaves_its_record(trained: Path) -> None:
+    entries = log(trained)
+    assert [entry["event"] for entry in entries if entry["event"] != "train"] == ["start", "trials", "validation", "validation", "validation", "test", "end"]
+    rows = next(entry for entry in entries if entry["event"] == "test")["rows"]
+    assert {(row["paradigm"], *row["levels"].values()) for row in rows} == {("vsr", 2), ("vsr", 3), ("sfr", 1), ("sfr", 3), ("smu", 1), ("smu", 2)}
+    assert all(0 <= row["accuracy"] <= 1 and 0 <= row["blind"] <= 1 and 0 < row["chance"] < 1 for row in rows)
+    assert json.loads((trained / "tiny.json").read_text(encoding="utf-8"))["test"] == rows
+    card = (trained / "tiny.md").read_text(encoding="utf-8")
+    assert "What it is not" in card
+    assert all(f"{row['accuracy']:.3f}" in card for row in rows)
+    agent = NetworkAgent(trained / "tiny.pt")
+    assert agent.settings()["trained_on"] == {name: load_paradigm(name).hash for name in ("vsr", "sfr", "smu")}
+
+
+def test_learning_learns(tmp_path: Path) -> None:
+    """One red square of thirty, remembered for one step: the loss falls far below that of the label frequencies (0.056), and the answers become right."""
+    tasks = [{"paradigm": "sfr", "batch": 32, "train_trials": 600, "factors": {"list_length": 1}}]
+    model = {**TINY["model"], "components": 160, "summary": 96}
+    small = config(
+        tasks=tasks, model=model, steps=200, rate={"peak": 0.01, "warmup": 10}, check={"every": 100, "trials": 20, "test_trials": 40}, save_every=500
+    )
+    result = train(small, out=tmp_path, progress=False)
+    losses = [entry["loss"]["sfr"] for entry in log(tmp_path) if entry["event"] == "train"]
+    assert losses[-1] < 0.5 * losses[0]
+    assert losses[-1] < 0.03
+    assert result is not None
+    assert result.rows[0].accuracy > 0.5 > 10 * result.rows[0].blind
+
+
+@pytest.mark.parametrize("architecture", ["rnn", "gru", "lstm", "transformer"])
+def test_networks_of_the_benchmark_can_be_trained(tmp_path: Path, architecture: str) -> None:
+    """On tasks that share a head, and on words; what is kept is what was tested."""
+    tasks = [
+        {"paradigm": "cd", "batch": 2, "train_trials": 8, "factors": {"feature": ["colour", "size"], "set_size": [2]}},
+        {"paradigm": "lsr", "batch": 2, "train_trials": 4, "factors": {"list_length": [3]}},
+    ]
+    model = {"encoder": "worm", "architecture": architecture, "hidden": 32}
+    result = train(config(model=model, tasks=tasks, steps=2, check={"every": 2, "trials": 1, "test_trials": 2}), out=tmp_path, progress=False)
+    assert result is not None
+    agent = NetworkAgent(result.checkpoint)
+    assert {name: task.head for name, task in agent.network.tasks.items()} == {"cd_color": "cd", "cd_size": "cd", "lsr": "lsr"}
+    assert agent.settings()["architecture"] == architecture
+    assert set(weights(result.checkpoint)) >= {"heads.cd.weight", "heads.lsr.weight", "eye.projection.weight", "reader.projection.weight"}
+    card = (tmp_path / "tiny.md").read_text(encoding="utf-8")
+    assert "the four convolutional layers of the published benchmark networks" in card
+    assert "one linear head per task (the tasks of a family share one)" in card
+
+
+def test_splits_never_share_a_trial_seed() -> None:
+    paradigm = load_paradigm("smu")
+    seeds = {split: {planned.seed for planned in plan_dataset(paradigm, 1, split, 500)} for split in ("train", "validation", "test")}
+    assert all(len(own) == 500 for own in seeds.values())
+    assert len(set.union(*seeds.values())) == 1500
+
+
+def test_pools_hold_what_the_trials_show_and_ask() -> None:
+    from spanlab.stimuli.render.pixels import network_frame
+
+    for name in ("vsr", "sfr", "smu"):
+        paradigm, store = load_paradigm(name), FrameStore()
+        pool = make_pool(paradigm, store, "validation", 9, 3 * len(paradigm.combinations()), {}, "corrected")
+        frames = store.frames()
+        assert len({frame.tobytes() for frame in frames}) == len(frames)
+        planned = list(plan_dataset(paradigm, 9, "validation", len(paradigm.combinations())))
+        for block, plan in zip(pool.blocks, planned, strict=True):
+            trial = compile_trial(paradigm, plan.levels, plan.seed)
+            assert block.levels == dict(plan.levels)
+            for place, step in enumerate(step for step in trial.steps if step.percept.model_step):
+                shown = frames[block.frames[0, place]]
+                assert np.array_equal(shown, network_frame(step.percept.for_machine.stimulus.scene()))
+                assert block.trained[0, place] == (step.percept.ask is not None)
+                if step.percept.ask is None:
+                    continue
+                target = block.targets[0, place]
+                assert set(np.flatnonzero(target)) == set(step.truth.answer) if pool.loss == "outputs" else target == step.truth.answer  # type: ignore[arg-type]
+
+
+def test_every_trial_comes_once_before_any_comes_again() -> None:
+    for order in ("conditions", "shuffled"):
+        seen = np.concatenate([indices_at("vsr", 1, step, 4, 40, 2, order) for step in range(10)])
+        assert sorted(seen) == list(range(40))
+        assert not np.array_equal(seen, np.arange(40))
+    for step in range(10):
+        assert len(set(indices_at("vsr", 1, step, 4, 40, 2, "conditions") % 2)) == 1  # one combination at a time
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: x\nsteps: 5\ntask:\n  - {paradigm: vsr}\n", r"x\.yaml:3 .*unknown key 'task'; did you mean 'tasks'"),
+        ("name: x\nsteps: many\ntasks: [{paradigm: vsr}]\n", r"x\.yaml:2 .*whole number; found 'many'"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nrate: {peek: 0.1}\n", r"x\.yaml:4 .*unknown key 'peek'; did you mean 'peak'"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr, batsh: 3}]\n", r"x\.yaml:3 .*unknown key 'batsh'; did you mean 'batch'"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {hidden: 10}\n", r"does not fit into 10 recurrent units"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: wrm}\n", r"x\.yaml:4 .*expected 'compact' or 'worm'; found 'wrm'"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: worm, hiden: 3}\n", r"x\.yaml:4 .*unknown key 'hiden'; did you mean 'hidden'"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {windows: 9}\n", r"x\.yaml:4 .*a number up to 8"),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {encoder: worm, windows: 3}\n", r"x\.yaml:4 .*unknown key 'windows'"),
+        (
+            "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel:\n  encoder: worm\n  architecture: gru\n  options: {layer: 2}\n",
+            r"x\.yaml:4 .*options of the architecture 'gru': layer: unknown key 'layer'; did you mean 'layers'",
+        ),
+        ("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nmodel: {architecture: lstn}\n", r"x\.yaml:4 .*unknown architecture 'lstn'; did you mean 'lstm'"),
+        ("name: x\nsteps: 5\ntasks: []\n", "tasks"),
+        ("- 1\n", "expected a training config"),
+    ],
+)
+def test_a_wrong_config_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SpanLabError, match=said):
+        read_config(path)
+
+
+def test_problems_of_a_run_are_sentences(trained: Path, tmp_path: Path) -> None:
+    with pytest.raises(SpanLabError, match="there is no training config at"):
+        train_from_file(tmp_path / "none.yaml")
+    with pytest.raises(SpanLabError, match="already holds a training run"):
+        train(config(), out=trained, progress=False)
+    with pytest.raises(SpanLabError, match="another config"):
+        train(config(steps=13), out=trained, resume=True, progress=False)
+    with pytest.raises(SpanLabError, match="no training state"):
+        train(config(), out=tmp_path / "empty", resume=True, progress=False)
+    with pytest.raises(SpanLabError, match="unknown architecture 'lstn'; did you mean 'lstm'"):
+        train(config(model={**TINY["model"], "architecture": "lstn"}), out=tmp_path / "a", progress=False)
+    with pytest.raises(SpanLabError, match="there is no paradigm 'vsx'"):
+        train(config(tasks=[{"paradigm": "vsx"}]), out=tmp_path / "b", progress=False)
+    with pytest.raises(SpanLabError, match="cannot write"):
+        train(config(), out=trained / "tiny.pt" / "inside", progress=False)
+    if not torch.cuda.is_available():
+        with pytest.raises(SpanLabError, match="no cuda device"):
+            train(config(device="cuda"), out=tmp_path / "c", progress=False)
+
+
+def test_curves_for_tensorboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where TensorBoard is missing this is told before anything is written; a stand-in takes the place of what it writes with."""
+    wanted = config(tensorboard=True, steps=4, tasks=TINY["tasks"][:1])
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(SpanLabError, match="needs TensorBoard; install it with: pip install tensorboard"):
+        train(wanted, out=tmp_path / "none", progress=False)
+    assert not (tmp_path / "none").exists()
+    written: dict[str, list[tuple[int, float]]] = {}
+
+    class Writer:
+        def __init__(self, folder: str, purge_step: int | None) -> None:
+            assert (folder, purge_step) == (str(tmp_path / "run" / "tensorboard"), None)
+
+        def add_scalar(self, name: str, value: float, step: int) -> None:
+            written.setdefault(name, []).append((step, value))
+
+        def flush(self) -> None: ...
+
+        def close(self) -> None: ...
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", types.SimpleNamespace(SummaryWriter=Writer))
+    train(wanted, out=tmp_path / "run", progress=False)
+    told = [
+        (f"{one['event']} {measure}/vsr", one["step"], one[measure]["vsr"])
+        for one in log(tmp_path / "run")
+        for measure in ("loss", "accuracy")
+        if measure in one
+    ]
+    assert sorted(told) == sorted((name, step, value) for name, points in written.items() for step, value in points)
+
+
+def test_trials_that_are_too_long_for_a_transformer_are_told_before_anything_begins(tmp_path: Path) -> None:
+    model = {"encoder": "worm", "architecture": "transformer", "hidden": 32, "options": {"positions": 5, "feedforward": 32}}
+    with pytest.raises(SpanLabError, match=r"trials of vsr have up to 6 steps, and this network takes 5; give it more \(model: options: positions: 6\)"):
+        train(config(model=model), out=tmp_path / "long", progress=False)
+    assert not (tmp_path / "long").exists()
+    tasks = [{"paradigm": "vsr", "train_trials": 4, "factors": {"list_length": 2}}]
+    with pytest.raises(SpanLabError, match="trials of vsr have up to 8 steps"):  # what is tested counts, too
+        train(config(model=model, tasks=tasks, test=[{"paradigm": "vsr", "factors": {"list_length": [2, 4]}}]), out=tmp_path / "long", progress=False)
+
+
+def test_the_time_limit_is_told(tmp_path: Path) -> None:
+    train(config(steps=100_000, minutes=0.01), out=tmp_path, progress=False)
+    assert "time limit of 0.01 minutes was reached at step" in log(tmp_path)[-1]["why"]

@@ -1,0 +1,227 @@
+"""``spanlab neural``: networks that ship and networks of the WorM benchmark's fourteen tasks, one task, one trial, wrong options; what is written is whole."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import math
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from spanlab.agents.network.checkpoints_io.checkpoint import TrainedOn, save
+from spanlab.agents.network.models import build
+from spanlab.agents.network.settings import Task, model_settings, task_seen_in
+from spanlab.cli import main
+from spanlab.paradigms import WORM_TASKS, load_paradigm
+
+pytestmark = pytest.mark.slow
+
+PARADIGMS = ("sc", "sfr", "si", "smu", "sts", "vir", "vsr", "vsrec", "cd", "cs")
+
+
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def spanlab(*arguments: object) -> Done:
+    """The command line, in this process."""
+    out, wrong, status = io.StringIO(), io.StringIO(), 0
+    with mock.patch.object(sys, "argv", ["spanlab", *map(str, arguments)]), contextlib.redirect_stdout(out), contextlib.redirect_stderr(wrong):
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+    return Done(status, out.getvalue(), wrong.getvalue())
+
+
+def untrained(path: Path, tasks: tuple[str, ...], hidden: int = 16) -> Path:
+    """A network of the benchmark's kind with the weights with which training starts."""
+    known: dict[str, Task] = {}
+    for name in PARADIGMS:
+        paradigm = load_paradigm(name)
+        for levels in paradigm.combinations():
+            view = paradigm.network_view(levels)
+            assert view is not None
+            known[view.task] = task_seen_in(view)
+    network = build(model_settings(encoder="worm", architecture="gru", hidden=hidden), {task: known[task] for task in tasks}, seed=3)
+    save(path, network, path.stem, TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""))
+    return path
+
+
+def whole(folder: Path) -> str:
+    """The page, after everything that it names was found and can be read."""
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    named = set(re.findall(r'href="([^"#]+)"', page))
+    there = {str(path.relative_to(folder)) for path in folder.rglob("*.*")} - {"index.html"}
+    assert named == there
+    for name in sorted(there):
+        path = folder / name
+        if path.suffix == ".svg":
+            words = " ".join(node.text or "" for node in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text"))
+            assert "NaN" not in words
+            assert "undefined" not in words
+        elif path.suffix == ".csv":
+            assert len(pd.read_csv(path))
+        else:
+            assert path.read_bytes()[:4] in (b"%PDF", b"\x89PNG")
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
+    assert "<script" not in page
+    return page
+
+
+@pytest.mark.slow
+def test_the_network_that_ships(tmp_path: Path) -> None:
+    laptop = tmp_path / "neural"
+    done = spanlab("neural", "laptop", "-o", laptop, "--trials", "24", "--most-clusters", "5")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(laptop / "index.html")
+    page = whole(laptop)
+    tables = {path.stem: pd.read_csv(path) for path in (laptop / "tables").glob("*.csv")}
+    assert set(tables["task_variance"].columns) == {"unit", "active", "cluster", "vsr", "sfr", "smu"}
+    assert len(tables["task_variance"]) == 480
+    active = tables["task_variance"]["active"]
+    assert active.mean() > 0.9
+    np.testing.assert_allclose(tables["task_variance_normalised"].loc[active, ["vsr", "sfr", "smu"]].max(axis=1), 1)
+    steps = tables["task_variance_steps"].set_index("task")["steps"]
+    assert steps["smu"] == 9
+    assert len(tables["fractional_variance"]) == 3 * active.sum()
+    lesions = tables["lesions"]
+    assert set(lesions["task"]) == {"vsr", "sfr", "smu"}
+    assert lesions.drop_duplicates("cluster")["units"].sum() == active.sum()
+    assert (lesions["intact"] - lesions["lesioned"]).to_numpy() == pytest.approx(lesions["drop"].to_numpy())
+    positions = tables["position_similarity"]
+    assert set(positions["task"]) == {"vsr", "sfr"}
+    own = positions[positions["position_a"] == positions["position_b"]]
+    np.testing.assert_allclose(own["cosine"], 1, atol=1e-6)
+    assert "No trials in which tasks switch" in page
+    assert set(tables["task_embeddings"]["task_a"]) == {"vsr", "sfr", "smu"}
+
+
+@pytest.mark.slow
+def test_the_fourteen_tasks_of_the_benchmark(tmp_path: Path) -> None:
+    checkpoint = untrained(tmp_path / "worm.pt", WORM_TASKS)
+    done = spanlab("neural", checkpoint, "-o", tmp_path / "out", "--trials", "6", "--most-clusters", "4")
+    assert done.returncode == 0, done.stderr
+    page = whole(tmp_path / "out")
+    tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "out" / "tables").glob("*.csv")}
+    grouped = [*PARADIGMS]
+    assert list(tables["task_variance"].columns)[3:] == grouped
+    assert tables["task_variance_steps"].set_index("task")["steps"]["sts"] == 20
+    pairs = tables["fractional_variance_histograms"].drop_duplicates(["task_a", "task_b"])
+    assert len(pairs) == math.comb(10, 2)
+    assert len(tables["task_embeddings"]) == 14**2
+    assert set(tables["task_switching_plane"]["plane"]) == {"t-SNE", "Principal components"}
+    assert set(tables["task_switching_plane"]["task"]) == {"up_down", "left_right"}
+    assert set(tables["task_switching_separation"]["grouping"]) == {"by task", "by answer"}
+    assert {"vsr", "vsrec", "vir", "sfr", "sc", "si", "cs"} == set(tables["position_similarity"]["task"])
+    assert "cd_color, cd_orientation, cd_size, cd_gap, cd_conj are looked at as one task" in page
+    assert "combinations of factor levels; take more with --trials" in page
+
+    done = spanlab("neural", checkpoint, "-o", tmp_path / "apart", "--trials", "6", "--tasks", "cd_gap,cd_color", "--apart")
+    assert done.returncode == 0, done.stderr
+    assert list(pd.read_csv(tmp_path / "apart" / "tables" / "task_variance.csv").columns)[3:] == ["cd_color", "cd_gap"]
+    assert "looked at as one task" not in whole(tmp_path / "apart")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return untrained(tmp_path_factory.mktemp("small") / "small.pt", ("vsr", "sts"), hidden=6)
+
+
+@pytest.mark.slow
+def test_the_command_on_the_page_makes_the_same_again(small: Path, tmp_path: Path) -> None:
+    first = tmp_path / "a folder"
+    done = spanlab("neural", small, "-o", first, "--trials", "8", "--most-clusters", "3", "--generator", "published", "--seed", "4", "--inactive", "0.01")
+    assert done.returncode == 0, done.stderr
+    page = html.unescape(whole(first))
+    found = re.search(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
+    assert found is not None
+    command = shlex.split(found[1])
+    assert command[:2] == ["spanlab", "neural"]
+    again = tmp_path / "again"
+    command[command.index("-o") + 1] = str(again)
+    assert spanlab(*command[1:]).returncode == 0
+    for path in sorted((first / "tables").glob("*.csv")):
+        assert (again / "tables" / path.name).read_bytes() == path.read_bytes(), path.name
+    for path in sorted((first / "figures").glob("*.png")):
+        assert (again / "figures" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_one_task_is_told_and_no_crash(small: Path, tmp_path: Path) -> None:
+    done = spanlab("neural", small, "-o", tmp_path / "one", "--tasks", "vsr", "--trials", "8")
+    assert done.returncode == 0, done.stderr
+    page = whole(tmp_path / "one")
+    assert "With a single task all units have the same normalised task variance" in page
+    assert "needs two tasks" in page
+    assert set(pd.read_csv(tmp_path / "one" / "tables" / "lesions.csv")["cluster"]) == {1}
+
+
+def test_one_trial_is_told_and_no_crash(small: Path, tmp_path: Path) -> None:
+    done = spanlab("neural", small, "-o", tmp_path / "one", "--trials", "1")
+    assert done.returncode == 0, done.stderr
+    page = whole(tmp_path / "one")
+    assert "no step is reached by two trials" in page
+    assert "No unit varies over trials" in page
+    assert "There are no clusters to leave out" in page
+    assert not (tmp_path / "one" / "tables" / "lesions.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--tasks", "vsrr"], "knows no task 'vsrr'; did you mean 'vsr'"),
+        (["--tasks", ","], "names no task"),
+        (["--generator", "old"], "the generator is corrected or published"),
+        (["--paradigm", "nowhere.yaml"], "nowhere.yaml"),
+        (["--trials", "0"], "--trials"),
+        (["--inactive", "2"], "--inactive"),
+    ],
+)
+def test_wrong_options_are_one_sentence(small: Path, tmp_path: Path, arguments: list[str], told: str) -> None:
+    done = spanlab("neural", small, "-o", tmp_path / "out", *arguments)
+    assert done.returncode != 0
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_scikit_learn_it_is_told_what_to_install(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    done = spanlab("neural", small, "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert "pip install 'spanlab[networks]'" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_told(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = spanlab("neural", small, "-o", tmp_path / "file" / "out", "--tasks", "vsr", "--trials", "2")
+    assert done.returncode == 1
+    assert "cannot write the analysis" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_task_of_an_unknown_paradigm_needs_its_file(tmp_path: Path) -> None:
+    known = load_paradigm("vsr")
+    view = known.network_view(known.combinations()[0])
+    assert view is not None
+    network = build(model_settings(encoder="worm", architecture="rnn", hidden=4), {"mine": task_seen_in(view.model_copy(update={"task": "mine"}))}, seed=1)
+    save(tmp_path / "mine.pt", network, "mine", TrainedOn(paradigms={"mine": "0"}, levels={}, steps=0, trials={}, config=""))
+    done = spanlab("neural", tmp_path / "mine.pt", "-o", tmp_path / "out", "--trials", "2")
+    assert done.returncode == 1
+    assert "no paradigm in the library is the task 'mine'" in done.stderr
+    (tmp_path / "mine.yaml").write_text("extends: vsr\nparadigm: mine\nversion: 1\nfactors: {list_length: [2, 3]}\nnetwork: {task: mine}\n")
+    done = spanlab("neural", tmp_path / "mine.pt", "-o", tmp_path / "out", "--trials", "2", "--paradigm", tmp_path / "mine.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "mine has changed since the network was trained on it" in whole(tmp_path / "out")

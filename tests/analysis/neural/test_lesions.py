@@ -1,0 +1,195 @@
+"""Lesions, and the trials behind them: states and answers are those of the network, and a cluster that serves one task is needed for it alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from neural_states import states
+
+from spanlab.agents.base import TrialContext
+from spanlab.agents.network.agent import NetworkAgent
+from spanlab.agents.network.lesions import accuracy_without
+from spanlab.agents.network.models import Network, build
+from spanlab.agents.network.observed import Observed, before_the_probe, observe
+from spanlab.agents.network.settings import model_settings, task_seen_in
+from spanlab.analysis.neural.clusters import cluster_units
+from spanlab.analysis.neural.losses import lesion_table
+from spanlab.analysis.neural.variance import active_units, normalised, task_variance
+from spanlab.paradigms import Trial, compile_trial, load_paradigm, random_vectors
+from spanlab.paradigms.network_view import NetworkView
+from spanlab.stimuli.render.pixels import network_frame
+
+#: Steps before the probe of trials with these levels, as the WorM benchmark's analysis takes them; None: all (N-back is not in it).
+COUNTED: dict[str, tuple[dict[str, object], int | None]] = {
+    "sc": ({"list_length": 10}, 10),
+    "sfr": ({"list_length": 5}, 5),
+    "si": ({"part_size": 4}, 3),
+    "smu": ({"set_size": 3}, 9),
+    "sts": ({"switch_probability": 0.2}, 20),
+    "vir": ({"list_length": 4, "retention_steps": 2}, 6),
+    "vsr": ({"list_length": 4}, 4),
+    "vsrec": ({"list_length": 4}, 4),
+    "cd": ({"retention_steps": 6}, 7),
+    "cs": ({"load": 5}, 16),
+    "nback_verbal": ({}, None),
+    "lsr": ({"list_length": 4}, 4),
+}
+
+
+def trials_of(name: str, count: int, **levels: object) -> tuple[NetworkView, list[Trial]]:
+    paradigm = load_paradigm(name)
+    combination = paradigm.combinations(levels)[0]
+    view = paradigm.network_view(combination)
+    assert view is not None
+    return view, [compile_trial(paradigm, combination, seed, "corrected") for seed in range(count)]
+
+
+def network_for(*views: NetworkView, hidden: int = 24, seed: int = 1) -> Network:
+    settings = model_settings(encoder="worm", architecture="gru", hidden=hidden)
+    return build(settings, {view.task: task_seen_in(view) for view in views}, seed).eval()
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_steps_that_count_are_those_before_the_probe(name: str) -> None:
+    levels, expected = COUNTED[name]
+    view, trials = trials_of(name, 6, **levels)
+    observed = observe(network_for(view, hidden=4), random_vectors(), view, trials)
+    counted, _ = before_the_probe(observed)
+    assert counted.sum(1).tolist() == [expected or len(steps) for steps in observed.steps]
+    assert (np.diff(counted.astype(int), axis=1) <= 0).all()  # the first ones
+
+
+@pytest.mark.parametrize("name", ["vsr", "smu", "lsr"])
+def test_states_are_those_of_going_step_by_step(name: str) -> None:
+    paradigm = load_paradigm(name)
+    view = paradigm.network_view(paradigm.combinations()[0])
+    assert view is not None
+    trials = [compile_trial(paradigm, levels, seed, "corrected") for seed, levels in enumerate(paradigm.combinations()[2:0:-1])]
+    network, vectors = network_for(view), random_vectors()
+    observed = observe(network, vectors, view, trials)
+    for row, trial in enumerate(trials):
+        state = None
+        steps = [step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step or step.percept.ask]
+        for place, stimulus in enumerate(steps):
+            frame = vectors.shown([stimulus]) if view.input == "vectors" else network_frame(stimulus.scene())[None]
+            with torch.inference_mode():
+                passage = network(network.see(torch.from_numpy(frame)).at(torch.zeros(1, 1, dtype=torch.int64)), view.task, state)
+            state = passage.state
+            np.testing.assert_allclose(observed.hidden[row, place], passage.hidden[0, 0].numpy(), atol=1e-5)
+        assert not observed.hidden[row, len(steps) :].any()
+
+
+@pytest.mark.parametrize("name", ["vsr", "sfr", "smu"])
+def test_accuracy_with_all_units_is_that_of_the_agent(name: str) -> None:
+    agent = NetworkAgent("laptop")
+    view, trials = trials_of(name, 4)
+    found = accuracy_without(agent.network, observe(agent.network, None, view, trials))
+    contexts = [TrialContext(name, name, "en", "", (), view) for _ in trials]
+    answers = agent.answer(contexts, [[step.percept for step in trial.steps] for trial in trials])
+    for trial, answered, accuracy in zip(trials, answers, found, strict=True):
+        scores = []
+        for step, response in zip(trial.steps, answered, strict=True):
+            if step.percept.ask is not None:
+                assert response is not None
+                assert step.truth.answer is not None
+                scores += [one.correct for one in step.percept.ask.kind.score(response.value, step.truth.answer) if one.correct_answer is not None]
+        assert accuracy == pytest.approx(np.mean(scores))
+
+
+@pytest.mark.parametrize("name", ["vsr", "sfr", "vir", "cs"])
+def test_silenced_units_are_columns_of_zeros_in_the_head(name: str) -> None:
+    view, trials = trials_of(name, 12)
+    network = network_for(view)
+    observed = observe(network, None, view, trials)
+    units = [0, 3, 4, 11, 20]
+    found = accuracy_without(network, observed, units)
+    with torch.no_grad():
+        for head in network.heads.values():
+            head.weight[:, units] = 0  # type: ignore[index, operator]
+    np.testing.assert_allclose(found, accuracy_without(network, observed))
+
+
+def test_the_compact_network_loses_units_in_every_way_it_reads_them() -> None:
+    agent = NetworkAgent("laptop")
+    view, trials = trials_of("vsr", 6, list_length=3)
+    observed = observe(agent.network, None, view, trials)
+    nothing = accuracy_without(agent.network, observed, range(agent.network.memory.hidden))
+    blind = accuracy_without(agent.network, replace(observed, hidden=np.zeros_like(observed.hidden)))
+    np.testing.assert_array_equal(nothing, blind)
+    assert accuracy_without(agent.network, observed).mean() > 0.7 > nothing.mean() + 0.1
+
+
+def test_questions_that_probe_nothing_are_not_scored() -> None:
+    """In complex span the decisions between the items are questions, too."""
+    view, trials = trials_of("cs", 4, load=5)
+    observed = observe(network_for(view, hidden=4), None, view, trials)
+    assert len(observed.questions) == 8
+    assert {question.step for question in observed.questions} == {16, 17}
+
+
+# a network in which one half of the units serves one task, and the other half the other
+
+
+def served(view: NetworkView, trials: list[Trial], network: Network, first: int, units: int) -> Observed:
+    """Trials in which the units from ``first`` on hold the answer, and vary before it; the others are silent."""
+    observed = observe(network, None, view, trials)
+    hidden = np.zeros((*observed.hidden.shape[:2], units), np.float32)
+    hidden[:, :, first : first + 9] = np.random.RandomState(first).normal(0, 0.5, (*hidden.shape[:2], 9))
+    for one in observed.questions:
+        hidden[one.trial, one.step] = 0
+        hidden[one.trial, one.step, first + one.ask.kind.target(one.answer)] = 1  # type: ignore[operator]
+    return replace(observed, hidden=hidden)
+
+
+def test_a_cluster_that_serves_one_task_is_needed_for_it_alone() -> None:
+    (vsr, listed), (smu, updated) = trials_of("vsr", 20, list_length=4), trials_of("smu", 20, set_size=4)
+    network = network_for(vsr, smu)
+    with torch.no_grad():
+        for head, first in (("vsr", 0), ("smu", 9)):
+            layer = network.heads[head]
+            layer.weight.zero_()  # type: ignore[operator]
+            layer.bias.copy_(torch.tensor([0.0] * 8 + [0.5]))  # type: ignore[operator, union-attr]  # without its units it always says the last
+            layer.weight[:, first : first + 9] = torch.eye(9)  # type: ignore[index, operator]
+    observed = {"vsr": served(vsr, listed, network, 0, 24), "smu": served(smu, updated, network, 9, 24)}
+    variance = task_variance([states(task, one.hidden, counted=before_the_probe(one)[0]) for task, one in observed.items()])
+    active = active_units(variance)
+    assert np.flatnonzero(active).tolist() == list(range(18))
+    clusters = cluster_units(normalised(variance, active)[active])
+    assert clusters.labels.tolist() == [1] * 9 + [2] * 9
+
+    table = lesion_table(np.flatnonzero(active), clusters.labels, lambda units: {task: accuracy_without(network, one, units) for task, one in observed.items()})
+    assert (table["intact"] == 1).all()
+    assert (table["units"] == 9).all()
+    assert (table["trials"] == 20).all()
+    last = {task: np.mean([question.answer == 8 for question in one.questions]) for task, one in observed.items()}
+    found = {(one["cluster"], one["task"]): one for one in table.to_dict("records")}
+    for cluster, own, other in ((1, "vsr", "smu"), (2, "smu", "vsr")):
+        assert found[cluster, own]["drop"] == pytest.approx(1 - last[own])
+        assert found[cluster, own]["lesioned"] == pytest.approx(last[own])
+        assert found[cluster, other]["drop"] == 0
+        assert found[cluster, other]["drop_sem"] == 0
+    assert (table["random_drop"] > 0.2).all()
+    assert (table["random_drop"] < 0.8).all()
+
+
+def test_the_table_of_lesions_is_arithmetic() -> None:
+    """Two clusters of one and two units, in a task of three trials, one of them without a question; without unit 5 the first trial is wrong."""
+    whole = np.array([1.0, 1.0, np.nan])
+
+    def silenced(units: object) -> dict[str, np.ndarray]:
+        return {"a": np.where([5 in list(units), False, False], 0.0, whole)}  # type: ignore[call-overload]
+
+    table = lesion_table(np.array([2, 5, 7]), np.array([1, 2, 2]), silenced, draws=40)
+    assert table["drop"].tolist() == [0, 0.5]
+    assert table["trials"].tolist() == [2, 2]
+    assert table["drop_sem"].tolist() == [0, pytest.approx(0.5)]
+    assert table["random_drop"].tolist() == [pytest.approx(0.5 / 3, abs=0.12), pytest.approx(0.5 * 2 / 3, abs=0.12)]
+    assert table["beyond"].tolist() == pytest.approx((table["drop"] - table["random_drop"]).tolist())
+    assert (table["random_sd"] > 0).all()
+    assert table["p"].tolist() == [1.0, pytest.approx(2 / 3, abs=0.2)]  # two of three pairs of units have unit 5
+    alone = lesion_table(np.array([5]), np.array([1]), silenced)
+    assert np.isnan(alone["random_drop"]).all()
+    assert lesion_table(np.zeros(0, int), np.zeros(0, int), silenced).empty

@@ -1,0 +1,120 @@
+"""The report in headless Chromium, at the width of a desk and of a telephone, light and dark, without a network."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from analysis_tables import mixed, responses
+
+from spanlab.agents.oracles import CapacityAgent, Chance
+from spanlab.analysis.report.page import STAMP_FILE, Options, compare
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.sessions import Request, Runner, begin
+
+pytestmark = pytest.mark.slow
+
+#: What the page is asked, from inside, when it has drawn everything: sent to the page around it.
+ASKED = """
+<script>addEventListener("securitypolicyviolation", (event) => { errors.push(event.blockedURI + " " + event.violatedDirective); });
+const errors = [];
+addEventListener("error", (event) => { errors.push(String(event.message)); });
+const asked = setInterval(() => {
+  if (!document.documentElement.dataset.ready) return;
+  clearInterval(asked);
+  document.querySelectorAll("details").forEach((one) => { one.open = true; });
+  setTimeout(() => parent.postMessage({
+    ready: document.documentElement.dataset.ready, errors, width: innerWidth,
+    wide: document.documentElement.scrollWidth, paper: getComputedStyle(document.body).backgroundColor,
+    charts: document.querySelectorAll(".chart").length, drawn: document.querySelectorAll(".chart svg.marks").length,
+    overflowing: [...document.querySelectorAll("main *")].filter((one) => !one.closest(".scroll") && one.getBoundingClientRect().right > innerWidth + 1)
+      .map((one) => one.tagName + "." + one.className).slice(0, 5),
+    cut: [...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth + 1)
+      .map((one) => one.closest("details")?.querySelector("summary").textContent ?? ""),
+    scaled: [...document.querySelectorAll(".chart svg")].filter((svg) => Number(svg.getAttribute("width")) > 1.1 * svg.getBoundingClientRect().width).length,
+    requests: performance.getEntriesByType("resource").map((one) => one.name).filter((name) => !name.startsWith("data:")),
+  }, "*"), 300);
+}, 50);</script>
+"""
+
+
+def browser() -> str:
+    found = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("there is no chromium here")
+    return found
+
+
+def visit(page: Path, profile: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    offline = ["--proxy-server=127.0.0.1:1", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    plain = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--virtual-time-budget=40000", "--enable-logging=stderr", "--v=0"]
+    return subprocess.run([browser(), *plain, *offline, *flags, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=600, check=False)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """People with reaction times, simulated observers, N-back, names of panels that are long, and rules."""
+    folder = tmp_path_factory.mktemp("browser")
+    for name in ("vsr", "cs", "sfr", "sts", "nback_spatial"):
+        paradigm = load_paradigm(name)
+        plan = plan_session(paradigm, 2, trials=12, levels={"grid": [3, 7]} if name == "nback_spatial" else None)
+        for agent in (CapacityAgent(), Chance()):
+            Runner(begin(folder / "data", paradigm, agent, plan, Request(2)), agent).run()
+    people = [
+        responses(lambda length, position: 0.95 - 0.1 * position, agent="participant", kind="participant", participant=name, repetitions=6, seed=seed)
+        for seed, name in enumerate(("A", "B", "A participant with a long name"))
+    ]
+    table = mixed(*people)
+    table.assign(rt_ms=[500 + 37 * number % 900 for number in range(len(table))]).to_csv(folder / "people.csv", index=False)
+    return compare([folder / "data", folder / "people.csv"], folder / "report")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_everything_is_drawn_and_fits(report: Path, tmp_path: Path, width: int, colours: str) -> None:
+    inside, around = tmp_path / "inside.html", tmp_path / "around.html"
+    inside.write_text(report.read_text(encoding="utf-8").replace("<body>", f"<body>{ASKED}", 1), encoding="utf-8")
+    around.write_text(
+        f"<!doctype html><body><iframe src='inside.html' width={width} height=900 style='border:0'></iframe><pre id=said></pre>"
+        "<script>addEventListener('message', (event) => { document.getElementById('said').textContent = JSON.stringify(event.data); });</script>",
+        encoding="utf-8",
+    )
+    run = visit(around, tmp_path / "profile", "--window-size=1400,1000", *(["--blink-settings=preferredColorScheme=0"] if colours == "dark" else []))
+    told = re.search(r'<pre id="said">(\{.*?\})</pre>', run.stdout, re.S)
+    assert told, run.stderr[-2000:]
+    found = json.loads(told[1].replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
+    assert found["ready"] == "yes"
+    assert found["errors"] == []
+    assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
+    assert found["width"] == width
+    assert found["wide"] <= width
+    assert found["overflowing"] == []
+    if width > 1000:  # of all tables only the one with a column for everybody is wider than the page
+        assert set(found["cut"]) <= {"Side by side"}
+    assert found["charts"] == found["drawn"] > 15
+    assert found["scaled"] == 0
+    assert found["requests"] == []
+    assert found["paper"] == ("rgb(252, 251, 248)" if colours == "light" else "rgb(21, 23, 27)")
+
+
+def test_a_watched_page_loads_itself_again_when_another_has_taken_its_place(tmp_path: Path) -> None:
+    table = responses(lambda length, position: 0.9 - 0.1 * position, repetitions=4)
+    table.to_csv(tmp_path / "answers.csv", index=False)
+    report = compare([tmp_path / "answers.csv"], tmp_path / "out", Options(models=False, watched=True))
+    stamp = tmp_path / "out" / STAMP_FILE
+    run = visit(report, tmp_path / "profile1")
+    assert 'data-ready="yes"' in run.stdout
+    assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
+    # a page tells how often it was loaded; the stamp of another page makes it load itself, and this page then finds its own place and stays
+    again = "<body><script>sessionStorage.setItem('loads', Number(sessionStorage.getItem('loads') ?? 0) + 1); "
+    again += "document.documentElement.dataset.loads = sessionStorage.getItem('loads'); </script>"
+    report.write_text(report.read_text(encoding="utf-8").replace("<body>", again, 1), encoding="utf-8")
+    assert 'data-loads="1"' in visit(report, tmp_path / "profile2").stdout
+    stamp.unlink()
+    run = visit(report, tmp_path / "profile3")
+    assert 'data-loads="2"' in run.stdout, "where there is no stamp (any more) it looks once whether it was replaced"
+    assert 'data-ready="yes"' in run.stdout

@@ -1,0 +1,106 @@
+"""How far everybody is from people in the story of a report: by hand, over shared conditions only, and with intervals that hold planted differences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from analysis_tables import mixed, responses
+
+from spanlab.analysis.stats.against_guessing import against_guessing
+from spanlab.analysis.effects.curves import overall
+from spanlab.analysis.model_vs_human.differences import Difference, from_people
+from spanlab.analysis.data.loading import Data, load
+from spanlab.analysis.report.text import _from_people as told
+from spanlab.analysis.report.text import _span as span
+from spanlab.analysis.report.text import headline, opening
+from spanlab.analysis.data.scoring import score_table
+
+
+def data(folder: Path, *tables: pd.DataFrame) -> Data:
+    mixed(*tables).to_csv(folder / "answers.csv", index=False)
+    return load([folder / "answers.csv"])
+
+
+def people(share: float, many: int = 4, lengths: tuple[int, ...] = (3, 4), seed: int = 0, repetitions: int = 4) -> list[pd.DataFrame]:
+    names = [f"P{number}" for number in range(many)]
+    return [
+        responses(lambda *_: share, agent="participant", kind="participant", participant=name, lengths=lengths, repetitions=repetitions, seed=seed + number)
+        for number, name in enumerate(names)
+    ]
+
+
+def test_only_conditions_that_both_have_are_compared_each_with_the_same_weight(tmp_path: Path) -> None:
+    crowd = people(0.7)
+    network = responses(lambda length, position: 0.4 if length < 6 else 1.0, lengths=(3, 6, 7), repetitions=6, seed=9)
+    found = from_people(data(tmp_path, *crowd, network), "vsr")["network:test"]
+    theirs = pd.concat(crowd)
+    mine = network[network["list_length"] == 3].groupby("serial_position")["correct"].mean()
+    expected = (mine - theirs[theirs["list_length"] == 3].groupby("serial_position")["correct"].mean()).mean()
+    assert found.value == pytest.approx(expected)
+    assert (found.against, found.conditions) == ("people (n = 4)", 3)
+    assert found.low < found.value < found.high
+
+
+def test_people_themselves_are_held_against_published_ones_and_yardsticks_against_nobody(tmp_path: Path) -> None:
+    crowd = people(0.9)
+    found = from_people(data(tmp_path, *crowd, responses(lambda *_: 0.1, agent="chance", kind="chance")), "vsr")
+    assert set(found) == {"People (n = 4)"}
+    assert found["People (n = 4)"].against == "Avons 1998 (people)"
+    assert from_people(data(tmp_path, *people(0.9, lengths=(8, 9))), "vsr") == {}
+
+
+def test_one_trial_has_a_difference_and_no_interval(tmp_path: Path) -> None:
+    one = responses(lambda *_: 1.0, lengths=(3,), repetitions=1)
+    found = from_people(data(tmp_path, *people(0.5, many=1, lengths=(3,), repetitions=1), one), "vsr")["network:test"]
+    assert np.isfinite(found.value)
+    assert np.isnan(found.low)
+    assert np.isnan(found.high)
+
+
+@pytest.mark.slow
+def test_intervals_hold_planted_differences(tmp_path: Path) -> None:
+    """Of 100 samples of eight people and a network that is .2 below them, 95% intervals hold the difference in 90 or more."""
+    held = 0
+    for sample in range(100):
+        crowd = people(0.7, many=8, seed=20 * sample, repetitions=8)
+        network = responses(lambda *_: 0.5, lengths=(3, 4), repetitions=20, seed=5000 + sample)
+        found = from_people(data(tmp_path, *crowd, network), "vsr")["network:test"]
+        held += found.low <= -0.2 <= found.high
+    assert 90 <= held <= 100
+
+
+def test_sentences_of_differences_are_true(tmp_path: Path) -> None:
+    """Somebody who is always right has an interval, that of so many trials; one trial has none, and it is said why; nobody is 0 points above anybody."""
+    always = responses(lambda *_: 1.0, lengths=(3,), repetitions=16)
+    few = from_people(data(tmp_path, *people(0.6, many=6, lengths=(3,), repetitions=8), always), "vsr")["network:test"]
+    assert few.low < 0.025 ** (1 / 16) - 0.5 < few.value <= few.high < 0.7
+    said = told(few)
+    assert "points above people (n = 6) over the same list length and serial position (95% interval +" in said
+    assert said.endswith("; 16 trials)")
+    one = from_people(data(tmp_path, *people(0.6, many=6, lengths=(3,)), responses(lambda *_: 1.0, lengths=(3,), repetitions=1)), "vsr")["network:test"]
+    assert told(one).endswith("(no interval: only one trial)")
+    same = Difference("net", "people (n = 2)", 0.002, 0.001, 0.003, 3, "list length", "9 trials")
+    assert told(same) == "; as many as people (n = 2) over the same list length, to half a point (95% interval 0 to 0; 9 trials)"
+    assert "not told apart" in told(Difference("net", "people", 0.002, -0.1, 0.1, 3, "", "9 trials"))
+
+
+def test_cells_of_people_are_counted_in_people() -> None:
+    cells = pd.DataFrame({"unit": ["participant", "participant", "trial"], "n_units": [3, 3, 8]})
+    assert span(cells) == "3 participants or 8 trials"
+
+
+def test_many_answerers_are_one_sentence_and_a_lead_that_says_how_many() -> None:
+    base = responses(lambda *_: 0.5, agent="x", lengths=(3,), repetitions=12)
+    random = np.random.RandomState(1)
+    many = [base.assign(agent=f"network:{n}", session=f"s{n}", correct=random.rand(len(base)) < (0.95 if n % 2 else 1 / 9)) for n in range(24)]
+    scored = score_table(mixed(*many, *people(0.6, many=2, lengths=(3,)))).parts["vsr"]
+    found = headline(overall(scored), overall(scored).iloc[:0], {}, against_guessing(scored), float("nan"))
+    assert [name for name, _ in found] == ["participant", "", ""]
+    assert found[1][1].startswith("24 answerers got from ")
+    assert "are above it" in found[1][1]
+    _, lead, _ = opening((), scored, ["vsr"])
+    assert "25 answerers (person: 1, trained network: 24) took" in lead
+    assert len(lead) < 300

@@ -1,0 +1,319 @@
+"""The report, from real sessions on disk: self-contained, honest about what it compares, and hard to break."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from report_page import read
+
+from spanlab.agents.oracles import CapacityAgent, Chance, IdealAgent
+from spanlab.analysis.report import folder as report_folder
+from spanlab.analysis.data.sessions import gather
+from spanlab.analysis.report.page import Options, compare
+from spanlab.cli.exclusion_file import read_rules
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.sessions import Request, Runner, begin
+
+PLAIN = Options(models=False)
+EVIL = '<script>alert(1)</script> & "co" </script><!--'
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three agents on the same trials of three paradigms."""
+    folder = tmp_path_factory.mktemp("data")
+    for name, trials in (("vsr", 16), ("sfr", 12), ("smu", 8)):
+        paradigm = load_paradigm(name)
+        plan = plan_session(paradigm, 3, trials=trials)
+        for agent in (IdealAgent(), CapacityAgent(), Chance()):
+            Runner(begin(folder, paradigm, agent, plan, Request(3)), agent).run()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compare([data], tmp_path_factory.mktemp("out") / "report", PLAIN)
+
+
+@pytest.fixture
+def page_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what a page says: figures are declared, but not drawn into files."""
+    monkeypatch.setattr(report_folder, "save", lambda *_: [])
+
+
+def copy(data: Path, into: Path, *names: str) -> Path:
+    for name in names:
+        shutil.copytree(data / name, into / name)
+    return into
+
+
+def edit(folder: Path, **values: object) -> None:
+    """Change what ``session.json`` says; the table is then rebuilt from the events."""
+    file = folder / "session.json"
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | values), encoding="utf-8")
+    for table in ("responses.parquet", "responses.csv"):
+        (folder / table).unlink(missing_ok=True)
+
+
+def test_figures_and_tables_lie_beside_the_report(report: Path) -> None:
+    out = report.parent
+    figures = {"smu_set_size"}
+    figures |= {f"{paradigm}_{effect}" for paradigm in ("vsr", "sfr") for effect in ("serial_position", "primacy_recency", "set_size")}
+    figures |= {"sfr_free_recall", "sfr_first_recalled"}
+    assert {file.name for file in (out / "figures").iterdir()} == {f"{name}.{ending}" for name in figures for ending in ("svg", "pdf")}
+    curve = pd.read_csv(out / "tables" / "vsr_serial_position.csv")
+    assert {"ideal (simulated)", "capacity (simulated)", "chance (guessing)", "Avons 1998 (people)"} == set(curve["agent"])
+    assert (curve.loc[curve["agent"] == "ideal (simulated)", "mean"] == 1).all()
+    total = pd.read_csv(out / "tables" / "sfr_overall.csv")
+    means = dict(zip(total["agent"], total["mean"], strict=True))
+    assert means["ideal (simulated)"] > means["capacity (simulated)"] > means["chance (guessing)"]
+
+
+def test_the_page_needs_nothing_but_itself(report: Path) -> None:
+    page = read(report)
+    assert all(address.startswith("#") or (report.parent / address).is_file() for address in page.addresses)
+    assert not {"link", "img", "iframe", "object", "embed"} & set(page.tags)
+    style = re.search(r"<style>(.*?)</style>", report.read_text(encoding="utf-8"), re.S)
+    assert style is not None
+    assert "url(" not in style[1]
+    assert "@import" not in style[1]
+    assert report.read_text(encoding="utf-8").count("window.vegaEmbed = ") + report.read_text(encoding="utf-8").count("window.vegaEmbed=") == 1
+
+
+def test_the_page_tells_the_story(report: Path) -> None:
+    text = read(report).text
+    assert "Everybody took exactly the same 16 trials." in text
+    assert "ideal (simulated) 100%" in text
+    assert "No digitised human data are published for this paradigm" in text
+    assert "Avons, S. E. (1998)" in text
+    assert "always gives the most frequent answer, is right in" in text
+    assert "Who knows at which places something was shown, and no more, is right in 50%" in text
+    assert "handed the correct answers" in text
+    assert re.search(r"spanlab compare \S+ -o \S+report", text)
+
+
+@pytest.mark.usefixtures("page_only")
+def test_a_report_is_the_same_when_made_again(data: Path, report: Path, tmp_path: Path) -> None:
+    again = compare([data], tmp_path / "again", PLAIN)
+    first, second = (one.read_text(encoding="utf-8").replace(str(one.parent), "") for one in (report, again))
+    assert first == second
+
+
+@pytest.mark.usefixtures("page_only")
+def test_whatever_users_call_things_is_escaped(data: Path, tmp_path: Path) -> None:
+    sessions = copy(data, tmp_path / "data", "vsr-ideal-s3", "vsr-chance-s3")
+    edit(sessions / "vsr-ideal-s3", agent_kind="participant", participant=EVIL, session=EVIL, oracle=False)
+    edit(sessions / "vsr-chance-s3", agent=EVIL, label=EVIL, paradigm_title=EVIL)
+    report = compare([sessions], tmp_path / "out", PLAIN)
+    page = read(report)
+    assert page.tags.count("script") == 3
+    assert f"Participant {EVIL}" in page.text
+    specs = re.search(r'<script type="application/json" id="figures">(.*?)</script>', report.read_text(encoding="utf-8"), re.S)
+    assert specs is not None
+    assert EVIL in json.dumps(json.loads(specs[1])["specs"], ensure_ascii=False).replace('\\"', '"')
+
+
+@pytest.mark.usefixtures("page_only")
+def test_different_trials_are_called_different(data: Path, tmp_path: Path) -> None:
+    paradigm, agent = load_paradigm("vsr"), IdealAgent()
+    sessions = copy(data, tmp_path / "data", "vsr-chance-s3")
+    Runner(begin(sessions, paradigm, agent, plan_session(paradigm, 99, trials=8), Request(99)), agent).run()
+    text = read(compare([sessions], tmp_path / "out", PLAIN)).text
+    assert "Not everybody took the same trials: chance (guessing) took 16 trials; ideal (simulated) took 8 trials, none of them among those." in text
+    assert "exactly the same" not in text
+
+
+@pytest.mark.usefixtures("page_only")
+def test_scripted_servers_pilots_and_different_files_are_warned_about(data: Path, tmp_path: Path) -> None:
+    sessions = copy(data, tmp_path / "data", "vsr-ideal-s3", "vsr-capacity-s3", "vsr-chance-s3")
+    edit(sessions / "vsr-capacity-s3", agent_kind="chat", agent="chat:fake", label="scripted server, not a model", oracle=False)
+    edit(sessions / "vsr-chance-s3", paradigm_hash="another", pilot=True)
+    report = compare([sessions], tmp_path / "out", Options(pilot=True, models=False))
+    text = read(report).text
+    assert "chat:fake (scripted server, not a model) comes from a scripted server." in text
+    assert "Session vsr-chance-s3 is a pilot." in text
+    assert "2 different versions of the paradigm file" in text
+    assert "--pilot" in text
+    without = read(compare([sessions], tmp_path / "without", PLAIN)).text
+    assert "pilot rows left out." in without
+    assert "chance (guessing)" not in without
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("page_only")
+def test_several_people_become_one_answerer(data: Path, tmp_path: Path) -> None:
+    for name in ("A", "B", "C"):
+        shutil.copytree(data / "vsr-capacity-s3", tmp_path / "data" / name)
+        edit(tmp_path / "data" / name, session=name, agent_kind="participant", agent="participant", participant=name, oracle=False)
+    report = compare([tmp_path / "data"], tmp_path / "out", PLAIN)
+    total = pd.read_csv(report.parent / "tables" / "vsr_overall.csv")
+    assert total[["agent", "unit", "n_units", "n_trials"]].to_numpy().tolist() == [["People (n = 3)", "participant", 3, 48]]
+    assert "Everybody took exactly the same 16 trials." in read(report).text
+    events = tmp_path / "data" / "C" / "events.jsonl"
+    events.write_bytes(events.read_bytes()[:-3000])
+    said = read(compare([tmp_path / "data"], tmp_path / "again", PLAIN)).text
+    assert re.search(
+        r"Not everybody took the same trials: People \(n = 3\) took (1\d) to 16 trials each, 16 in all, \1 of which all of these people took\.", said
+    )
+
+
+@pytest.mark.usefixtures("page_only")
+def test_the_same_session_given_twice_counts_once_and_equal_names_stay_apart(data: Path, tmp_path: Path) -> None:
+    one = data / "vsr-ideal-s3"
+    total = pd.read_csv(compare([one, one, one.parent / "." / one.name], tmp_path / "once", PLAIN).parent / "tables" / "vsr_overall.csv")
+    assert total["n_trials"].item() == 16
+    copied = copy(data, tmp_path / "elsewhere", "vsr-ideal-s3")
+    edit(copied / "vsr-ideal-s3", agent="ideal:other")
+    total = pd.read_csv(compare([one, copied], tmp_path / "apart", PLAIN).parent / "tables" / "vsr_overall.csv")
+    assert total["n_trials"].tolist() == [16, 16]
+
+
+@pytest.mark.usefixtures("page_only")
+def test_unfinished_and_unreadable_sessions_are_named(data: Path, tmp_path: Path) -> None:
+    sessions = copy(data, tmp_path / "data", "vsr-ideal-s3", "vsr-capacity-s3", "vsr-chance-s3")
+    cut, broken = sessions / "vsr-capacity-s3", sessions / "vsr-chance-s3"
+    edit(cut)
+    events = (cut / "events.jsonl").read_bytes()
+    (cut / "events.jsonl").write_bytes(events[: int(len(events) * 0.6)])
+    (broken / "session.json").write_text("{", encoding="utf-8")
+    text = read(compare([sessions, tmp_path / "nowhere"], tmp_path / "out", PLAIN)).text
+    assert re.search(r"Session vsr-capacity-s3 \(capacity, vsr\) is unfinished: its \d+ finished trials of 16 are used\.", text)
+    assert f"Left out: {broken / 'session.json'} cannot be read" in text
+    assert f"{tmp_path / 'nowhere'}: there is no session here" in text
+
+
+@pytest.mark.usefixtures("page_only")
+def test_a_session_killed_before_its_first_trial_gives_a_page_that_says_so(data: Path, tmp_path: Path) -> None:
+    sessions = copy(data, tmp_path / "data", "vsr-ideal-s3")
+    edit(sessions / "vsr-ideal-s3")
+    (sessions / "vsr-ideal-s3" / "events.jsonl").unlink()
+    text = read(compare([sessions], tmp_path / "out", PLAIN)).text
+    assert "Nothing to compare yet" in text
+    assert "its 0 finished trials of 16 are used" in text
+
+
+@pytest.mark.usefixtures("page_only")
+def test_damaged_tables_do_not_hide_the_others(data: Path, tmp_path: Path) -> None:
+    sessions = copy(data, tmp_path / "data", "vsr-ideal-s3", "vsr-chance-s3")
+    (sessions / "vsr-chance-s3" / "responses.parquet").write_bytes(b"PAR1 this is no table")
+    text = read(compare([sessions], tmp_path / "out", PLAIN)).text
+    assert f"{sessions / 'vsr-chance-s3'} is damaged and cannot be read" in text
+    assert "ideal (simulated)" in text
+
+
+def test_nothing_readable_is_one_clear_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SpanLabError, match="no session could be read"):
+        compare([tmp_path], tmp_path / "out", PLAIN)
+    with pytest.raises(SpanLabError, match="no session could be read"):
+        compare([], tmp_path / "out", PLAIN)
+
+
+@pytest.mark.usefixtures("page_only")
+def test_an_unwritable_folder_is_one_clear_sentence(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(SpanLabError, match="cannot write the report"):
+        compare([data / "vsr-ideal-s3"], tmp_path / "file" / "out", PLAIN)
+
+
+def chromium() -> str | None:
+    return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_the_page_draws_everything_in_a_browser_without_network_and_without_complaints(report: Path, tmp_path: Path, colours: str) -> None:
+    browser = chromium()
+    if browser is None:
+        pytest.skip("no chromium here")
+    preference = [] if colours == "light" else ["--blink-settings=preferredColorScheme=0"]
+    offline = ["--proxy-server=127.0.0.1:1", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000", "--enable-logging=stderr", "--v=0"]
+    run = subprocess.run([browser, *flags, *offline, *preference, "--dump-dom", report.as_uri()], capture_output=True, text=True, timeout=600, check=False)
+    assert 'data-ready="yes"' in run.stdout
+    assert run.stdout.count('<svg class="marks"') + run.stdout.count('class="marks"') >= 5
+    assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
+
+
+@pytest.mark.slow
+def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Path, tmp_path: Path) -> None:
+    browser = chromium()
+    if browser is None:
+        pytest.skip("no chromium here")
+    html = report.read_text(encoding="utf-8")
+    end = html.rindex("</body>")
+    click = "document.querySelector('button.who[data-agent^=ideal]').click(); document.getElementById('intervals').click()"
+    page = tmp_path / "clicked.html"
+    page.write_text(f"{html[:end]}<script>setTimeout(() => {{ {click} }}, 8000)</script>{html[end:]}", encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000"]
+    before, after = (
+        subprocess.run([browser, *flags, "--dump-dom", one.as_uri()], capture_output=True, text=True, timeout=600, check=True).stdout for one in (report, page)
+    )
+    drawn = re.compile(r'aria-label="[^"]*who: ideal')
+    bars = re.compile(r'aria-roledescription="rule mark"')
+    assert drawn.search(before)
+    assert bars.search(before)
+    assert not drawn.search(after)
+    assert not bars.search(after)
+    assert "who: capacity" in after
+
+
+def test_an_adaptive_session_is_no_part_of_the_curves(tmp_path: Path) -> None:
+    """Its levels followed from its answers."""
+    from spanlab.agents.registry import make_agent
+    from spanlab.paradigms import load_paradigm, plan_session, session_design
+    from spanlab.sessions import Request, Runner, begin
+
+    vsr = load_paradigm("vsr")
+    for design, trials in (("human", 8), ("span", None)):
+        agent = make_agent("chance")
+        plan = plan_session(vsr, 1, session_design(vsr, design), trials=trials)
+        session = begin(tmp_path, vsr, agent, plan, Request(design=design))
+        Runner(session, agent).run()
+    gathered = gather([tmp_path])
+    assert [facts.name for facts in gathered.sessions] == ["vsr-chance-s1"]
+    assert ["adaptive" in problem for problem in gathered.problems] == [True]
+
+
+def at_window(folder: Path, participant: str, late: int) -> None:
+    """Make a session one of a person at a window: displays of 6 refreshes, of which the first few last for one too many, unnoticed."""
+    edit(folder, agent_kind="participant", agent="participant", participant=participant, oracle=False, session=folder.name)
+    edit(folder, apparatus={"hz": 60.0, "frames_by": "screen", "keyboard": "ptb"})
+    events, onset, frame = [], 0.0, 1000 / 60
+    for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines():
+        event = json.loads(line)
+        if event["event"] == "step" and "ask" not in event:
+            frames, late = (7, late - 1) if late else (6, 0)
+            display = {"planned_ms": 6 * frame, "onset_ms": onset, "shown_ms": frames * frame, "planned_frames": 6, "shown_frames": frames, "dropped_frames": 0}
+            event["shown"], onset = [display], onset + frames * frame
+        events.append(json.dumps(event))
+    (folder / "events.jsonl").write_text("\n".join(events) + "\n", encoding="utf-8")
+
+
+@pytest.mark.usefixtures("page_only")
+def test_timing_verdicts_and_what_rules_left_out_stand_on_the_page(data: Path, tmp_path: Path) -> None:
+    for name, late in (("good", 0), ("bad", 3)):
+        shutil.copytree(data / "vsr-capacity-s3", tmp_path / "data" / name)
+        at_window(tmp_path / "data" / name, f"P-{name}", late)
+    copy(data, tmp_path / "data", "vsr-chance-s3")
+    text = read(compare([tmp_path / "data"], tmp_path / "all", PLAIN)).text
+    assert "2 sessions at a window: 1 pass, 1 to look at." in text
+    assert re.search(r"pass good, P-good[\d,]+ of [\d,]+ timed displays on plan", text)
+    assert re.search(r"look bad, P-bad.*3 displays off plan without a recorded late frame", text)
+    assert re.search(r"spanlab timing \S+bad \S+good", text)
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("exclude:\n  - {leave_out: sessions, where: timing, above: 0, reason: timing did not hold}\n", encoding="utf-8")
+    options = Options(models=False, rules=read_rules(rules), rules_file=rules)
+    report = compare([tmp_path / "data"], tmp_path / "left", options)
+    text = read(report).text
+    assert "(timing did not hold): 1 of 3 sessions left out" in text
+    assert "Participant P-good" in text
+    assert "People (n = 2)" not in text
+    assert f"--exclude {rules}" in text
+    assert pd.read_csv(report.parent / "tables" / "exclusions.csv")["session"].tolist() == ["bad"]

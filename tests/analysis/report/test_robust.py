@@ -1,0 +1,145 @@
+"""The report of data that lack something: a clear note on the page, and neither a crash nor a number that was never measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from analysis_tables import mixed, responses
+from report_page import read
+
+from spanlab.analysis.report import folder as report_folder
+from spanlab.analysis.report.page import Options, compare
+from spanlab.core.errors import SpanLabError
+
+Change = Callable[[pd.DataFrame], pd.DataFrame]
+
+
+def half(length: int, position: int) -> float:
+    return 0.9 - 0.1 * position
+
+
+def person(name: str, seed: int = 0, repetitions: int = 3) -> pd.DataFrame:
+    table = responses(half, agent="participant", kind="participant", participant=name, repetitions=repetitions, lengths=(3, 4), seed=seed)
+    return table.assign(rt_ms=600 + 40.0 * np.arange(len(table)) % 700)
+
+
+def network(**options: object) -> pd.DataFrame:
+    return responses(half, repetitions=3, lengths=(3, 4), seed=9, **options)  # type: ignore[arg-type]
+
+
+def both() -> pd.DataFrame:
+    return mixed(person("A", 1), person("B", 2), person("C", 3), network())
+
+
+@pytest.fixture(autouse=True)
+def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are declared and put on the page, but not drawn into files."""
+    monkeypatch.setattr(report_folder, "save", lambda *_: [])
+
+
+def page_of(table: pd.DataFrame, folder: Path, models: bool = False, ending: str = "csv") -> str:
+    file = folder / f"answers.{ending}"
+    plain = table.astype(object).where(table.notna(), None)
+    if ending == "csv":
+        plain.to_csv(file, index=False)
+    else:
+        table.to_parquet(file)
+    return read(compare([file], folder / "out", Options(models=models))).text
+
+
+def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
+    text = page_of(both(), tmp_path, models=True)
+    assert "People and machines, the same trials" in text
+    assert "People (n = 3)" in text
+    assert re.search(r"network:test got \d+% right \(95% interval \d+–\d+%\), above chance \(\d+%; p < \.001\); \d+% at 3 items, \d+% at 4", text)
+    where = r"people \(n = 3\) over the same list length and serial position \("
+    assert re.search(rf"(from|points (above|below)) {where}.*95% interval [+−]?\d+ to [+−]?\d+; \d+ trials\)", text)
+    assert "Statistics: everybody in one model" in text
+    assert "p (Holm)" in text
+    assert "Error consistency" in text
+    assert "Noise ceiling" in text
+    assert "Scores against “People (n = 3)”, measured here" in text
+
+
+def everything(value: bool) -> Change:
+    return lambda table: table.assign(correct=value)
+
+
+CASES: dict[str, tuple[Change, str]] = {
+    "no rows": (lambda table: table.iloc[:0], "The table has no rows."),
+    "one answer": (lambda table: table.iloc[:1], "only overall numbers"),
+    "one trial": (lambda table: table[(table["trial"] == 1) & (table["participant"] == "A")], "1 trial"),
+    "one participant": (lambda table: table[table["participant"] == "A"], "Participant A"),
+    "one agent, nobody else": (lambda table: table[table["agent_kind"] == "network"], "network:test"),
+    "always right": (everything(True), "exact limit"),
+    "always wrong": (everything(False), "exact limit"),
+    "never answered": (lambda table: table.assign(correct=None, outcome="omitted", answer=None), "omitted"),
+    "never scored": (lambda table: table.assign(correct=np.nan, outcome="answered"), "without a score left out"),
+    "no chance level": (lambda table: table.assign(chance=np.nan), "tells no chance level"),
+    "no positions": (lambda table: table.assign(serial_position=np.nan), "serial_position"),
+    "some positions": (lambda table: table.assign(serial_position=table["serial_position"].where(table["trial"] != 2)), "without a serial position"),
+    "no sizes": (lambda table: table.assign(set_size=np.nan, list_length=np.nan), "only overall numbers"),
+    "no trial identifiers": (lambda table: table.assign(trial_id=""), "The record does not tell which trials were taken"),
+    "other trials": (lambda table: table.assign(trial_id=table["agent"] + table["trial_id"]), "Not everybody took the same trials"),
+    "two versions of the file": (
+        lambda table: table.assign(paradigm_hash=np.where(table["agent_kind"] == "network", "aaaa", "bbbb")),
+        "2 different versions of the paradigm file",
+    ),
+    "two generators": (
+        lambda table: table.assign(generator=np.where(table["agent_kind"] == "network", "published", "corrected")),
+        "2 different trial generators (corrected and published)",
+    ),
+    "all practice": (lambda table: table.assign(practice=True), "practice rows left out"),
+    "all pilot": (lambda table: table.assign(pilot=True), "pilot rows left out"),
+    "everything twice": (lambda table: pd.concat([table, table], ignore_index=True), "duplicate rows counted once"),
+    "endless times": (lambda table: table.assign(rt_ms=np.inf), "network:test"),
+    "no names": (lambda table: table.assign(agent=None, agent_kind=None, participant=None), "answerer"),
+    "no name of a paradigm": (lambda table: table.assign(paradigm=None), "unnamed paradigm"),
+}
+
+
+#: The others run with the slow tests.
+QUICK = ("no rows", "one trial", "always right", "two versions of the file")
+
+
+@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES])
+def test_what_is_missing_is_said(name: str, tmp_path: Path) -> None:
+    change, note = CASES[name]
+    text = page_of(change(both()), tmp_path)
+    assert note in text
+    assert not re.search(r"\bnan\b|<NA>|\bNone\b", text)
+
+
+COLUMNS = sorted(set(both().columns) - {"agent", "paradigm", "correct"})
+
+
+def test_columns_without_which_there_is_nothing_are_named(tmp_path: Path) -> None:
+    for name in ("agent", "paradigm", "correct"):
+        with pytest.raises(SpanLabError, match=f"it has no column {name}"):
+            page_of(both().drop(columns=name), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", [COLUMNS[at::6] for at in range(6)], ids=lambda group: group[0])
+def test_columns_that_are_missing_leave_a_page(group: list[str], tmp_path: Path) -> None:
+    text = page_of(both().drop(columns=group), tmp_path)
+    assert "network:test" in text
+    assert not re.search(r"\bnan\b|<NA>|\bNone\b", text)
+
+
+def test_only_the_least_columns(tmp_path: Path) -> None:
+    text = page_of(both()[["agent", "paradigm", "correct"]], tmp_path, models=True)
+    assert "The table has no column trial, serial_position, set_size, list_length" in text
+    assert "only overall numbers" in text
+
+
+@pytest.mark.slow
+def test_names_that_files_cannot_tell_apart(tmp_path: Path) -> None:
+    table = mixed(network(paradigm="a-b"), network(paradigm="a_b"), network(paradigm="…"))
+    page_of(table, tmp_path)
+    assert {file.name for file in (tmp_path / "out" / "tables").glob("*_overall.csv")} == {"a_b_overall.csv", "a_b_2_overall.csv", "paradigm_overall.csv"}

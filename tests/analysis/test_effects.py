@@ -1,0 +1,473 @@
+"""Effects: planted ones come back, each in its table and its figure; data that hold little or nothing get a note and never an error."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from analysis_tables import responses
+from observed import along, change_detection, recall, rows_by, switching, table, together
+
+from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.effects.capacity import cowan_k, pashler_k
+from spanlab.analysis.effects.curves import accuracy, averages
+from spanlab.analysis.effects.reaction_times import fit, reaction_times
+from spanlab.analysis.effects.registry import EFFECTS, effect
+from spanlab.analysis.effects.trends import trends
+from spanlab.analysis.figures.charts import draw, page
+from spanlab.analysis.figures.effect_charts import caption, effect_chart, looks_of, panel_names
+from spanlab.analysis.means.bootstrap import estimate
+from spanlab.core.errors import SpanLabError
+from spanlab.human_data import published
+from spanlab.paradigms import list_paradigms
+
+#: Runs with switches in which congruent markers are easier and faster.
+_CONGRUENT = table(
+    switching({"one task": 0.7, "repetition": 0.7, "switch": 0.5}, dict.fromkeys(("one task", "repetition", "switch"), 500), (0.2, -50)), 400, paradigm="sts"
+)
+#: For every effect a table in which it is planted, and what must come out (by the columns of its cells).
+PLANTED: dict[str, tuple[pd.DataFrame, dict[tuple[Any, ...], float], str]] = {
+    "serial_position": (
+        responses(lambda length, place: 0.9 - 0.1 * place, lengths=[3, 4], repetitions=400),
+        {(length, place): 0.9 - 0.1 * place for length in (3, 4) for place in range(1, length + 1)},
+        "vsr",
+    ),
+    "primacy_recency": (
+        responses(lambda length, place: {1: 0.9, length: 0.7}.get(place, 0.4), lengths=[4, 5], repetitions=400),
+        {("primacy", 4): 0.5, ("primacy", 5): 0.5, ("recency", 4): 0.3, ("recency", 5): 0.3},
+        "vsr",
+    ),
+    "set_size": (table(along("set_size", {1: 0.9, 4: 0.6, 8: 0.3}), 1200), {(1,): 0.9, (4,): 0.6, (8,): 0.3}, "vsr"),
+    "retention_interval": (
+        table(along("retention_steps", {0: 0.9, 6: 0.7}, set_size=4), 900, paradigm="vir"),
+        {(4, 0): 0.9, (4, 6): 0.7},
+        "vir",
+    ),
+    "serial_position_retention": (
+        table(along("serial_position", {1: 0.9, 2: 0.6}, list_length=2, retention_steps=4), 900, paradigm="vir"),
+        {(2, 4, 1): 0.9, (2, 4, 2): 0.6},
+        "vir",
+    ),
+    "cognitive_load": (
+        table(
+            along("record_cognitive_load", {0.0: 0.9, 0.54: 0.5}, factor_storage="visual", factor_distractor_domain="spatial", serial_position=1),
+            900,
+            paradigm="cs",
+        ),
+        {("visual", "spatial", 0.0): 0.9, ("visual", "spatial", 0.54): 0.5},
+        "cs",
+    ),
+    "domain_conflict": (
+        table(
+            along("factor_distractor_domain", {"visual": 0.4, "spatial": 0.8}, factor_storage="visual", factor_load=3, serial_position=1),
+            900,
+            paradigm="cs",
+        ),
+        {("visual", 3, "the same"): 0.4, ("visual", 3, "the other"): 0.8},
+        "cs",
+    ),
+    "memory_resolution": (
+        table(along("factor_pattern_distractor_difference", {2: 0.6, 10: 0.95}, list_length=5), 900, paradigm="vsrec"),
+        {(5, 2): 0.6, (5, 10): 0.95},
+        "vsrec",
+    ),
+    "features": (
+        together(
+            table(along("set_size", {2: 0.9, 8: 0.6}, factor_feature="colour"), 900, paradigm="cd"),
+            table(along("set_size", {2: 0.8, 8: 0.5}, factor_feature="gap"), 900, paradigm="cd").assign(session="b"),
+        ),
+        {("colour", 2): 0.9, ("colour", 8): 0.6, ("gap", 2): 0.8, ("gap", 8): 0.5},
+        "cd",
+    ),
+    "conjunctions": (
+        together(
+            table(along("set_size", {2: 0.9, 8: 0.6}, factor_feature="conjunction", record_changed_feature="size"), 600, paradigm="cd"),
+            table(along("set_size", {2: 0.7, 8: 0.7}, factor_feature="conjunction", record_changed_feature=None), 600, paradigm="cd").assign(session="b"),
+            table(along("set_size", {2: 0.0, 8: 0.0}, factor_feature="colour", record_changed_feature="colour"), 100, paradigm="cd").assign(session="c"),
+        ),
+        {("size", 2): 0.9, ("size", 8): 0.6, ("nothing", 2): 0.7, ("nothing", 8): 0.7},
+        "cd",
+    ),
+    "symmetry_offset": (
+        table(along("record_symmetry_offset", {0: 0.9, 2: 0.5, 8: 0.8}, list_length=10), 1200, paradigm="sc"),
+        {(10, 0): 0.9, (10, 2): 0.5, (10, 8): 0.8},
+        "sc",
+    ),
+    "integrations": (
+        table(along("list_length", {1: 0.95, 4: 0.7, 12: 0.5}, factor_part_size=1), 1200, paradigm="si"),
+        {(1,): 0.95, (4,): 0.7, (12,): 0.5},
+        "si",
+    ),
+    "task_switching": (
+        table(switching({"one task": 0.95, "repetition": 0.9, "switch": 0.7}, dict.fromkeys(("one task", "repetition", "switch"), 500.0)), 300, paradigm="sts"),
+        {("one task",): 0.95, ("repetition",): 0.9, ("switch",): 0.7},
+        "sts",
+    ),
+    "switching_time": (
+        table(switching(dict.fromkeys(("one task", "repetition", "switch"), 0.9), {"one task": 400, "repetition": 450, "switch": 600}), 300, paradigm="sts"),
+        {("one task",): 400, ("repetition",): 450, ("switch",): 600},
+        "sts",
+    ),
+    "congruency": (_CONGRUENT, {("congruent",): 0.86, ("incongruent",): 0.66}, "sts"),
+    "congruency_time": (_CONGRUENT, {("congruent",): 450, ("incongruent",): 500}, "sts"),
+    "switching_by_congruency": (
+        _CONGRUENT,
+        {("congruent", "switch"): 0.7, ("incongruent", "switch"): 0.5, ("congruent", "one task"): 0.9, ("incongruent", "repetition"): 0.7},
+        "sts",
+    ),
+    "switching_time_by_congruency": (_CONGRUENT, {("congruent", "switch"): 450, ("incongruent", "switch"): 500}, "sts"),
+    "capacity": (
+        table(change_detection(3.0), 4_000, paradigm="cd"),
+        {("Pashler", 4): 3.0, ("Pashler", 6): 3.0, ("Pashler", 8): 3.0, ("Pashler", 2): 2.0},
+        "cd",
+    ),
+}
+
+
+def free_recalls() -> pd.DataFrame:
+    """In order; in another order; with an intrusion first; from the end."""
+    shown = [11, 22, 33, 44, 55, 66]
+    answers = [shown, [22, 11, 33, 44, 55, 66], [99, 11, 22, 33, 44, 55], [66, 11, 22, 33, 44, 99]]
+    return together(*(recall(shown, answer, number) for number, answer in enumerate(answers, start=1)), recall([1, 2], [2, 1], 5), recall([1, 2], [1, 2], 6))
+
+
+@pytest.mark.parametrize("name", sorted(PLANTED))
+def test_planted_effects_come_back(name: str) -> None:
+    data, expected, paradigm = PLANTED[name]
+    one = effect(name)
+    assert paradigm in one.applies(data)
+    found = one.table(data, paradigm, human="", level=0.9999)
+    means = {tuple(row[column] for column in one.by): row for row in found.to_dict("records")}
+    for place, planted in expected.items():
+        row = means[place]
+        assert (row["low"] <= planted <= row["high"]) or row["mean"] == pytest.approx(planted, abs=1e-9), (place, row)
+        assert row["mean"] == pytest.approx(planted, rel=0.2, abs=0.1)
+        assert (row["n_units"] > 0, row["unit"]) == (True, "trial")
+
+
+#: Figures that are drawn here to the last: one panel, panels with names, places with names, an axis of its own.
+DRAWN = ("set_size", "free_recall", "task_switching", "capacity")
+
+
+#: Figures that are declared here in every run; the others are like one of them.
+DECLARED = (*DRAWN, "primacy_recency", "serial_position_retention", "switching_time", "first_recalled")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in DECLARED else pytest.param(name, marks=pytest.mark.slow) for name in (*sorted(PLANTED), "free_recall", "first_recalled")]
+)
+def test_every_effect_has_a_figure(name: str) -> None:
+    data, paradigm = (free_recalls(), "sfr") if name not in PLANTED else (PLANTED[name][0], PLANTED[name][2])
+    one = effect(name)
+    found = one.table(data, paradigm)
+    agents = looks_of(found)
+    spec = effect_chart(one, found, agents, title="A title", subtitle=caption(one, found))
+    drawn = draw(spec, agents) if name in DRAWN else json.dumps(spec, ensure_ascii=False)
+    assert "network:test" in drawn
+    assert one.x_title in drawn
+    assert all(panel in drawn for panel in panel_names(one, found)) if one.panels else True
+    points = [row for row in spec["data"]["values"] if row["role"] == "curve"]
+    assert len(points) == int(found["mean"].notna().sum())
+    if one.value == "correct":
+        assert any(row["role"] == "chance" for row in spec["data"]["values"])
+    assert one.command(["data"], paradigm, "x.svg").startswith(f"spanlab figure {name} data --paradigm {paradigm}")
+
+
+@pytest.mark.slow
+def test_a_page_needs_no_network() -> None:
+    one = effect("set_size")
+    found = one.table(PLANTED["set_size"][0], "vsr")
+    text = page(effect_chart(one, found, looks_of(found), title="Sizes"), looks_of(found))
+    assert "network:test" in text
+    assert 'src="http' not in text
+
+
+def test_free_recall_by_hand() -> None:
+    found = effect("free_recall").table(free_recalls(), "sfr").set_index(["criterion", "list_length"])
+    assert found["mean"].to_dict() == {("in any order", 2): 1.0, ("in order", 2): 0.5, ("in any order", 6): 0.5, ("in order", 6): 0.25}
+    chance = found["chance"]
+    assert chance["in any order", 2] == pytest.approx(1 / math.comb(100, 2))
+    assert chance["in order", 2] == pytest.approx(1 / (100 * 99))
+    first = effect("first_recalled").table(free_recalls(), "sfr").set_index(["recalled_first", "list_length"])["mean"]
+    # of six items the first, the last four (3 to 6), another (2), or none of them
+    assert [first[kind, 6] for kind in ("first item", "last four", "another item", "not an item")] == [0.25, 0.25, 0.25, 0.25]
+    assert [first[kind, 2] for kind in ("first item", "last four", "another item", "not an item")] == [0.5, 0.5, 0, 0]
+    odds = effect("first_recalled").table(free_recalls(), "sfr").groupby("list_length")["chance"].sum()
+    np.testing.assert_allclose(odds.astype(float), 1)
+
+
+def test_a_trial_with_nothing_recalled_recalled_nothing_first() -> None:
+    silent = recall([1, 2, 3], [], 1)
+    both = together(silent, recall([1, 2, 3], [1, 2, 3], 2), recall([4, 5], [5, 4], 3))
+    first = effect("first_recalled").table(both, "sfr")
+    assert first.groupby("list_length")["n_trials"].first().to_dict() == {2: 1, 3: 1}
+    whole = effect("free_recall").table(both, "sfr").set_index(["criterion", "list_length"])["mean"]
+    assert whole["in any order", 3] == 0.5
+
+
+def test_curves_are_those_of_plain_group_bys() -> None:
+    """The fast path against pandas, word for word: trials first, then people."""
+    people = [
+        responses(lambda length, place, p=p: p - 0.05 * place, agent="participant", kind="participant", participant=f"P{n}", repetitions=4 + n, seed=n)
+        for n, p in enumerate((0.5, 0.7, 0.9))
+    ]
+    data = together(*people, responses(lambda length, place: 0.6, repetitions=12, seed=9))
+    found = rows_by(accuracy(data, ("list_length",)), "agent", "list_length")
+    data["correct"] = data["correct"].astype(float)
+    trials = data.groupby(["agent", "list_length", "participant", "session", "trial"])["correct"].mean().reset_index()
+    persons = trials[trials["agent"] == "participant"].groupby(["agent", "list_length", "participant"])["correct"].mean().reset_index()
+    for agent, units in (("participant", persons), ("network:test", trials[trials["agent"] == "network:test"])):
+        for length, part in units.groupby("list_length")["correct"]:
+            row = found[agent, length]
+            assert row["mean"] == pytest.approx(part.mean())
+            assert row["sem"] == pytest.approx(scipy.stats.sem(part))
+            assert row["n_units"] == len(part)
+
+
+def test_sessions_are_the_units_of_a_machine_that_took_ten() -> None:
+    runs = [responses(lambda length, place: 0.6, repetitions=3, seed=n, session=f"s{n}") for n in range(10)]
+    many, few = accuracy(together(*runs)).iloc[0], accuracy(together(*runs[:9])).iloc[0]
+    assert (many["unit"], many["n_units"], few["unit"]) == ("session", 10, "trial")
+    means = [run.groupby("trial")["correct"].mean().astype(float).mean() for run in runs]
+    assert many["sem"] == pytest.approx(scipy.stats.sem(means))
+
+
+def test_reaction_times_are_averaged_over_those_that_there_are() -> None:
+    data = table(along("set_size", {2: 1.0, 4: 1.0}), 40)
+    data["rt_ms"] = [500.0 if number % 2 else None for number in range(40)]
+    found = averages(data, ("set_size",), value="rt_ms")
+    assert found["mean"].tolist() == [500, 500]
+    assert found["n_items"].sum() == 20
+    assert found["chance"].isna().all()
+
+
+@pytest.mark.parametrize(("items", "hits", "alarms", "pashler", "cowan"), [(4, 0.9, 0.2, 3.5, 2.8), (6, 0.5, 0.5, 0, 0), (8, 0.2, 0.4, -8 / 3, -1.6)])
+def test_k_by_hand(items: int, hits: float, alarms: float, pashler: float, cowan: float) -> None:
+    assert pashler_k(items, hits, alarms) == pytest.approx(pashler)
+    assert cowan_k(items, hits, alarms) == pytest.approx(cowan)
+    assert math.isnan(pashler_k(items, 1, 1))
+
+
+def test_k_of_people_is_averaged_over_people() -> None:
+    people = [
+        table(change_detection(held, sizes=(4, 6)), 1500, agent="participant", kind="participant", participant=f"P{n}", paradigm="cd", seed=n)
+        for n, held in enumerate((1.0, 2.0, 3.0, 4.0))
+    ]
+    found = effect("capacity").table(together(*people), "cd").set_index(["formula", "set_size"])
+    assert found.loc[("Pashler", 6), "mean"] == pytest.approx(2.5, abs=0.4)
+    assert (found.loc[("Pashler", 6), "unit"], found.loc[("Pashler", 6), "n_units"]) == ("participant", 4)
+
+
+def test_silence_is_a_miss_and_never_a_false_alarm() -> None:
+    data = table(change_detection(2.0, sizes=(4, 6)), 400, paradigm="cd")
+    silent = data["correct_answer"] == '"same"'
+    quiet = data.assign(outcome=np.where(silent & (data["trial"] % 2 == 0), "omitted", "answered"))
+    kept = data[~(silent & (data["trial"] % 2 == 0))]
+    one = effect("capacity")
+    pd.testing.assert_series_equal(one.table(quiet, "cd")["mean"], one.table(kept, "cd")["mean"])
+
+
+def test_ex_gaussian_agrees_with_scipy_and_with_what_was_planted() -> None:
+    random = np.random.RandomState(4)
+    times = random.normal(480, 45, 4000) + random.exponential(160, 4000)
+    found = fit(times)
+    shape, loc, scale = scipy.stats.exponnorm.fit(times)
+    assert (found.mu, found.sigma, found.tau) == (pytest.approx(loc, rel=1e-3), pytest.approx(scale, rel=1e-2), pytest.approx(shape * scale, rel=1e-2))
+    assert found.log_likelihood == pytest.approx(scipy.stats.exponnorm.logpdf(times, shape, loc, scale).sum(), abs=0.01)
+    assert (found.mu, found.sigma, found.tau) == (pytest.approx(480, abs=10), pytest.approx(45, abs=8), pytest.approx(160, abs=12))
+    assert found.density(500.0) == pytest.approx(scipy.stats.exponnorm.pdf(500, found.tau / found.sigma, found.mu, found.sigma))
+    with pytest.raises(SpanLabError, match="3 different"):
+        fit([300, 300, 400])
+
+
+def test_reaction_times_of_people_only_and_only_enough_of_them() -> None:
+    random = np.random.RandomState(1)
+    parts = []
+    for name, kind, many in (("A", "participant", 80), ("B", "participant", 10), ("", "network", 80)):
+        one = table(along("set_size", {2: 1.0}), many, agent=kind, kind=kind, participant=name)
+        parts.append(one.assign(rt_ms=random.normal(500, 50, many) + random.exponential(100, many)))
+    found = reaction_times(score_table(together(*parts)), between=(200, 2000))
+    one, other = found.to_dict("records")
+    assert (one["participant"], other["participant"]) == ("A", "B")
+    assert one["mu"] + one["tau"] == pytest.approx(one["mean"], rel=0.02)
+    assert one["tau_low"] < 100 < one["tau_high"]
+    assert other["note"] == "only 10 reaction times: no distribution fitted"
+
+
+def test_switch_and_mixing_costs_come_back() -> None:
+    maker = switching({"one task": 0.95, "repetition": 0.9, "switch": 0.7}, {"one task": 400, "repetition": 450, "switch": 600})
+    data = table(maker, 500, paradigm="sts")
+    for name, mixing, switch in (("task_switching", 0.05, 0.2), ("switching_time", 50, 150)):
+        found = rows_by(trends(effect(name), data, "sts"), "contrast")
+        for cost, planted in (("mixing cost", mixing), ("switch cost", switch)):
+            assert found[cost]["low"] < planted < found[cost]["high"]
+            assert found[cost]["p"] < 0.001
+
+
+def test_congruency_and_switch_costs_by_congruency_come_back() -> None:
+    accuracy = {"one task": 0.8, "repetition": 0.75, "switch": 0.5}
+    data = table(switching(accuracy, dict.fromkeys(accuracy, 500.0), (0.15, -40)), 800, paradigm="sts")
+    for name, planted in (("congruency", 0.15), ("congruency_time", 40)):
+        (found,) = trends(effect(name), data, "sts").to_dict("records")
+        assert (found["contrast"], found["low"] < planted < found["high"], found["p"] < 0.001) == ("congruency effect", True, True)
+    found = rows_by(trends(effect("switching_by_congruency"), data, "sts"), "congruence", "contrast")
+    assert {panel for panel, _ in found} == {"congruent", "incongruent"}
+    assert all(found[panel, "switch cost"]["low"] < 0.25 < found[panel, "switch cost"]["high"] for panel in ("congruent", "incongruent"))
+
+
+def test_somebody_who_ignores_the_cues_has_a_line_of_his_own() -> None:
+    """Of congruent markers all, of incongruent ones half; older records that do not tell which are which have no such line."""
+    accuracy = {"one task": 0.8, "repetition": 0.75, "switch": 0.5}
+    data = table(switching(accuracy, dict.fromkeys(accuracy, 500.0), (0.15, -40)), 100, paradigm="sts")
+    by = rows_by(effect("switching_by_congruency").table(data, "sts"), "congruence", "judgement")
+    assert {(panel, row["cue_ignored"]) for (panel, _), row in by.items()} == {("congruent", 1.0), ("incongruent", 0.5)}
+    one = effect("task_switching")
+    found = one.table(data, "sts")
+    congruent = data[data["record_transition"] == '"switch"']["record_congruent"] == "true"
+    assert rows_by(found, "judgement")["switch"]["cue_ignored"] == pytest.approx(0.5 + congruent.mean() / 2, abs=0.05)
+    spec = effect_chart(one, found, looks_of(found), title="")
+    roles = [row["role"] for row in spec["data"]["values"]]
+    assert (roles.count("lacking"), roles.count("name")) == (5, 1)
+    assert "Dashed: cue ignored" in caption(one, found)
+    older = one.table(data.drop(columns="record_congruent"), "sts")
+    assert "cue_ignored" not in older.columns
+    assert "cue ignored" not in caption(one, older)
+    assert effect("congruency").missing(data.drop(columns="record_congruent"), "sts") == "sts has no record_congruent."
+
+
+def test_trends_are_those_of_independent_computations() -> None:
+    data = table(along("retention_steps", {0: 0.9, 2: 0.8, 6: 0.6}, set_size=4), 300, paradigm="vir")
+    (found,) = trends(effect("retention_interval"), data, "vir").to_dict("records")
+    groups = [part["correct"].to_numpy(float) for _, part in data.groupby("retention_steps")]
+    assert found["value"] == pytest.approx(np.polyfit([0, 2, 6], [part.mean() for part in groups], 1)[0])
+    assert found["omnibus_p"] == pytest.approx(scipy.stats.kruskal(*groups).pvalue)
+    assert found["low"] < -0.05 < found["high"]
+    people = [
+        table(along("retention_steps", {0: 0.9, 2: 0.8, 6: 0.6}, set_size=4), 90, agent="P", kind="participant", participant=f"P{n}", seed=n, paradigm="vir")
+        for n in range(6)
+    ]
+    (found,) = trends(effect("retention_interval"), together(*people), "vir").to_dict("records")
+    means = np.array([[part["correct"].astype(float).mean() for _, part in one.groupby("retention_steps")] for one in people])
+    slopes = np.polyfit([0, 2, 6], means.T, 1)[0]
+    expected: Any = scipy.stats.ttest_1samp(slopes, 0)
+    assert (found["t"], found["df"], found["p"]) == (pytest.approx(expected.statistic), pytest.approx(5), pytest.approx(expected.pvalue))
+    assert found["omnibus_p"] == pytest.approx(scipy.stats.friedmanchisquare(*means.T).pvalue)
+
+
+def test_published_people_are_beside_them() -> None:
+    data = PLANTED["features"][0]
+    found = effect("features").table(data, "cd")
+    people = found[found["agent_kind"] == "group means"]
+    assert set(people["factor_feature"]) == {"colour", "gap"}
+    expected = published("cd").set_index(["factor_feature", "set_size"])["accuracy"]
+    assert all(row["mean"] == expected[row["factor_feature"], row["set_size"]] for row in people.to_dict("records"))
+    load = effect("cognitive_load").table(PLANTED["cognitive_load"][0], "cs")
+    assert 0.425 in load["record_cognitive_load"].tolist()
+
+
+def test_the_library_has_every_paradigm_that_effects_name() -> None:
+    assert {name for one in EFFECTS for name in one.paradigms} <= set(list_paradigms())
+    assert len({one.name for one in EFFECTS}) == len(EFFECTS)
+    with pytest.raises(SpanLabError, match="did you mean 'serial_position'"):
+        effect("serial_positon")
+
+
+def test_the_documentation_names_every_effect(repository: Path) -> None:
+    text = (repository / "docs" / "analysis.md").read_text(encoding="utf-8")
+    assert all(f"`{one.name}`" in text for one in EFFECTS)
+
+
+def test_intervals_of_very_many_units_are_those_that_resampling_gives() -> None:
+    values = (np.random.RandomState(1).rand(6000) < 0.7).astype(float)
+    found = estimate(values)
+    assert found.interval == "normal"
+    few = np.tile(values, 1)[:5000]
+    assert estimate(few).interval == "binomial"
+    resampled = np.random.RandomState(2).binomial(6000, values.mean(), size=20_000) / 6000
+    np.testing.assert_allclose([found.low, found.high], np.quantile(resampled, [0.025, 0.975]), atol=5e-4)
+    rare = np.zeros(6000)
+    rare[:3] = 1
+    assert estimate(rare).interval == "binomial"
+
+
+def poor() -> dict[str, pd.DataFrame]:
+    """Data that hold little, nothing, or something odd."""
+    full = responses(lambda length, place: 0.6, repetitions=4)
+    one = full[full["trial"] == 1]
+    return {
+        "empty": full.iloc[:0],
+        "nothing at all": pd.DataFrame(),
+        "one trial": one,
+        "one answer": full.iloc[:1],
+        "no positions": full.drop(columns=["serial_position", "list_length", "set_size"]),
+        "no chance": full.drop(columns=["chance"]),
+        "no trials": full.drop(columns=["trial", "trial_id"]),
+        "all missing": full.assign(correct=None),
+        "some missing": full.assign(correct=pd.Series([None if number % 3 else True for number in range(len(full))], dtype=object)),
+        "all right": full.assign(correct=True),
+        "all wrong": full.assign(correct=False),
+        "all omitted": full.assign(outcome="omitted", correct=None),
+        "practice only": full.assign(practice=True),
+        "odd factors": full.assign(factor_feature='"x"', record_symmetry_offset="null", factor_load=None, record_transition='"?"', factor_part_size="[1]"),
+        "one person": full.assign(agent_kind="participant", participant="A"),
+    }
+
+
+#: Poor data of every kind that are looked at in every run.
+POOREST = ("empty", "nothing at all", "one trial", "no trials", "some missing", "all right", "odd factors")
+
+
+@pytest.mark.parametrize("what", [what if what in POOREST else pytest.param(what, marks=pytest.mark.slow) for what in sorted(poor())])
+def test_poor_data_get_a_note_and_never_an_error(what: str) -> None:
+    scored = score_table(poor()[what])
+    for one in EFFECTS:
+        found = one.table(scored, "vsr", human="", resamples=200)
+        assert len(found) or one.notes(scored, "vsr", found)
+        slopes = trends(one, scored, "vsr", resamples=200)
+        assert (slopes["low"].notna() | (slopes["note"] != "")).all()
+        if len(found):
+            assert found["mean"].between(-1, 1).all() or one.name == "capacity"
+            bare = found["low"].isna()
+            assert (found.loc[bare, "note"] != "").all()
+            if (one.name, what) in (("serial_position", "some missing"), ("primacy_recency", "one trial"), ("set_size", "all right")):
+                agents = looks_of(found)
+                assert draw(effect_chart(one, found, agents, title=what), agents)
+
+
+def test_cells_at_the_edges_keep_an_interval() -> None:
+    right = effect("serial_position").table(poor()["all right"], "vsr", human="")
+    assert (right["mean"] == 1).all()
+    assert (right["interval"] == "exact").all()
+    assert (right["low"] < 1).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "trials"), [("task_switching", 80), ("set_size", 150), ("capacity", 600)])
+def test_intervals_cover_what_was_planted(name: str, trials: int) -> None:
+    truth: dict[tuple[Any, ...], float]
+    if name == "task_switching":
+        levels = {"one task": 0.9, "repetition": 0.8, "switch": 0.65}
+        maker, truth = switching(levels, dict.fromkeys(levels, 500.0)), {(key,): value for key, value in levels.items()}
+    elif name == "set_size":
+        maker, truth = along("set_size", {1: 0.85, 4: 0.6, 8: 0.3}), {(1,): 0.85, (4,): 0.6, (8,): 0.3}
+    else:
+        maker, truth = change_detection(2.5, sizes=(4, 8)), {("Pashler", 4): 2.5, ("Pashler", 8): 2.5}
+    one, hits, many = effect(name), 0, 0
+    for seed in range(150):
+        found = one.table(table(maker, trials, seed=seed), "vsr", human="", resamples=1000)
+        rows = {tuple(row[column] for column in one.by): row for row in found.to_dict("records")}
+        for place, planted in truth.items():
+            hits, many = hits + (rows[place]["low"] <= planted <= rows[place]["high"]), many + 1
+    assert 0.91 <= hits / many <= 0.985, hits / many
+
+
+def test_a_figure_that_leaves_conditions_out_does_not_say_that_there_were_none() -> None:
+    two, one = (responses(lambda length, place: 0.9, lengths=lengths, repetitions=4) for lengths in ([2, 3], [3]))
+    assert effect("primacy_recency").missing(two, "vsr").startswith("vsr has only one value of list length that this figure is about (3)")
+    assert effect("set_size").missing(one, "vsr").startswith("vsr has only one value of set size (3)")

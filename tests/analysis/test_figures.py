@@ -1,0 +1,127 @@
+"""Figures: real SVG and PDF files, everything that must be in them is, and colours that colour-blind people tell apart."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from analysis_tables import mixed, responses
+
+from spanlab.analysis.data.style import looks
+from spanlab.analysis.effects.registry import effect
+from spanlab.analysis.figures.charts import for_page, page_theme, save
+from spanlab.analysis.figures.effect_charts import effect_chart, looks_of
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return mixed(
+        responses(lambda length, position: 0.8, agent="Participant <A & B>", kind="participant", participant="A"),
+        responses(lambda length, position: 0.5, agent="network:test", kind="network", seed=1),
+        responses(lambda length, position: 1.0, agent="ideal (simulated)", kind="ideal"),
+    )
+
+
+POSITION, SIZE = effect("serial_position"), effect("set_size")
+
+
+def words(svg: Path) -> list[str]:
+    return [node.text or "" for node in ElementTree.parse(svg).getroot().iter(f"{SVG}text")]
+
+
+def test_serial_positions_are_drawn_with_panels_people_and_chance(table: pd.DataFrame, tmp_path: Path) -> None:
+    curve = POSITION.table(table, "vsr")
+    agents = looks_of(curve)
+    spec = effect_chart(POSITION, curve, agents, title="A title", subtitle="What is dotted")
+    svg, pdf = save(spec, tmp_path / "figures" / "position", agents)
+    found = words(svg)
+    assert {"3 items", "4 items", "5 items", "serial position", "A title", "What is dotted"} <= set(found)
+    assert {"Participant <A & B>", "ideal (simulated)", "network:test", "Avons 1998 (people)"} <= set(found)
+    assert pdf.read_bytes().startswith(b"%PDF")
+    rows = spec["data"]["values"]
+    levels = [row["mean"] for row in rows if row["role"] == "chance"]
+    assert levels
+    np.testing.assert_allclose(levels, 1 / 9)
+    person = [row for row in rows if row.get("agent") == "Participant <A & B>" and row["panel"] == "4 items"]
+    expected = curve[(curve["agent"] == "Participant <A & B>") & (curve["list_length"] == 4)]
+    assert [row["mean"] for row in person] == pytest.approx(expected["mean"].tolist())
+    assert [row["low"] for row in person] == pytest.approx(expected["low"].tolist())
+    people = [row for row in rows if row.get("agent") == "Avons 1998 (people)"]
+    assert all(row["low"] is None and row["hollow"] and row["n"] == "not published" for row in people)
+
+
+def test_set_sizes_are_drawn(table: pd.DataFrame, tmp_path: Path) -> None:
+    curve = SIZE.table(table, "vsr")
+    agents = looks_of(curve)
+    svg, _ = save(effect_chart(SIZE, curve, agents, title="Sizes"), tmp_path / "size", agents)
+    assert {"Sizes", "set size", "100%", "3", "5"} <= set(words(svg))
+
+
+def test_points_without_an_interval_and_without_chance_are_drawn(tmp_path: Path) -> None:
+    curve = POSITION.table(responses(lambda length, position: 0.5, lengths=[1, 2], repetitions=1).drop(columns="chance"), "vsr")
+    agents = looks_of(curve)
+    svg, _ = save(effect_chart(POSITION, curve, agents, title="One trial"), tmp_path / "one", agents)
+    assert {"1 item", "2 items"} <= set(words(svg))
+
+
+def test_thousands_of_points_are_no_problem(tmp_path: Path) -> None:
+    few = POSITION.table(responses(lambda length, position: 0.5, lengths=[18], repetitions=2), "vsr")
+    many = pd.concat([few.assign(agent=f"chat:model-{number}", agent_kind="chat") for number in range(300)], ignore_index=True)
+    assert len(effect_chart(POSITION, many, looks_of(many), title="Many")["data"]["values"]) > 5000
+
+
+def test_the_page_gets_the_same_data_without_title_and_legend_and_with_its_own_colours(table: pd.DataFrame) -> None:
+    curve = SIZE.table(table, "vsr", human="")
+    agents = looks_of(curve)
+    spec = effect_chart(SIZE, curve, agents, title="Sizes")
+    page = for_page(spec)
+    assert page["data"] == spec["data"]
+    assert "title" not in page
+    assert '"legend": {' not in json.dumps(page)
+    assert '"legend": {' in json.dumps(spec)
+    assert page_theme(agents)["range"]["category"] == ["var(--agent-0)", "var(--agent-1)", "var(--agent-2)"]
+
+
+def test_people_are_drawn_last_and_thickest_and_oracles_are_dashed() -> None:
+    found = looks([("P", "participant"), ("n", "network"), ("i", "ideal"), ("c", "capacity"), ("g", "chance"), ("s", "scripted"), ("b", "simulated")])
+    assert found[-1].label == "P"
+    assert found[-1].width == max(look.width for look in found)
+    solid = {look.label for look in found if look.dash == (1, 0)}
+    assert solid == {"P", "n", "g"}
+    assert len({look.shape for look in found}) == len(found)
+    assert len({(look.light, look.shape) for look in looks((f"m{number}", "chat") for number in range(9))}) == 9
+
+
+def seen_by(colour: str, weights: list[list[float]]) -> np.ndarray:
+    """A colour in CIE Lab as a dichromat sees it (Viénot, Brettel & Mollon, 1999, Color Research and Application 24, 243-252)."""
+    linear = np.array([int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]) ** 2.2
+    to_lms = np.array([[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714], [0.0299566, 0.184309, 1.46709]])
+    rgb = np.clip(np.linalg.inv(to_lms) @ np.array(weights) @ to_lms @ linear, 0, 1)
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ rgb / np.array([0.9505, 1, 1.089])
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        [[0, 2.02344, -2.52581], [0, 1, 0], [0, 0, 1]],
+        [[1, 0, 0], [0.494207, 0, 1.24827], [0, 0, 1]],
+    ],
+    ids=["everybody", "protanopia", "deuteranopia"],
+)
+def test_people_networks_chat_and_guessing_are_told_apart_by_colour(mode: str, weights: list[list[float]]) -> None:
+    found = looks([("P", "participant"), ("n", "network"), ("c", "chat"), ("g", "chance")])
+    colours = {look.label: seen_by(getattr(look, mode), weights) for look in found}
+    for first, second in combinations(colours, 2):
+        distance = float(np.linalg.norm(colours[first] - colours[second]))
+        assert distance > 15, (first, second, distance)

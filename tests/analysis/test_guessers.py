@@ -1,0 +1,249 @@
+"""Yardsticks compete with nobody, and whoever guesses is not told from guessing: planted people, guessers and habits, by hand and by simulation."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from analysis_tables import mixed, responses
+from scipy import stats
+
+from spanlab.analysis.data.scoring import Scored, score_table
+from spanlab.analysis.effects.registry import effect
+from spanlab.analysis.figures.effect_charts import effect_chart, looks_of
+from spanlab.analysis.stats.against_guessing import against_guessing, exact, p_depends, verdict_of
+from spanlab.analysis.stats.laplace import Laplace, fit
+from spanlab.analysis.stats.mixed_contrasts import contrasts, terms
+from spanlab.analysis.stats.mixed_model import Mixed, mixed_model
+
+FALL = {3: 0.94, 5: 0.75, 7: 0.40}
+
+
+def falling(many: int = 8, repetitions: int = 6) -> list[pd.DataFrame]:
+    return [
+        responses(lambda length, _: FALL[length], kind="participant", agent="participant", participant=f"P{n}", lengths=FALL, repetitions=repetitions, seed=n)
+        for n in range(many)
+    ]
+
+
+def yardsticks() -> list[pd.DataFrame]:
+    lengths, repetitions = tuple(FALL), 6
+    return [
+        responses(lambda *_: 1.0, agent="ideal", kind="ideal", lengths=lengths, repetitions=repetitions),
+        responses(lambda length, _: min(1, 4 / length), agent="capacity", kind="capacity", lengths=lengths, repetitions=repetitions, seed=50),
+        responses(lambda *_: 1 / 9, agent="chance", kind="chance", lengths=lengths, repetitions=repetitions, seed=51),
+    ]
+
+
+def model(*tables: pd.DataFrame) -> Mixed:
+    return mixed_model(score_table(mixed(*tables)), "vsr")
+
+
+# yardsticks -----------------------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def alone() -> Mixed:
+    return model(*falling())
+
+
+def test_yardsticks_change_no_test_and_are_in_none(alone: Mixed) -> None:
+    """Eight people fall from 94 % to 40 %; with observers beside them who were handed the answers, tables are the same to the last bit."""
+    beside = model(*falling(), *yardsticks())
+    assert terms(alone).set_index("term")["p"]["condition"] < 1e-4
+    pd.testing.assert_frame_equal(terms(alone), terms(beside))
+    pd.testing.assert_frame_equal(contrasts(alone), contrasts(beside))
+    assert set(beside.cells.table["agent"]) == set(alone.cells.table["agent"])
+    (said,) = [note for note in beside.notes if "yardstick" in note]
+    assert "ideal (100% right)" in said
+
+
+def test_only_yardsticks_are_a_sentence() -> None:
+    found = model(*yardsticks())
+    assert found.fit is None
+    assert found.problem == "Only yardsticks answered vsr: nothing can be compared."
+    assert not len(terms(found))
+
+
+def test_a_cell_at_100_percent_does_not_hide_a_difference() -> None:
+    """One network always right at the short lists and at half of the long ones: Wald's test of its cells loses its force, the likelihood ratio does not."""
+    sure = responses(lambda length, _: 1.0 if length == 3 else 0.5, lengths=(3, 6), repetitions=20, seed=3)
+    found = model(sure)
+    (one,) = terms(found).query("term == 'condition'").to_dict("records")
+    assert one["p"] < 1e-6
+    assert found.fit is not None
+    right = sure.groupby("list_length")["correct"].agg(["sum", "size"])
+    plain = fit(Laplace(right["sum"].to_numpy(), right["size"].to_numpy(), np.eye(2), prior_sd=3.0))
+    wald = (plain.fixed[0] - plain.fixed[1]) ** 2 / (plain.covariance[0, 0] + plain.covariance[1, 1])
+    assert one["f"] > wald
+
+
+def test_without_random_effects_the_likelihood_ratio_is_that_of_two_shares() -> None:
+    """By hand, with a prior so wide that it says nothing: G of a table of two by two."""
+    whole = Laplace(np.array([15.0, 30.0]), np.array([40.0, 45.0]), np.eye(2), prior_sd=1e4)
+    found: Any = stats.chi2_contingency([[15, 25], [30, 15]], correction=False, lambda_="log-likelihood")
+    g = found.statistic
+    assert 2 * (whole.profile([]) - whole.without(np.array([[1.0, -1.0]])).profile([])) == pytest.approx(g, rel=1e-4)
+
+
+def test_yardsticks_stretch_no_axis() -> None:
+    def times(agent: str, kind: str, ms: float) -> pd.DataFrame:
+        table = responses(lambda *_: 1.0, agent=agent, kind=kind, paradigm="sts", lengths=(3,), repetitions=12, participant="A" * (kind == "participant"))
+        return table.assign(record_transition=['"repeat"', '"switch"', '"repeat"'] * 12, factor_switch_probability="0.5", rt_ms=ms + 10.0 * table["trial"])
+
+    one = effect("switching_time")
+
+    def axis(*tables: pd.DataFrame) -> tuple[list[float], str]:
+        table = one.table(score_table(mixed(*tables)), "sts")
+        spec = effect_chart(one, table, looks_of(table), title="t")
+        return spec["layer"][3]["encoding"]["y"]["scale"]["domain"], str(spec)
+
+    people, slow = times("participant", "participant", 600.0), times("simulated", "simulated", 9000.0)
+    assert axis(people, slow)[0] == axis(people)[0]
+    assert "'clip': True" in axis(people, slow)[1]
+    assert axis(slow)[0][1] > 9000
+
+
+# against guessing -----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def guesser(seed: int, trials: int = 12, **options: object) -> pd.DataFrame:
+    return responses(lambda *_: 1 / 9, agent="dull", lengths=(4,), repetitions=trials, seed=seed, **options)  # type: ignore[arg-type]
+
+
+def test_a_guesser_beside_a_network_is_not_told_from_guessing() -> None:
+    """The comparison of a model's log odds with those of chance called 15 of these 30 different from guessing."""
+    different: list[bool] = []
+    for sample in range(30):
+        good = responses(lambda *_: 0.8, agent="good", lengths=(4,), repetitions=12, seed=1000 + sample, spread=0.2)
+        table = against_guessing(score_table(mixed(guesser(sample), good))).set_index("agent")
+        assert table.loc["good", "verdict"] == "above"
+        different.append(str(table.loc["dull", "verdict"]) != "not told apart")
+    assert sum(different) <= 4  # of 30 at 5 %: 4 or fewer in 98 of 100
+
+
+def test_exact_p_values_are_those_of_the_binomial_distribution() -> None:
+    for right, n, level in ((0, 20, 1 / 9), (7, 20, 1 / 9), (61, 100, 0.5), (3, 5, 0.5)):
+        low, at = stats.binom.cdf(right - 1, n, level), stats.binom.pmf(right, n, level)
+        expected = min(1.0, 2 * min(low + at / 2, 1 - low - at / 2))
+        assert exact(right, np.full(n, level)) == pytest.approx(expected, rel=1e-6)
+    levels = np.array([0.2] * 3 + [0.5] * 2)  # by hand: all five right
+    assert exact(5, levels) == pytest.approx(0.2**3 * 0.5**2)
+    assert exact(20_500, np.full(60_000, 1 / 3)) == pytest.approx(2 * stats.norm.sf(500 / math.sqrt(60_000 * 2 / 9)))
+    assert exact(900, np.full(1000, 0.1)) > 0 or exact(900, np.full(1000, 0.1)) == 0.0
+    assert exact(3, np.ones(3)) == 1.0
+
+
+def test_fishers_exact_test_with_mid_p() -> None:
+    said, truth = np.repeat([True, True, False, False], [8, 2, 3, 9]), np.repeat([True, False, True, False], [8, 2, 3, 9])
+    expected = 2 * float(stats.hypergeom.sf(8, 22, 11, 10) + stats.hypergeom.pmf(8, 22, 11, 10) / 2)
+    assert p_depends(said, truth, [np.zeros(22)]) == pytest.approx(expected)
+    assert p_depends(np.ones(22, bool), truth, [np.zeros(22)]) == 1.0
+
+
+def yes_no(says: float, sensitivity: float = 0.0, *, seed: int, trials: int = 60, matches: float = 1 / 3, person: str = "", agent: str = "net") -> pd.DataFrame:
+    """Somebody who says ``match`` so often, and by ``sensitivity`` more where there is one."""
+    random = np.random.RandomState(seed)
+    kind = "participant" if person else "network"
+    table = responses(lambda *_: 0.5, agent=agent, kind=kind, participant=person, paradigm="cd", lengths=(1,), repetitions=trials, chance=0.5, seed=seed)
+    truth = random.rand(trials) < matches
+    said = random.rand(trials) < says + sensitivity * (truth - matches)
+    answers = np.array(['"no match"', '"match"'])
+    return table.assign(correct_answer=answers[truth.astype(int)], answer=answers[said.astype(int)], correct=said == truth, blind=1 - matches)
+
+
+def test_a_habit_is_not_knowledge() -> None:
+    """Somebody who says 'no match' 97 % of the time is right in about two of three, and knows nothing."""
+    crowd = [yes_no(0.03, seed=n, person=f"P{n}", agent="participant") for n in range(8)]
+    (row,) = against_guessing(score_table(mixed(*crowd))).to_dict("records")
+    assert row["share"] > 0.6
+    assert row["chance"] == 0.5
+    assert verdict_of(row).against == "dprime"
+    assert row["verdict"] == "not told apart"
+    always = against_guessing(score_table(yes_no(0.0, seed=1))).iloc[0]
+    assert always["note"] == "always the same answer: no d′"
+    assert verdict_of(always).sentence == ", not told apart from guessing (no d′: always the same answer)"
+    knows = against_guessing(score_table(yes_no(0.2, 0.5, seed=2))).iloc[0]
+    assert knows["verdict"] == "above"
+    assert knows["dprime"] > 0.8
+
+
+def test_the_level_to_beat_is_the_best_blind_guess() -> None:
+    table = responses(lambda *_: 0.25, agent="net", lengths=(4,), repetitions=60, seed=4)
+    plain = against_guessing(score_table(table)).iloc[0]
+    assert verdict_of(plain).sentence.startswith(", above chance (11%; p < .001")
+    blind = against_guessing(score_table(table.assign(blind=0.24))).iloc[0]
+    assert verdict_of(blind).sentence.startswith(", not told apart from the best blind guess (24%; p = ")
+    assert against_guessing(score_table(table.assign(blind=0.5))).iloc[0]["verdict"] == "below"
+
+
+# size -----------------------------------------------------------------------------------------------------------------------------------------------------
+
+#: Guessers: several people or a machine, trials of so many items with such a level, in a session of so many trials.
+GUESSERS = {
+    "a machine, 48 lists of 4, one of nine": (0, 48, 4, 1 / 9),
+    "a machine, 96 questions with two answers": (0, 96, 1, 0.5),
+    "8 people, 24 lists of 4, one of nine": (8, 24, 4, 1 / 9),
+    "8 people, 48 questions, blind guess .67": (8, 48, 1, 0.67),
+    "20 people, 3 questions, one of nine": (20, 3, 1, 1 / 9),
+}
+
+
+def sample_of_guessers(people: int, trials: int, items: int, level: float, random: np.random.RandomState) -> Scored:
+    many = max(1, people) * trials * items
+    table = pd.DataFrame(
+        {
+            "agent": "guessing",
+            "agent_kind": "participant" if people else "network",
+            "participant": np.repeat([f"P{n}" if people else "" for n in range(max(1, people))], trials * items),
+            "oracle": False,
+            "unit_trial": np.arange(many) // items,
+            "correct": (random.rand(many) < level).astype(float),
+            "chance": level,
+            "outcome": "answered",
+        }
+    )
+    return Scored(table, table.iloc[:0], ())
+
+
+def rate_of_alarms(people: int, trials: int, items: int, level: float, samples: int, seed: int = 1) -> float:
+    random = np.random.RandomState(seed)
+    p = [against_guessing(sample_of_guessers(people, trials, items, level, random))["p_share"].iloc[0] for _ in range(samples)]
+    return float(np.mean(np.array(p) < 0.05))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GUESSERS)
+def test_five_of_a_hundred_guessers_differ_from_guessing(name: str) -> None:
+    assert rate_of_alarms(*GUESSERS[name], samples=2000) == pytest.approx(0.05, abs=0.015)
+
+
+def test_sizes_of_the_tests_themselves() -> None:
+    """2,000 sets each, where the p of every possible count is worked out once."""
+    random = np.random.RandomState(5)
+    for n, level in ((192, 1 / 9), (96, 0.5)):
+        known = np.array([exact(right, np.full(n, level)) for right in range(n + 1)])
+        assert np.mean(known[random.binomial(n, level, 2000)] < 0.05) == pytest.approx(0.05, abs=0.015)
+    people = random.binomial(96, 1 / 9, (2000, 8)) / 96 - 1 / 9
+    p = 2 * stats.t.sf(np.abs(people.mean(axis=1)) / (people.std(axis=1, ddof=1) / math.sqrt(8)), 7)
+    assert np.mean(p < 0.05) == pytest.approx(0.05, abs=0.015)
+
+
+def test_the_table_of_coverage_is_whole_and_says_what_it_should() -> None:
+    """Every case of the benchmark has a row; no interval holds too little, and no test cries wolf too often, beyond the error of so many samples."""
+    root = Path(__file__).resolve().parents[2]
+    text = (root / "docs" / "statistics.md").read_text(encoding="utf-8")
+    rows = re.search(r"<!-- measured by benchmarks/coverage.py -->\n(.*?)<!-- end of what was measured -->", text, re.DOTALL)
+    assert rows is not None
+    cells = [[one.strip() for one in line.strip("|").split("|")] for line in rows[1].splitlines()[2:]]
+    program = (root / "benchmarks" / "coverage.py").read_text(encoding="utf-8")
+    cases = re.findall(r'^    \("(.*?)", "(.*?)", (?:HOLDS|SIZE|BETWEEN|ABOUT),', program, re.MULTILINE)
+    assert [(what, whose) for what, whose, *_ in cells] == cases
+    for _, _, counted, percent, error, _ in cells:
+        assert counted != "interval holds" or float(percent) + float(error) >= 93.5, (counted, percent)
+        assert counted != "test rejects" or float(percent) - float(error) <= 6.5, (counted, percent)

@@ -1,0 +1,429 @@
+"""Mixed models, their contrasts, effect sizes and corrections: published values, independent implementations, planted values, degenerate data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from analysis_tables import mixed, responses
+from command_line import command_line
+from scipy import stats
+
+from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.stats import effect_sizes as effects
+from spanlab.analysis.stats.corrections import bonferroni, holm
+from spanlab.analysis.stats.laplace import FitError, Laplace, fit
+from spanlab.analysis.stats.mixed_contrasts import _asked, _by_likelihood, contrasts, terms
+from spanlab.analysis.stats.mixed_model import Cells, Mixed, mixed_model
+from spanlab.core.errors import SpanLabError
+
+#: New cases of a disease of cattle in 15 herds over four periods (herd, cases, size, period): the data set `cbpp` of the R package lme4, from Lesnoff et al.
+#: (2004, Preventive Veterinary Medicine 64, 27-40).
+CBPP = """1,2,14,1 1,3,12,2 1,4,9,3 1,0,5,4 2,3,22,1 2,1,18,2 2,1,21,3 3,8,22,1 3,2,16,2 3,0,16,3 3,2,20,4 4,2,10,1 4,0,10,2 4,2,9,3 4,0,6,4 5,5,18,1 5,0,25,2
+5,0,24,3 5,1,4,4 6,3,17,1 6,0,17,2 6,0,18,3 6,1,20,4 7,8,16,1 7,1,10,2 7,3,9,3 7,0,5,4 8,12,34,1 9,2,9,1 9,0,6,2 9,0,8,3 9,0,6,4 10,1,22,1 10,1,22,2 10,0,18,3
+10,2,22,4 11,0,25,1 11,5,27,2 11,3,22,3 11,1,22,4 12,2,10,1 12,1,8,2 12,0,6,3 12,0,5,4 13,1,21,1 13,2,24,2 13,0,19,3 13,0,23,4 14,11,19,1 14,0,2,2 14,0,3,3
+14,0,2,4 15,1,19,1 15,1,15,2 15,1,15,3 15,0,15,4"""
+
+
+def cbpp() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    herd, cases, size, period = np.array([[int(one) for one in row.split(",")] for row in CBPP.split()]).T
+    design = np.column_stack([np.ones(len(herd)), period == 2, period == 3, period == 4]).astype(float)
+    return cases, size, design, herd - 1
+
+
+# the fit --------------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_published_values_of_a_published_data_set() -> None:
+    """What glmer of lme4 prints for cases ~ period + (1 | herd); its log likelihood includes the binomial coefficients."""
+    cases, size, design, herd = cbpp()
+    found = fit(Laplace(cases, size, design, [herd]), restricted=False, penalised=False)
+    assert found.fixed == pytest.approx([-1.3983, -0.9919, -1.1282, -1.5797], abs=0.005)
+    assert np.sqrt(np.diag(found.covariance)) == pytest.approx([0.2312, 0.3032, 0.3228, 0.4220], rel=0.02)
+    assert found.sd == pytest.approx([0.6421], abs=0.005)
+    coefficients = sum(math.log(math.comb(int(n), int(k))) for k, n in zip(cases, size, strict=True))
+    assert found.log_likelihood + coefficients == pytest.approx(-92.03, abs=0.03)
+
+
+def test_the_integral_over_one_random_effect() -> None:
+    """Against Gauss-Hermite quadrature with 60 nodes around each group's mode, written without the module."""
+    cases, size, design, herd = cbpp()
+    model = Laplace(cases, size, design, [herd])
+    for sd in (0.3, 0.64, 1.2):
+        beta = model.mode([sd])[0][:4]
+        nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+        exact = 0.0
+        for group in range(15):
+            eta = (design @ beta)[herd == group][:, None] + sd * nodes
+            logs = (cases[herd == group][:, None] * eta - size[herd == group][:, None] * np.logaddexp(0, eta)).sum(axis=0)
+            exact += math.log((weights * np.exp(logs)).sum() / math.sqrt(2 * math.pi))
+        assert model.log_likelihood([sd], restricted=False) == pytest.approx(exact, abs=0.15)
+
+
+def test_without_random_effects_it_is_the_log_odds_ratio_and_woolfs_interval() -> None:
+    design = np.array([[1.0, 0.0], [1.0, 1.0]])
+    found = fit(Laplace(np.array([15, 30]), np.array([40, 45]), design))
+    woolf = effects.odds_ratio(30, 45, 15, 40)
+    se = math.sqrt(found.covariance[1, 1])
+    assert math.exp(found.fixed[1]) == pytest.approx(woolf.value) == pytest.approx((30 / 15) / (15 / 25))
+    assert math.exp(found.fixed[1] - 1.959964 * se) == pytest.approx(woolf.low, rel=1e-5)
+    assert found.degrees(np.array([0.0, 1.0])) == math.inf
+
+
+def test_separation_needs_a_prior_and_says_so() -> None:
+    with pytest.raises(FitError, match="0 % or 100 %"):
+        fit(Laplace(np.array([10, 5]), np.array([10, 10]), np.eye(2)))
+    found = fit(Laplace(np.array([10, 5]), np.array([10, 10]), np.eye(2), prior_sd=3.0))
+    assert 1 < found.fixed[0] < 6
+    with pytest.raises(FitError, match="told apart"):
+        fit(Laplace(np.array([5, 5]), np.array([10, 10]), np.ones((2, 2))))
+
+
+# agents and conditions ------------------------------------------------------------------------------------------------------------------------------------
+
+
+def people(many: int, level: Callable[[int], float], spread: float = 0.5, seed: int = 0, agent: str = "People", **options: object) -> list[pd.DataFrame]:
+    """Tables of several people whose log odds at a list length are ``level(length)`` plus their own."""
+
+    def chance_of(own: float) -> Callable[[int, int], float]:
+        return lambda length, _: 1 / (1 + math.exp(-level(length) - own))
+
+    return [
+        responses(
+            chance_of(own),
+            agent=agent,
+            kind="participant",
+            participant=f"{agent}{number}",
+            seed=1000 * seed + number,
+            **options,  # type: ignore[arg-type]
+        )
+        for number, own in enumerate(np.random.RandomState(seed).normal(0, spread, many))
+    ]
+
+
+def model(*tables: pd.DataFrame, by: str | None = None) -> Mixed:
+    return mixed_model(score_table(mixed(*tables)), "vsr", by)
+
+
+def row(table: pd.DataFrame, kind: str, first: str, second: str = "", condition: object = "") -> pd.Series:
+    found = table[(table["kind"] == kind) & (table["first"] == first) & (table["second"] == second) & (table["condition"] == condition)]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Mixed:
+    net = responses(lambda length, _: 1 / (1 + math.exp(-(4 - 0.8 * length))), agent="net", seed=77, repetitions=20)
+    return model(*people(8, lambda length: 2.5 - 0.4 * length, repetitions=5), net)
+
+
+def test_estimates_are_near_what_was_planted(fitted: Mixed) -> None:
+    table = contrasts(fitted)
+    for kind, first, second, planted in (
+        ("agents", "People", "net", (2.5 - 0.4 * 4) - (4 - 0.8 * 4)),
+        ("trend", "People", "", -0.4),
+        ("trend", "net", "", -0.8),
+        ("trends", "People", "net", 0.4),
+    ):
+        one = row(table, kind, first, second)
+        assert abs(one["estimate"] - planted) < 3 * one["se"]
+        assert one["low"] < one["estimate"] < one["high"]
+        assert one["odds_ratio"] == pytest.approx(math.exp(one["estimate"]))
+        assert one["p_holm"] >= one["p"]
+    assert row(table, "agents", "People", "net")["df"] < 40  # eight people, not hundreds of answers
+    assert set(terms(fitted)["term"]) == {"agent", "condition", "agent x condition"}
+    assert terms(fitted).set_index("term")["p"]["condition"] < 0.01
+
+
+def test_contrasts_hang_together(fitted: Mixed) -> None:
+    """Two agents' difference is that of their averages; the test of a term with one degree of freedom is near that of its contrast."""
+    table = contrasts(fitted)
+    pair, (one, other) = row(table, "agents", "People", "net"), (row(table, "agent", name) for name in ("People", "net"))
+    assert pair["estimate"] == pytest.approx(one["estimate"] - other["estimate"])
+    assert terms(fitted).set_index("term").loc["agent", "f"] == pytest.approx(pair["t"] ** 2, rel=0.05)
+    in_condition = table[table["kind"] == "agents in condition"]
+    assert pair["estimate"] == pytest.approx(in_condition["estimate"].mean())
+    assert list(in_condition["p_holm"]) == pytest.approx(list(holm(in_condition["p"].to_numpy(float))))
+    shares = fitted.cells.table.set_index(["agent", "condition"])["correct"]
+    assert row(table, "agents", "People", "net")["points"] == pytest.approx(100 * (shares["People"].mean() - shares["net"].mean()))
+
+
+def test_order_of_rows_does_not_matter(fitted: Mixed) -> None:
+    net = responses(lambda length, _: 1 / (1 + math.exp(-(4 - 0.8 * length))), agent="net", seed=77, repetitions=20)
+    tables = mixed(net, *people(8, lambda length: 2.5 - 0.4 * length, repetitions=5)).sample(frac=1, random_state=3)
+    again = contrasts(mixed_model(score_table(tables), "vsr"))
+    assert again["estimate"].to_numpy(float) == pytest.approx(contrasts(fitted)["estimate"].to_numpy(float), abs=1e-4)
+
+
+def test_random_effects_are_there_when_they_can_be_told(fitted: Mixed) -> None:
+    assert fitted.cells.formula.startswith("correct ~ agent * list_length + (1 | participant)")
+    assert "item" in fitted.cells.components
+    assert "trial as taken" in fitted.cells.components
+    alone = model(responses(lambda *_: 0.6, agent="one", lengths=(1,), repetitions=40))
+    assert alone.cells.components == ()
+    assert any("Too few items" in note for note in alone.notes)
+    assert any("holds for this one alone" in note for note in alone.notes)
+
+
+EDGE = {
+    "one agent": [responses(lambda *_: 0.6)],
+    "one participant": people(1, lambda _: 0.0),
+    "one person and a network": [*people(1, lambda _: 0.0), responses(lambda *_: 0.5, agent="net")],
+    "all right": [responses(lambda *_: 1.0)],
+    "all wrong": [responses(lambda *_: 0.0, agent="a"), responses(lambda *_: 0.0, agent="b")],
+    "separated": [responses(lambda *_: 0.0, agent="a"), responses(lambda *_: 1.0, agent="b")],
+    "one item": [responses(lambda *_: 0.5, lengths=(1,), repetitions=1)],
+    "one trial each": [responses(lambda *_: 0.5, agent=name, repetitions=1, lengths=(4,)) for name in "ab"],
+    "two people": people(2, lambda _: 0.5, repetitions=3),
+    "no trial numbers": [responses(lambda *_: 0.5).assign(trial=None, trial_id=None)],
+    "no chance": [responses(lambda *_: 0.5).assign(chance=np.nan)],
+}
+
+
+@pytest.mark.parametrize("name", EDGE)
+def test_degenerate_data_give_notes_and_finite_numbers_or_a_sentence(name: str) -> None:
+    found = model(*EDGE[name])
+    table = contrasts(found)
+    assert found.notes
+    assert found.problem or len(table)
+    assert np.isfinite(table[["estimate", "se"]].to_numpy(float)).all()
+    assert (table["se"] > 0).all()
+    ends = table[["low", "high"]]
+    assert (np.isfinite(ends).all(axis=1) | table["note"].str.contains("%")).all()  # no end without a word
+    around = table["estimate"].between(table["low"], table["high"])
+    assert (around | ends.isna().all(axis=1)).all()
+    if name in ("all right", "all wrong", "separated"):
+        assert any("%" in note and "prior" in note for note in found.notes)
+        assert table["note"].str.contains("%").any()
+
+
+def test_an_empty_table_is_a_sentence() -> None:
+    found = model(responses(lambda *_: 0.5, repetitions=0))
+    assert found.fit is None
+    assert "nothing can be compared" in found.problem
+    assert not len(contrasts(found))
+    assert not len(terms(found))
+
+
+def test_direction_at_the_edges_is_said() -> None:
+    table = contrasts(model(responses(lambda *_: 0.5, agent="a"), responses(lambda *_: 1.0, agent="b"), responses(lambda *_: 1.0, agent="c"), by=""))
+    below, alike = row(table, "agents", "a", "b"), row(table, "agents", "b", "c")
+    assert "the data bound it from above only" in below["note"]
+    assert below["low"] == -math.inf
+    assert below["odds_ratio_low"] == 0
+    assert below["estimate"] < below["high"] < 0
+    assert alike["estimate"] == pytest.approx(0, abs=1e-3)
+    assert "no interval" in alike["note"]
+    assert math.isnan(alike["low"])
+    assert math.isnan(alike["odds_ratio_high"])
+    assert alike["p"] > 0.9
+
+
+def test_a_contrast_at_the_edge_is_tested_by_its_likelihood() -> None:
+    """Nobody of 20 wrong beside 12 of 20 right: Fisher's exact p is .003. Wald's, of which the standard error is that of log odds without end, was .04."""
+    one, other = np.array([20.0, 12.0]), np.array([20.0, 20.0])
+    rows = pd.DataFrame({"agent": ["a", "b"], "condition": ["", ""], "n": other, "correct": one / other, "chance": 0.1, "persons": 1})
+    laplace = Laplace(one, other, np.eye(2), prior_sd=3.0)
+    cells = Cells("vsr", "", rows, pd.DataFrame(), (), False, ())
+    found = row(contrasts(Mixed(cells, fit(laplace), "", (), laplace)), "agents", "a", "b")
+    assert found["p"] < 0.006
+    assert found["high"] == math.inf
+    assert stats.beta.ppf(0.975, 12, 8) < 1 / (1 + math.exp(-found["low"] - math.log(12 / 8))) < 0.98
+    # against the density itself, on a grid
+    level = np.linspace(-25, 25, 4001)
+    pair = [-one[at] * np.logaddexp(0, -level) - (other - one)[at] * np.logaddexp(0, level) - level**2 / 18 for at in (0, 1)]
+    step, apart = level[1] - level[0], []
+    for value in (0.0, 1.0, 4.0):
+        shifted = np.interp(level - value, level, np.exp(pair[1] - pair[1].max()))
+        exact = math.log((np.exp(pair[0] - pair[0].max()) * shifted).sum() * step)
+        told = laplace.along(np.array([1.0, -1.0]), [])(value)
+        apart.append(told - exact)
+    assert apart == pytest.approx([apart[0]] * 3, abs=0.1)
+
+
+def test_far_from_the_edges_the_likelihood_says_what_wald_does(fitted: Mixed) -> None:
+    table = contrasts(fitted)
+    wald = row(table, "trend", "net")
+    weights = next(one.weights for one in _asked(fitted.cells) if (one.kind, one.first) == ("trend", "net"))
+    reach = float(stats.t.ppf(0.975, wald["df"]))
+    found = _by_likelihood(fitted, weights, wald["t"], wald["se"], reach, (True, True))
+    assert found is not None
+    assert found[1:] == pytest.approx((wald["low"], wald["high"]), rel=0.06)
+
+
+def test_columns_of_conditions() -> None:
+    table = responses(lambda *_: 0.5, lengths=(3,), repetitions=20)
+    table["factor_load"] = np.where(table["trial"] % 2 == 0, '"low"', '"high"')
+    found = model(table)
+    assert found.cells.by == "factor_load"
+    assert set(found.cells.table["condition"]) == {"low", "high"}
+    assert "conditions" in set(contrasts(found)["kind"])
+    assert model(table, by="load").cells.by == "factor_load"
+    assert model(table, by="").cells.by == ""
+    with pytest.raises(SpanLabError, match="no column 'laod'; did you mean 'load'"):
+        model(table, by="laod")
+
+
+def test_many_answers_are_thinned_out_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spanlab.analysis.stats.mixed_model.MOST_ITEMS", 300)
+    found = model(responses(lambda *_: 0.7, agent="a", repetitions=50), responses(lambda *_: 0.5, agent="b", repetitions=50, seed=1))
+    assert len(found.cells.items) <= 300
+    assert any("Only" in note and "of 1,200 answers" in note for note in found.notes)
+    assert any("exactly the same" in note for note in found.notes)  # the thinned trials are still shared
+    once = mixed(responses(lambda *_: 0.7, agent="a", repetitions=50), responses(lambda *_: 0.5, agent="b", repetitions=50, seed=1))
+    texts = once.astype(dict.fromkeys(("trial_id", "agent", "participant", "paradigm", "session"), pd.CategoricalDtype()))  # as tables in files are read
+    assert mixed_model(score_table(texts), "vsr").cells.table.to_dict("records") == found.cells.table.to_dict("records")
+
+
+# corrections and effect sizes -----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_holm_and_bonferroni() -> None:
+    """By hand: sorted p times 4, 3, 2, 1, never falling."""
+    p = [0.01, 0.04, 0.03, 0.005]
+    assert holm(p) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert bonferroni(p) == pytest.approx([0.04, 0.16, 0.12, 0.02])
+    assert np.isnan(holm([np.nan, 0.02])[0])
+    assert holm([np.nan, 0.02])[1] == pytest.approx(0.02)
+    assert len(holm([])) == 0
+
+
+def test_difference_of_shares_as_published() -> None:
+    """Newcombe (1998), table II, method 10: 56/70 and 48/80 give .0524 to .3339; 9/10 and 3/10 give .1705 to .8090; 10/10 and 0/10 give .6075 to 1."""
+    for counts, limits in (((56, 70, 48, 80), (0.0524, 0.3339)), ((9, 10, 3, 10), (0.1705, 0.8090)), ((10, 10, 0, 10), (0.6075, 1.0))):
+        found = effects.risk_difference(*counts)
+        assert (found.low, found.high) == pytest.approx(limits, abs=1e-4)
+
+
+def test_effect_sizes_against_scipy_and_by_hand() -> None:
+    random = np.random.RandomState(1)
+    one, other = random.normal(0.8, 1, 20), random.normal(0, 1, 25)
+    d = effects.cohens_d(one, other)
+    t: Any = stats.ttest_ind(one, other)
+    assert d.value == pytest.approx(t.statistic * math.sqrt(1 / 20 + 1 / 25))
+    assert stats.nct.cdf(t.statistic, 43, d.low / math.sqrt(1 / 20 + 1 / 25)) == pytest.approx(0.975, abs=1e-6)
+    g = effects.cohens_d(one, other, unbiased=True)
+    assert g.value / d.value == pytest.approx(1 - 3 / (4 * 43 - 1), rel=1e-3)
+    paired = effects.cohens_d(one, other[:20], paired=True)
+    of_pairs: Any = stats.ttest_rel(one, other[:20])
+    assert paired.value == pytest.approx(of_pairs.statistic / math.sqrt(20))
+    u = stats.mannwhitneyu(one, other).statistic
+    assert effects.rank_biserial(one, other).value == pytest.approx(2 * u / 500 - 1)
+    assert effects.cohens_h(8, 10, 5, 10).value == pytest.approx(0.6435, abs=1e-4)
+    exact = stats.contingency.odds_ratio([[30, 15], [15, 25]], kind="sample")
+    assert effects.odds_ratio(30, 45, 15, 40).value == pytest.approx(exact.statistic)
+
+
+def test_effect_sizes_of_nothing_and_at_the_edges() -> None:
+    assert math.isnan(effects.odds_ratio(0, 0, 3, 5).value)
+    assert "half an answer" in effects.odds_ratio(5, 5, 3, 5).note
+    assert math.isnan(effects.cohens_d([1, 1, 1], [1, 1]).value)
+    assert "no spread" in effects.cohens_d([1, 1, 1], [0, 0]).note
+    assert effects.rank_biserial([2, 3], [0, 1]).value == 1
+    assert effects.rank_biserial([2, 3], [0, 1]).low < 0.8
+    assert math.isnan(effects.rank_biserial([], [1]).value)
+    with pytest.raises(SpanLabError, match="0 to 5"):
+        effects.cohens_h(6, 5, 1, 2)
+
+
+# the command line -----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_stats_prints_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run = command_line(tmp_path, monkeypatch, capsys)
+    assert run("replay", "vsr", "--agent", "chance", "--agent", "network:laptop", "--trials", "8", "--set", "list_length=3,5")[0] == 0
+    (tmp_path / "rules.yaml").write_text("exclude:\n  - {leave_out: trials, where: accuracy, below: 0.01, whose: people}\n", encoding="utf-8")
+    status, out, _ = run("stats", "data", "-o", "out", "--exclude", "rules.yaml")
+    assert status == 0
+    assert "correct ~ agent * list_length" in out
+    assert "Who is above guessing" in out
+    assert "chance (guessing) (" in out
+    assert "Rule 1, trials (people only) whose accuracy is below 0.01: 0 of 0 trials left out" in out
+    written = pd.read_csv(tmp_path / "out" / "stats_contrasts.csv")
+    assert set(written["kind"]) == {"cell", "agent", "trend"}
+    assert list(pd.read_csv(tmp_path / "out" / "stats_guessing.csv")["agent"]) == ["network:laptop"]
+    assert (tmp_path / "out" / "exclusion_rules.csv").exists()
+    status, _, err = run("stats", "data", "--paradigm", "vsx")
+    assert status == 1
+    assert "no scored answers to 'vsx'" in err
+    assert "did you mean 'vsr'" in err
+
+
+# coverage -------------------------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("many", [4, 10])
+def test_intervals_hold_planted_differences(many: int) -> None:
+    """Two groups of people on the same items with planted log odds; 95 % intervals hold the differences in 90 of 100 samples at least."""
+    random = np.random.RandomState(many)
+    planted = {(0, 0): 1.0, (0, 1): 0.5, (1, 0): 0.3, (1, 1): 0.1}
+    held = []
+    for _ in range(100):
+        who, items = random.normal(0, 0.8, (2, many)), random.normal(0, 0.5, (2, 15))
+        rows = [
+            (
+                2 * agent + condition,
+                agent * many + person,
+                15 * condition + item,
+                random.rand() < 1 / (1 + math.exp(-(level + who[agent, person] + items[condition, item]))),
+            )
+            for (agent, condition), level in planted.items()
+            for person in range(many)
+            for item in range(15)
+        ]
+        cell, person, item, right = np.array(rows, float).T.astype(int)
+        found = fit(Laplace(right, np.ones(len(right)), np.eye(4)[cell], [person, item], prior_sd=3.0))
+        for contrast, value in ((np.array([0.5, 0.5, -0.5, -0.5]), 0.55), (np.array([1.0, -1.0, -1.0, 1.0]), 0.3), (np.array([0.5, -0.5, 0.5, -0.5]), 0.35)):
+            reach = stats.t.ppf(0.975, found.degrees(contrast)) * math.sqrt(contrast @ found.covariance @ contrast)
+            held.append(abs(contrast @ found.fixed - value) < reach)
+    rates = np.array(held).reshape(-1, 3).mean(axis=0)
+    assert (rates >= 0.9).all(), rates
+
+
+@pytest.mark.slow
+def test_comparisons_of_people_and_a_network_hold_planted_values() -> None:
+    """The whole way from the table: eight people, who differ in their level and in what a longer list costs them, and one network."""
+    held = []
+    for sample in range(30):
+        random = np.random.RandomState(sample)
+        costs = random.normal(-0.4, 0.1, 8)
+
+        def chance_of(level: float, cost: float) -> Callable[[int, int], float]:
+            return lambda length, _: 1 / (1 + math.exp(-level - cost * length))
+
+        crowd = [
+            responses(chance_of(2.5 + own, cost), agent="People", kind="participant", participant=f"p{n}", seed=100 * sample + n, repetitions=5)
+            for n, (own, cost) in enumerate(zip(random.normal(0, 0.5, 8), costs, strict=True))
+        ]
+        table = contrasts(model(*crowd, responses(chance_of(4, -0.8), agent="net", seed=100 * sample + 99, repetitions=15)))
+        for kind, second, planted in (("agents", "net", 0.1), ("trend", "", -0.4), ("trends", "net", 0.4)):
+            one = row(table, kind, "People", second)
+            held.append(one["low"] <= planted <= one["high"])
+    assert np.mean(held) >= 0.88
+
+
+@pytest.mark.slow
+def test_intervals_of_effect_sizes_hold_planted_values() -> None:
+    random = np.random.RandomState(2)
+    held = []
+    true_r = 2 * stats.norm.cdf(0.6 / math.sqrt(2)) - 1
+    for _ in range(1000):
+        one, other = random.normal(0.6, 1, 18), random.normal(0, 1, 22)
+        k, m = random.binomial(30, 0.8), random.binomial(40, 0.55)
+        found = (
+            (effects.cohens_d(one, other), 0.6),
+            (effects.rank_biserial(one, other), true_r),
+            (effects.odds_ratio(k, 30, m, 40), (0.8 / 0.2) / (0.55 / 0.45)),
+            (effects.risk_difference(k, 30, m, 40), 0.25),
+            (effects.cohens_h(k, 30, m, 40), effects.h_of(0.8, 0.55)),
+        )
+        held.append([one.low <= value <= one.high for one, value in found])
+    rates = np.mean(held, axis=0)
+    assert (rates > 0.93).all(), rates
+    assert (rates < 0.985).all(), rates

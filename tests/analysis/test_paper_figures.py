@@ -1,0 +1,269 @@
+"""Figures by name: the benchmark's as its code draws them, the N-back study's, reaction times; what they show, and what is said where they cannot be drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from analysis_tables import responses
+from command_line import Run, command_line, complaint
+from nback_answers import block_rows
+from observed import along, recall, rows_by, table, together
+
+from spanlab.analysis.data.loading import Data
+from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.effects.reaction_times import fit, limits, over_people, reaction_times, timed_questions
+from spanlab.analysis.figure_catalogue import figure_named, figures, listing
+from spanlab.analysis.figures.charts import draw
+from spanlab.analysis.figures.figure import Drawing, Wish
+from spanlab.analysis.figures.nback_histograms import BIN
+from spanlab.analysis.figures.nback_study import families
+from spanlab.analysis.figures.worm import NUMBERS, PAPER_FIGURES, UNITS, UNKNOWN
+from spanlab.core.errors import SpanLabError
+
+#: Eight matches among 24 items.
+LABELS = "--m" * 8
+
+
+def data_of(*tables: pd.DataFrame) -> Data:
+    """Response tables as they are loaded."""
+    scored = score_table(together(*tables))
+    return Data(scored=scored, human={name: name for name in scored.parts}, titles={name: name.title() for name in scored.parts}, notes=(), readouts={})
+
+
+def drawing(name: str, *tables: pd.DataFrame, **wish: Any) -> Drawing:
+    return figure_named(name).draw(data_of(*tables), Wish(**wish))
+
+
+def points(found: Drawing, role: str = "curve", **fields: object) -> list[dict[str, Any]]:
+    return [row for row in found.spec["data"]["values"] if row["role"] == role and all(row.get(name) == value for name, value in fields.items())]
+
+
+def blocks(hits: list[int], alarms: list[int], n: int = 1, **who: Any) -> pd.DataFrame:
+    """Blocks of 24 items (8 matches), each with so many hits and false alarms."""
+    parts = []
+    for trial, (hit, alarm) in enumerate(zip(hits, alarms, strict=True), start=1):
+        match, other = ["m"] * hit + ["-"] * (8 - hit), ["m"] * alarm + ["-"] * (16 - alarm)
+        answers = [match.pop() if label == "m" else other.pop() for label in LABELS]
+        parts.append(block_rows(LABELS, answers, n=n, trial=trial, **who))
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_lists_as_published_are_lines_in_a_panel_for_everybody() -> None:
+    found = drawing("worm-vsr", responses(lambda length, place: 0.9 - 0.05 * length, lengths=[2, 3, 4, 8], repetitions=5))
+    assert set(found.table["list_length"]) == {3, 4}
+    assert {row["panel"] for row in points(found)} == {"network:test", "Avons 1998 (people)"}
+    assert {row["agent"] for row in points(found)} == {"3 items", "4 items"}
+    (people,) = points(found, panel="Avons 1998 (people)", agent="3 items", at=1)
+    assert (people["mean"], people["low"]) == (0.895, None)
+    assert "As published it also shows list length 5, 6, 7, 9, which these data do not have." in found.notes
+    svg = draw(found.spec, found.agents)
+    assert all(words in svg for words in ("3 items", "network:test", "Avons 1998 (people)", "serial position"))
+
+
+def test_only_the_longest_retention_of_change_detection_is_drawn() -> None:
+    parts = [
+        table(along("set_size", {2: right, 6: right}, retention_steps=steps, factor_feature="gap"), 40, paradigm="cd").assign(session=str(steps))
+        for steps, right in ((0, 1.0), (18, 0.0))
+    ]
+    found = drawing("worm-cd", *parts)
+    assert {row["mean"] for row in points(found, panel="network:test")} == {0.0}
+    assert "people's retention was another one" in found.caption
+
+
+def test_what_is_alike_in_all_lines_stands_in_the_title() -> None:
+    maker = {steps: along("serial_position", {1: 0.9, 2: 0.5}, list_length=4, retention_steps=steps) for steps in (0, 5)}
+    parts = [table(one, 30, paradigm="vir").assign(session=str(steps)) for steps, one in maker.items()]
+    found = drawing("worm-vir", *parts)
+    assert found.title == "Vir: serial positions, without and after retention (4 items)"
+    assert {row["agent"] for row in points(found)} == {"retention 0", "retention 5"}
+    with pytest.raises(
+        SpanLabError, match=r"vir has nothing of what it shows \(list length 4; retention 0, 5\); 'spanlab figure serial_position_retention' draws"
+    ):
+        drawing("worm-vir", parts[0].assign(retention_steps=2))
+
+
+def test_bars_are_intervals_or_standard_errors() -> None:
+    data = table(along("set_size", {1: 0.9, 2: 0.6}), 60, paradigm="smu")
+    whole, narrow = drawing("worm-smu", data), drawing("worm-smu", data, bars="sem")
+    row = rows_by(whole.table[whole.table["agent"] == "network:test"], "set_size")[1]
+    (drawn,) = points(narrow, agent="network:test", at=1)
+    assert (drawn["low"], drawn["high"]) == (pytest.approx(row["mean"] - row["sem"]), pytest.approx(row["mean"] + row["sem"]))
+    assert points(whole, agent="network:test", at=1)[0]["low"] == row["low"]
+    assert ("standard errors" in narrow.caption, "standard errors" in whole.caption) == (True, False)
+
+
+def test_every_name_has_a_line_and_every_number_an_answer() -> None:
+    assert {one.name for one in PAPER_FIGURES} <= set(figures())
+    with pytest.raises(SpanLabError, match="did you mean 'nback_lures'") as told:
+        figure_named("nback_lure")
+    assert all(f"  {name} " in str(told.value) for name in (*figures(), *UNITS, *NUMBERS))
+    assert len(listing().splitlines()) == len(figures()) + len(UNITS) + len(NUMBERS)
+    for name in UNKNOWN:
+        with pytest.raises(SpanLabError, match=r"neither the code nor the tables of WorM tell what its Fig\. .* shows"):
+            figure_named(name)
+    with pytest.raises(SpanLabError, match=r"'spanlab neural mine.pt -o DIR' draws it as DIR/figures/task_switching.svg"):
+        figure_named("worm-5a", ["mine.pt"])
+
+
+def test_t_intervals_of_blocks() -> None:
+    hits, alarms = [8, 7, 6, 8, 5, 7], [0, 1, 2, 4, 1, 0]
+    found = drawing("nback_bars", blocks(hits, alarms))
+    row = rows_by(found.table, "measure")["hit_rate"]
+    expected: Any = scipy.stats.t.interval(0.95, 5, np.mean(hits) / 8, scipy.stats.sem(np.array(hits) / 8))
+    assert (row["low"], row["high"]) == (pytest.approx(expected[0]), pytest.approx(expected[1]))
+    assert len(points(found)) == 5  # four measures, and d′ with its sign
+    assert "95% t interval" in draw(found.spec, found.agents) or found.spec
+    alone = rows_by(drawing("nback_bars", blocks([8], [0])).table, "measure")["hit_rate"]
+    assert np.isnan(alone["low"])
+    assert alone["note"] == "one block: no interval"
+
+
+def test_histograms_hold_every_block_with_and_without_its_sign() -> None:
+    hits, alarms = [8, 7, 0, 2, 5, 7, 3], [0, 1, 2, 4, 1, 0, 9]
+    found = drawing("nback_dprime", blocks(hits, alarms))
+    z = scipy.stats.norm.ppf
+    signed = z(np.clip(np.array(hits) / 8, 0.01, 0.99)) - z(np.clip(np.array(alarms) / 16, 0.01, 0.99))
+    np.testing.assert_allclose(found.table["dprime"].astype(float), signed)
+    for role, values in (("signed", signed), ("unsigned", np.abs(signed))):
+        drawn = points(found, role)
+        assert sum(row["count"] for row in drawn) == len(hits)
+        assert all(np.sum((values >= row["x"]) & (values < row["x2"])) == row["count"] for row in drawn)
+    line = points(found, "unsigned density")
+    assert min(row["x"] for row in line) >= 0
+    whole = points(found, "signed density")
+    area = np.trapezoid([row["count"] for row in whole], [row["x"] for row in whole])
+    assert 0.75 * len(hits) * BIN < area <= 1.01 * len(hits) * BIN
+    (row,) = found.shown.to_dict("records")
+    assert (row["blocks"], row["below_0"]) == (7, int((signed < 0).sum()))
+
+
+def test_variants_are_compared_within_a_family_and_answerers_within_a_variant() -> None:
+    made = [(n, name, agent) for n in (1, 2) for name in ("nback_verbal", "nback_verbal_noise") for agent in ("a", "b")]
+    parts = [blocks([8, 7, 6], [0, 1, 2], n=n, paradigm=name, agent=agent) for n, name, agent in made]
+    found = drawing("nback_measures", *parts)
+    assert {row["agent"] for row in points(found)} == {"Nback_Verbal", "Nback_Verbal_Noise"}
+    assert {row["part"] for row in points(found)} == {0, 1}
+    single = drawing("nback_measures", *parts, paradigms=("nback_verbal",))
+    assert {row["agent"] for row in points(single)} == {"a", "b"}
+    assert set(single.table["variant"]) == {"Nback_Verbal"}
+    assert families({"A": "verbal", "B": "verbal_with_noise", "C": "spatial_3x3", "D": ""}) == [("verbal", ["A", "B"]), ("others", ["C", "D"])]
+    assert families({"A": "", "B": ""}) == [("all", ["A", "B"])]
+
+
+def poor(what: str) -> pd.DataFrame:
+    full = blocks([8, 7, 6], [0, 1, 2])
+    return {
+        "one item": full.iloc[:1],
+        "no matches": full[full["correct_answer"] != '"m"'],
+        "omitted": full.assign(outcome="omitted", correct=None),
+        "no trials": full.drop(columns=["trial", "trial_id"]),
+        "odd grids": full.assign(factor_grid=["3"] * 24 + ["null"] * 24 + ['"x"'] * 24),
+    }[what]
+
+
+@pytest.mark.parametrize("what", ["omitted", "odd grids", *(pytest.param(what, marks=pytest.mark.slow) for what in ("one item", "no matches", "no trials"))])
+def test_poor_blocks_are_drawn_or_a_sentence_says_why_not(what: str) -> None:
+    for name in ("nback_models", "nback_bars", "nback_dprime"):
+        found = drawing(name, poor(what))
+        assert len(found.shown)
+        if "low" in found.table.columns:
+            assert (found.table.loc[found.table["low"].isna(), "note"] != "").all()
+    with pytest.raises(SpanLabError, match="these data have no scored answers"):
+        drawing("nback_models", poor(what).assign(practice=True))
+
+
+def test_printed_values_are_beside_answers_of_the_same_kind() -> None:
+    found = drawing("nback_published", blocks([8, 7], [0, 1], n=1), blocks([8, 7], [0, 1], n=2))
+    (printed,) = points(found, agent="gpt-3.5-turbo (printed)", measure="hit_rate", at=1)
+    assert (printed["mean"], printed["hollow"]) == (pytest.approx(0.87), True)
+    assert not points(found, agent="gpt-3.5-turbo (printed)", at=3)
+    assert any("Gong" in note for note in found.notes)
+
+
+def times(many: int, seed: int, mu: float = 450, sigma: float = 50, tau: float = 150, **who: Any) -> pd.DataFrame:
+    random = np.random.RandomState(seed)
+    given: dict[str, Any] = {"agent": "People", "kind": "participant", "participant": f"P{seed}", "paradigm": "smu"} | who
+    return table(along("set_size", {2: 1.0, 4: 1.0}), many, **given).assign(rt_ms=random.normal(mu, sigma, many) + random.exponential(tau, many))
+
+
+def test_reaction_times_of_everybody_and_their_mean() -> None:
+    found = drawing("reaction_time", *(times(120, seed) for seed in range(3)), times(80, 9, agent="network:x", kind="network", participant=""))
+    rows = rows_by(found.table, "participant")
+    assert list(rows) == ["P0", "P1", "P2", "mean of 3 people"]
+    assert rows["mean of 3 people"]["tau"] == pytest.approx(np.mean([rows[name]["tau"] for name in ("P0", "P1", "P2")]))
+    assert all(rows[name]["mu_low"] < rows[name]["mu"] < rows[name]["mu_high"] for name in rows)
+    bars = points(found, "bar", part=0)
+    assert sum(row["count"] for row in bars) >= 118
+    area = np.trapezoid([row["count"] for row in points(found, "density", part=0)], [row["x"] for row in points(found, "density", part=0)])
+    assert area == pytest.approx(120 * (bars[0]["x2"] - bars[0]["x"]), rel=0.05)
+    assert "P1" in draw(found.spec, found.agents)
+    apart = drawing("reaction_time", times(200, 1), by="set_size")
+    assert set(apart.table["set_size"]) == {2, 4}
+
+
+def test_reaction_times_that_mean_nothing_are_not_drawn() -> None:
+    with pytest.raises(SpanLabError, match=r"Times of machines \(network:x\) mean nothing and are not used"):
+        drawing("reaction_time", times(80, 9, agent="network:x", kind="network", participant=""))
+    with pytest.raises(SpanLabError, match="smu has no such column; it has block, set_size"):
+        drawing("reaction_time", times(80, 1), by="colour")
+    few = drawing("reaction_time", times(20, 1))
+    assert few.notes == ["1 distribution of 1 without a fit or its intervals; the table says why."]
+    assert few.table["note"].tolist() == ["only 20 reaction times: no distribution fitted"]
+
+
+def test_a_question_of_several_items_has_one_time() -> None:
+    trials = [recall([1, 2, 3], [1, 2, 3] if number % 2 else [1, 2], number).assign(agent_kind="participant", rt_ms=500.0 + number) for number in range(1, 9)]
+    scored = score_table(together(*trials))
+    assert sorted(timed_questions(scored)["rt_ms"]) == [501, 503, 505, 507]
+    assert len(timed_questions(scored, correct_only=False)) == 8
+
+
+def test_a_distribution_without_a_normal_part_has_no_intervals() -> None:
+    random = np.random.RandomState(0)
+    given = 300 + random.exponential(200, 60)
+    found = fit(given)
+    assert all(np.isnan(low) and np.isnan(high) for low, high in limits(given, found).values()) or found.sigma > 1
+    normal = 300 + 50 * random.randn(60) - random.exponential(80, 60)
+    assert all(np.isnan(one) for one in limits(normal, fit(normal))["tau"])
+    own = reaction_times(score_table(times(60, 1).assign(rt_ms=normal)))
+    assert own["note"].tolist() == ["one part of the distribution is nil: no intervals"]
+    assert not len(over_people(own))
+
+
+@pytest.fixture
+def spanlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    together(blocks([8, 7, 6], [0, 1, 2]), times(60, 1)).to_csv(tmp_path / "table.csv", index=False)
+    return command_line(tmp_path, monkeypatch, capsys)
+
+
+def test_the_command_prints_writes_and_draws(spanlab: Run, tmp_path: Path) -> None:
+    status, out, err = spanlab("figure", "nback_dprime", "table.csv")
+    assert (status, err) == (0, "")
+    assert "below_0" in out
+    assert spanlab("figure", "nback_bars", "table.csv", "-o", "bars.csv")[0] == 0
+    assert set(pd.read_csv(tmp_path / "bars.csv")["measure"]) == {"hit_rate", "false_alarm_rate", "accuracy", "dprime", "dprime_abs"}
+    assert spanlab("figure", "reaction_time", "table.csv", "-o", "times.svg")[0] == 0
+    assert "reaction time (ms)" in (tmp_path / "times.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("figure worm-5a table.csv", "'spanlab neural table.csv -o DIR' draws it"),
+        ("figure worm-4c table.csv", "Fig. 4C"),
+        ("figure worm-vsr table.csv", "no figure worm-vsr: these data have no vsr"),
+        ("figure nback_bars table.csv --bars both", "--bars is 'interval' (95%) or 'sem'"),
+        ("figure nback_bars table.csv --by set_size", "--by is for the figure reaction_time"),
+        ("figure nback_bars table.csv --paradigm smu", "smu is no N-back paradigm"),
+        ("figure nback_lures table.csv", "no item of these data is recorded as a lure"),
+        ("figure reaction_time table.csv --paradigm nback_verbal", "no person's correct answers in nback_verbal have a reaction time"),
+        ("figure set_size table.csv --paradigm smu --paradigm nback_verbal", "name one with --paradigm"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(arguments: str, words: str, spanlab: Run) -> None:
+    assert words in complaint(*spanlab(*arguments.split()))

@@ -1,0 +1,144 @@
+"""``spanlab list``: every paradigm with what it is, filters that find what they should, and how far guessing gets."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from command_line import Run, complaint
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanlab.cli.commands.listing import compact, factors, print_table
+from spanlab.paradigms import Paradigm, list_paradigms, load_paradigm
+from spanlab.paradigms.library import card
+
+PARADIGMS = {name: load_paradigm(name) for name in list_paradigms()}
+
+
+def listed(out: str) -> dict[str, str]:
+    """The rows of the printed table by their first column."""
+    return {line.split()[0]: line for line in out.splitlines()[1:] if line}
+
+
+def test_every_paradigm_has_its_row(run: Run) -> None:
+    status, out, err = run("list")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0].split() == ["name", "family", "title", "domains", "functions", "factors"]
+    rows = listed(out)
+    assert set(rows) == set(PARADIGMS)
+    for name, paradigm in PARADIGMS.items():
+        cells = re.split(r"\s{2,}", rows[name])
+        expected = [name, paradigm.family, paradigm.title, ", ".join(paradigm.domains), ", ".join(paradigm.functions)]
+        assert cells[: len(expected)] == expected, "also what a variant inherits"
+        assert all(factor in cells[-1] for factor in paradigm.factors)
+
+
+@pytest.mark.parametrize("name", PARADIGMS)
+def test_the_quick_card_is_what_the_validators_read(name: str) -> None:
+    assert card(name) == PARADIGMS[name].data
+
+
+def having(what: str, *values: str) -> set[str]:
+    """Names of the paradigms with any of these values, from the loaded paradigms."""
+
+    def of(paradigm: Paradigm) -> tuple[str, ...]:
+        return (paradigm.family or "",) if what == "family" else getattr(paradigm, f"{what}s")
+
+    return {name for name, paradigm in PARADIGMS.items() if set(values) & set(of(paradigm))}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--family", "WorM"], having("family", "WorM")),
+        (["--family", "n-BACK"], having("family", "N-back")),
+        (["--family", "worm", "--family", "N-back"], having("family", "WorM", "N-back")),
+        (["--domain", "verbal"], having("domain", "verbal")),
+        (["--domain", "Visual", "--function", "supervision"], having("domain", "visual") & having("function", "supervision")),
+        (["--characteristic", "primacy and recency"], having("characteristic", "primacy and recency")),
+        (["vsr", "nback_verbal", "--domain", "VERBAL"], {"nback_verbal"}),
+        (["vsr", "smu"], {"vsr", "smu"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(len(value)),  # sets have no order
+)
+def test_filters_find_what_they_should(run: Run, arguments: list[str], expected: set[str]) -> None:
+    assert expected, "there is something to find"
+    status, out, err = run("list", *arguments)
+    assert (status, err) == (0, "")
+    assert set(listed(out)) == expected
+
+
+MISTAKES: list[tuple[list[str], str]] = [
+    (["--family", "Wrom"], "no paradigm here has the family 'Wrom'; did you mean 'WorM'? The families are: N-back, WorM, WorM variants"),
+    (["--domain", "VERBL"], "no paradigm here has the domain 'VERBL'; did you mean 'verbal'? The domains are: spatial, temporal, verbal, visual"),
+    (["--function", "xyz"], "no paradigm here has the function 'xyz'. The functions are: integration, "),
+    (["--characteristic", "primacy"], "no paradigm here has the characteristic 'primacy'"),
+    (["vsr", "--domain", "verbal"], "no paradigm here has the domain 'verbal'. The domains are: temporal, visual"),
+    (["--domain", "verbal", "--function", "integration"], "no paradigm has all of that together; leave out a filter"),
+    (["vrs"], "there is no paradigm 'vrs'; did you mean 'vsr'?"),
+    (["nowhere.yaml"], "nowhere.yaml: there is no such paradigm file"),
+    (["good.yaml", "--domain", "visual"], "no paradigm here has the domain 'visual'. None of them has a domain"),
+    (["broken.yaml", "--chance"], "broken.yaml:"),
+    (["impossible.yaml", "--chance"], "impossible.yaml"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), MISTAKES, ids=[" ".join(arguments) for arguments, _ in MISTAKES])
+def test_mistakes_are_told_with_what_there_is(run: Run, things: None, arguments: list[str], said: str) -> None:
+    assert said in complaint(*run("list", *arguments))
+
+
+def test_files_of_ones_own_are_listed_too(run: Run, things: None, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("extends: vsr\nparadigm: mine\nfactors: {list_length: [2, 3, 4, 8, true, 2.5]}\nfamily: Ours\npractice: null\n")
+    status, out, _ = run("list", "good.yaml", "vsr")
+    assert (status, set(listed(out))) == (0, {"small", "vsr"})
+    assert run("list", "mine.yaml")[0] == 1, "a level of list_length is a whole number"
+    (tmp_path / "mine.yaml").write_text("extends: vsr\nparadigm: mine\nfactors: {list_length: [2, 3, 4, 8]}\nfamily: Ours\npractice: null\n")
+    status, out, _ = run("list", "mine.yaml", "--family", "ours")
+    assert (status, listed(out)["mine"].split()[-2:]) == (0, ["2-4,", "8"])
+
+
+def test_chance_of_some(run: Run) -> None:
+    status, out, err = run("list", "--chance", "sfr", "vsr", "cs")
+    assert (status, err) == (0, "")
+    table, legend = out.split("\n\n")
+    lines = [re.split(r"\s{2,}", line) for line in table.splitlines()]
+    assert lines[0] == ["paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right"]
+    assert lines[1] == ["sfr", "probe", "list_length 1", "both", "1", "0.01", "0.01", "0.01"]
+    assert lines[12] == ["sfr", "probe", "list_length 18", "both", "18", "0.18", "0.18", "3.3e-20"]
+    assert lines[13] == ["vsr", "probe", "all", "both", "2 to 9", "0.1111", "0.1111", "2.6e-09 to 0.012"]
+    assert lines[14:] == [
+        ["cs", "probe", "all", "both", "2", "0.125", "0.125", "0.016"],
+        ["cs", "distractor", "load 1, 3, 5", "both", "2 to 10", "0.5", "0.5", "0.00098 to 0.25"],
+    ]
+    assert {line.partition(":")[0] for line in legend.strip().splitlines()} == set(lines[0][4:])
+
+
+def test_chance_takes_filters(run: Run, things: None) -> None:
+    status, out, _ = run("list", "--chance", "--family", "worm", "smu", "sts", "nback_verbal", "good.yaml")
+    assert status == 0
+    assert {line.split()[0] for line in out.split("\n\n")[0].splitlines()[1:]} == {"smu", "sts"}
+
+
+LEVELS = st.lists(st.one_of(st.integers(-3, 20), st.sampled_from(["red", "-", 0.2, 0.5, True, False])), max_size=12, unique_by=lambda one: (type(one), one))
+
+
+@given(LEVELS)
+def test_compact_levels_are_the_levels(levels: list[object]) -> None:
+    again: list[str] = []
+    for part in compact(levels).split(", ") if levels else []:
+        ends = re.fullmatch(r"(-?\d+)-(-?\d+)", part)
+        again += [str(n) for n in range(int(ends[1]), int(ends[2]) + 1)] if ends else [part]
+    assert again == [str(level).lower() if isinstance(level, bool) else str(level) for level in levels]
+
+
+def test_factors_in_short() -> None:
+    assert factors({"factors": {"n": [1, 2, 3, 5], "side": ["left", "right"], "delay": {"random": [0, 6]}}}) == "n 1-3, 5; side left, right; delay random 0, 6"
+    assert factors({}) == ""
+
+
+def test_columns_are_as_wide_as_what_is_in_them(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("a", "long"), [("wide one", "b"), ("c", "")])
+    assert capsys.readouterr().out == "a         long\nwide one  b\nc\n"

@@ -1,0 +1,94 @@
+"""The files of sentences that people read, one for each language; and that what chat models are sent does not depend on them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from sent_sentences import everything
+from test_pages import ENGLISH
+
+from spanlab.core.locale import FALLBACK, by_language, languages, sentence, sentences
+from spanlab.stimuli.render.fonts import has
+
+ROOT = Path(__file__).resolve().parents[2]
+OTHERS = [language for language in languages() if language != FALLBACK]
+
+
+def gaps(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def test_english_and_german_ship() -> None:
+    assert set(languages()) >= {"en", "de"}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_language_has_every_sentence_with_the_same_gaps(language: str) -> None:
+    english, other = sentences(FALLBACK), sentences(language)
+    assert list(other) == list(english)
+    for key, text in other.items():
+        assert text.strip(), key
+        assert gaps(text) == gaps(english[key]), key
+
+
+@pytest.mark.parametrize("language", languages())
+def test_the_typeface_has_all_letters(language: str) -> None:
+    assert not {character for text in sentences(language).values() for character in text if not has(character)}
+
+
+def test_german_sentences_are_german() -> None:
+    for key, text in sentences("de").items():
+        assert not ENGLISH.findall(re.sub(r"\{.*?\}", "", text)), key
+
+
+def test_no_key_stands_twice() -> None:
+    for language in languages():
+        lines = (ROOT / "core" / "locale" / f"{language}.yaml").read_text(encoding="utf-8").splitlines()
+        keys = [match[0] for line in lines if (match := re.match(r" *[\w']+:", line))]
+        sections = [key for key in keys if not key.startswith(" ")]
+        assert len(sections) == len(set(sections))
+        assert len(keys) - len(sections) == len(sentences(language))
+
+
+def _said() -> Iterator[str]:
+    """The keys of sentences that the code asks for; those with gaps in them as patterns."""
+    for path in ROOT.glob("[a-z]*/**/*.py"):
+        if path.parts[len(ROOT.parts)] in ("tests", "build"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (sentence.__name__, by_language.__name__):
+                within = {id(value) for part in ast.walk(node.args[0]) if isinstance(part, ast.JoinedStr) for value in ast.walk(part) if value is not part}
+                for part in ast.walk(node.args[0]):
+                    if id(part) in within:
+                        continue
+                    if isinstance(part, ast.JoinedStr):
+                        yield "".join(re.escape(str(value.value)) if isinstance(value, ast.Constant) else r"\w*" for value in part.values)
+                    elif isinstance(part, ast.Constant) and re.fullmatch(r"\w+\.\w+", str(part.value)):
+                        yield re.escape(str(part.value))
+
+
+def test_what_is_said_is_there_and_what_is_there_is_said() -> None:
+    said = set(_said())
+    assert len(said) > 30
+    for pattern in said:
+        assert any(re.fullmatch(pattern, key) for key in sentences(FALLBACK)), pattern
+    unsaid = [key for key in sentences(FALLBACK) if not any(re.fullmatch(pattern, key) for pattern in said)]
+    assert not unsaid
+
+
+def test_a_language_without_a_file_is_spoken_to_in_english() -> None:
+    assert sentence("window.done", "fr") == sentence("window.done", "en") == "Done"
+    assert sentence("window.which", "de", n=2) == "Antwort 2"
+    assert by_language("window.done") == {language: sentence("window.done", language) for language in languages()}
+
+
+def test_what_chat_models_are_sent_has_not_changed_by_a_byte() -> None:
+    stored = json.loads((ROOT / "tests" / "golden" / "sent_sentences.json").read_text(encoding="utf-8"))
+    now = everything()
+    assert {key: now.get(key) for key in stored} == stored

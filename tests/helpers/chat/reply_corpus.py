@@ -1,0 +1,73 @@
+"""Replies with what a careful reader takes as their one answer: a half on which the reading of answers is worked on, and a half by which it is judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from spanlab.agents.chat import ChatSettings
+from spanlab.agents.chat.messages import Reply
+from spanlab.agents.chat.reading.extraction import read, split_reasoning
+from spanlab.paradigms import ResponseKind
+from spanlab.paradigms.responses import Cells, Choice
+
+FOLDER = Path(__file__).resolve().parents[2] / "replies"
+KINDS: Mapping[str, ResponseKind] = {
+    "match": Choice.model_validate({"options": ["m", "-"]}),
+    "sides": Choice.model_validate({"options": ["left", "right"]}),
+    "same": Choice.model_validate({"options": ["same", "different"]}),
+    "nine": Choice.model_validate({"options": 9, "layout": "3x3"}),
+    "symm": Choice.model_validate({"options": ["asymmetric", "symmetric"]}),
+    "colour": Choice.model_validate({"options": ["red", "blue"]}),
+    "words": Choice.model_validate({"options": ["statue", "clock", "iceberg", "tulip", "towel"]}),
+    "axes": Choice.model_validate({"options": ["top/left", "bottom/right"]}),
+    "cells3": Cells.model_validate({"grid": 10, "take": 3}),
+    "cells1": Cells.model_validate({"grid": 10, "take": 1}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One reply: the question, where reasons were asked for, the answer in it (None: there is none), and what was read."""
+
+    kind: str
+    reasoning: str
+    answer: str | None
+    reply: str
+    read: str | None
+
+    @property
+    def false_accept(self) -> bool:
+        """Whether something was read that is not the answer."""
+        return self.read is not None and self.read != self.answer
+
+    @property
+    def false_reject(self) -> bool:
+        """Whether there is an answer and none was read."""
+        return self.read is None and self.answer is not None
+
+
+def judged(half: str) -> list[Judged]:
+    """What the tolerant rule reads in a half of the replies: ``worked_on`` or ``held_out``."""
+    found = []
+    for line in (FOLDER / f"{half}.jsonl").read_text("utf-8").splitlines():
+        kind, reasoning, answer, text = json.loads(line)
+        settings = ChatSettings(reasoning=reasoning)
+        _, rest = split_reasoning(Reply(content=text, latency_ms=0), settings)
+        value = read(KINDS[kind], rest, settings).value
+        found.append(Judged(kind, reasoning, answer, text, None if value is None else KINDS[kind].write(value)))
+    return found
+
+
+def told(found: list[Judged]) -> str:
+    """The mistakes, and how many there are."""
+    lines = [
+        f"{'accept' if one.false_accept else 'reject'} {one.kind} {one.reasoning}: {one.reply!r} -> {one.read}"
+        for one in found
+        if one.false_accept or one.false_reject
+    ]
+    return "\n".join(
+        [*lines, f"{len(found)} replies: {sum(one.false_accept for one in found)} false accepts, {sum(one.false_reject for one in found)} false rejects"]
+    )

@@ -1,0 +1,448 @@
+"""Scenes in a real window with real keys and clicks, for the tests of the lab: ``python lab_bench.py SCENE... > facts.json``.
+
+PsychoPy wants the main thread, and its keyboard stays with the first display it meets, so the scenes run in a process of their own under a virtual screen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from spanlab.agents.base import Option, Response, TrialContext, TrialCut
+from spanlab.agents.human import Abandoned, Participant, ParticipantEpisode, SimulatedParticipant, virtual_screen
+from spanlab.agents.human.input.xtest import Hands, Touch
+from spanlab.agents.human.pages.sheets import Page, lay_out
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import Ask, Display, Percept, ResponseKind, Truth, compile_trial, load_paradigm
+from spanlab.paradigms.responses import Cells, Choice
+from spanlab.stimuli import Stimulus
+from spanlab.stimuli.kinds.matrix import Matrix
+from spanlab.stimuli.kinds.plain import Blank, Fixation
+
+NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
+BLANK, CROSS = Blank.model_validate({}), Fixation.model_validate({})
+
+
+def pattern(number: int) -> Stimulus:
+    """One of many matrices."""
+    return Matrix.model_validate(
+        {"grid": 6, "filled": tuple(int(cell) for cell in sorted(np.random.RandomState(number).permutation(36)[:18])), "colour": "green"}
+    )
+
+
+class Bench:
+    """A participant's window, and hands to press keys in it."""
+
+    def __init__(self, **options: Any) -> None:
+        self.agent = Participant(width_cm=34.0, say=lambda sentence: None, **options)
+        self.room = self.agent.open()
+        self.hands = Hands(self.room.window.now, self.room.window.size, self.room.window.corner)
+        self.room.attendant = self
+        #: what to do when the window waits: seconds from the onset, and the touch
+        self.script: list[list[tuple[float, Touch]]] = []
+        self.told: list[str] = []
+
+    def waits(self, for_what: str, onset: float) -> None:
+        self.told.append(for_what)
+        if self.script:
+            for when, touch in self.script.pop(0):
+                self.hands.at(onset + when, touch)
+
+    def episode(self, percepts: Sequence[Percept]) -> ParticipantEpisode:
+        kinds: tuple[ResponseKind, ...] = tuple(dict.fromkeys(percept.ask.kind for percept in percepts if percept.ask is not None))
+        episode = self.agent.start(TrialContext("bench", "Bench", "en", "", kinds))
+        episode.prepare([display for percept in percepts for display in percept.displays])
+        return episode
+
+    def trial(self, percepts: Sequence[Percept], announce: bool = True) -> list[dict[str, Any]]:
+        """Play a trial and tell what was seen and answered in each step."""
+        episode, injected = self.episode(percepts), len(self.hands.done)
+        steps = asyncio.run(_trial(episode, percepts, announce))
+        episode.finish()
+        touches = self.hands.done_since(injected)
+        told = []
+        for number, (onset, response, shown, notes) in enumerate(steps):
+            until = steps[number + 1][0] if number + 1 < len(steps) else float("inf")
+            told.append(
+                {
+                    "onset": onset,
+                    "response": None if response is None else asdict(response),
+                    "shown": [asdict(one) for one in shown],
+                    "notes": dict(notes),
+                    "injected": [(when - onset) * 1000 for _, when in touches if onset <= when < until],
+                }
+            )
+        return told
+
+    def close(self) -> None:
+        self.hands.close()
+        self.agent.close()
+
+
+async def _trial(episode: ParticipantEpisode, percepts: Sequence[Percept], announce: bool) -> list[tuple[float, Response | None, Any, Any]]:
+    steps = []
+    for number, percept in enumerate(percepts):
+        if announce:
+            episode.announce_next(percepts[number + 1] if number + 1 < len(percepts) else None)
+        response = await episode.step(percept)
+        steps.append((episode.player.onset, response, episode.shown(), episode.notes()))
+    return steps
+
+
+def timed(stimulus: Stimulus, ms: float | None, ask: Ask | None = None) -> Percept:
+    return Percept("test", (Display(stimulus, ms),), ask)
+
+
+# -- scenes ------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def durations(bench: Bench) -> Any:
+    """Displays of many lengths, one after another; a step with two displays among them."""
+    lengths = [50, 100, 17, 250, 333, 410, 33, 8, 120, 200]
+    percepts = [timed(pattern(number), ms) for number, ms in enumerate(lengths)]
+    percepts.insert(3, Percept("two", (Display(CROSS, 100), Display(BLANK, 150))))
+    return {announce: bench.trial(percepts, announce == "announced") for announce in ("announced", "unannounced")}
+
+
+def short_presses(bench: Bench) -> Any:
+    """Presses of 5 ms, faster than a person can give them."""
+    ask = Ask(NINE, ends="on_time", window_ms=2900, counts="last")
+    random = np.random.RandomState(1)
+    times = np.cumsum(random.uniform(0.03, 0.07, 50)) + 0.1
+    bench.script = [[(float(when), Touch(str(1 + number % 9), hold=0.005)) for number, when in enumerate(times)]]
+    return bench.trial([timed(pattern(1), 2900, ask)])
+
+
+def borders(bench: Bench, announce: bool = True) -> Any:
+    """Presses at the very moments at which one step follows another."""
+    ask = Ask(NINE, ends="on_time", window_ms=100, counts="first")
+    percepts = [timed(pattern(number % 3), 100, ask) for number in range(24)]
+    start = bench.room.window.now() + 0.2
+    random = np.random.RandomState(2)
+    for number in range(21):
+        bench.hands.at(start + number * 0.1 + float(random.uniform(0, 0.1)), Touch(str(1 + number % 9), hold=0.005))
+    return bench.trial(percepts, announce)
+
+
+def unannounced_borders(bench: Bench) -> Any:
+    return borders(bench, announce=False)
+
+
+def nine_clicks(bench: Bench) -> Any:
+    """A click on each of nine positions, and each of nine keys."""
+    regions = NINE.surface().regions
+    percepts = [timed(pattern(1), None, Ask(NINE)) for _ in range(18)]
+    for region in regions:
+        x, y = bench.room.surface.to_pixels(region.x0 + 4, region.y1 - 3)
+        bench.script.append([(0.25, Touch(x=x, y=y, hold=0.005))])
+    bench.script += [[(0.12, Touch(key, hold=0.005))] for key in ("1", "2", "3", "num_4", "num_5", "num_6", "7", "8", "9")]
+    return bench.trial(percepts)
+
+
+def cells(bench: Bench) -> Any:
+    """Mark, take away, mark too many, press Done too early; then Done. And once more with Return."""
+    kind = Cells(grid=10, take=3, within=(3.0, 3.0, 93.0, 93.0))
+    middle = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
+    episode = bench.episode([timed(BLANK, None, Ask(kind))])
+    episode.finish()
+    done = bench.room.surface.done_middle()
+    places = [middle[12], middle[99], done, middle[99], middle[0], middle[57], middle[40], done]
+    bench.script = [[(0.3 + 0.12 * number, Touch(x=x, y=y, hold=0.03)) for number, (x, y) in enumerate(places)]]
+    bench.script.append(
+        [(0.3 + 0.12 * n, Touch(x=middle[cell][0], y=middle[cell][1], hold=0.03)) for n, cell in enumerate((5, 4, 3))] + [(0.8, Touch("return"))]
+    )
+    return bench.trial([timed(BLANK, None, Ask(kind)), timed(BLANK, None, Ask(kind))])
+
+
+def busy(bench: Bench) -> Any:
+    """Three clicks and the key that confirms them come while the program is busy; it sees all four at once."""
+    kind = Cells(grid=10, take=3, within=(3.0, 3.0, 93.0, 93.0))
+    middle = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
+    again = [(1.6 + 0.1 * number, Touch("return", hold=0.02)) for number in range(50)]  # were the answer lost, nobody would be waited for
+    touches = [(0.2 + 0.1 * number, Touch(x=middle[cell][0], y=middle[cell][1], hold=0.03)) for number, cell in enumerate((12, 57, 40))]
+    waits, freed = bench.waits, []
+
+    def work(for_what: str, onset: float) -> None:
+        waits(for_what, onset)
+        done = len(bench.hands.done)
+        while len(bench.hands.done) < done + 4:
+            time.sleep(0.05)
+        time.sleep(0.2)
+        freed.append((bench.room.window.now() - onset) * 1000)
+
+    bench.script, bench.waits = [[*touches, (0.5, Touch("return", hold=0.02)), *again]], work  # type: ignore[method-assign]
+    try:
+        (step,) = bench.trial([timed(BLANK, None, Ask(kind))])
+    finally:
+        bench.waits = waits  # type: ignore[method-assign]
+    return {"step": step, "freed": freed}
+
+
+def omission(bench: Bench) -> Any:
+    """Nobody answers in time; then somebody answers too late; then an answer ends a timed step early."""
+    quiet = Ask(NINE, window_ms=200)
+    late = Ask(NINE, ends="on_time", window_ms=200)
+    bench.script = [[], [(0.35, Touch("5", hold=0.005))], [(0.2, Touch("4", hold=0.005))]]
+    return bench.trial([timed(pattern(1), 200, quiet), timed(pattern(2), 500, late), timed(pattern(3), 1500, Ask(NINE, window_ms=1500))])
+
+
+def counting(bench: Bench) -> Any:
+    """Two answers to one question: the first counts, or the last."""
+    bench.script = [[(0.1, Touch("2", hold=0.005)), (0.2, Touch("3", hold=0.005))] for _ in range(2)]
+    asks = [Ask(NINE, ends="on_time", window_ms=400, counts=counts) for counts in ("first", "last")]
+    return bench.trial([timed(pattern(1), 400, ask) for ask in asks])
+
+
+def self_paced(bench: Bench) -> Any:
+    """Displays that wait: the space bar, a click, a double click that must not skip a display, a key that means nothing."""
+    click = Touch(x=0, y=0, hold=0.01)
+    bench.script = [[(0.4, Touch("space", hold=0.02))], [(0.4, click), (0.46, click)], [(0.3, Touch("x")), (0.5, Touch("space"))]]
+    return bench.trial([timed(pattern(number), None) for number in range(3)], announce=False)
+
+
+def double_clicks(bench: Bench) -> Any:
+    """The second halves of double clicks and of double presses fall into the next question; then somebody answers it."""
+    click, five, six, last = Touch(x=0, y=0, hold=0.03), Touch("5", hold=0.03), Touch("6", hold=0.003), Touch("7", hold=0.03)
+    told = []
+    for first, second, gap in ((click, click, 0.17), (click, click, 0.2), (five, five, 0.2), (five, six, 0.19)):
+        bench.script = [[(0.3, first), (0.3 + gap, second), (1.2, last)]]
+        told.append(bench.trial([timed(pattern(1), None, Ask(NINE)) for _ in range(2)]))
+        bench.agent.rest(50)
+    return told
+
+
+def escape(bench: Bench) -> Any:
+    """Escape in a question: go on, where nothing of the trial had been seen and where something had; then leave."""
+    go_on = [[(0.3, Touch("escape"))], [(0.6, Touch("space"))], [(0.3, Touch("7"))]]
+    bench.script = list(go_on)
+    stayed = bench.trial([replace(timed(pattern(1), None, Ask(NINE)), model_step=False)])
+    ends = []
+    for script in (go_on, [[(0.3, Touch("escape"))], [(0.6, Touch("l"))]]):
+        bench.script = list(script)
+        try:
+            bench.trial([timed(pattern(1), None, Ask(NINE))])
+        except (Abandoned, TrialCut) as error:
+            ends.append(str(error))
+    return {"stayed": stayed, "cut": ends[0], "left": ends[1]}
+
+
+def escape_between(bench: Bench) -> Any:
+    """Escape, once each: when a short rest has begun, before it begins, after the last answer of a trial, and while what is done in a rest takes longer than
+    the rest; what the window waited for then."""
+    percept = timed(pattern(1), None, Ask(NINE))
+    room, go_on, told = bench.room, [[(0.6, Touch("space"))]], []
+
+    def press(late: float = 0.0) -> None:
+        done = len(bench.hands.done)
+        bench.hands.at(room.window.now() + late, Touch("escape"))
+        while not late and len(bench.hands.done) == done:
+            time.sleep(0.05)
+        time.sleep(0.0 if late else 0.2)
+
+    def rest(late: float, meanwhile: Callable[[], None] | None = None) -> None:
+        before = len(bench.told)
+        if meanwhile is None:
+            press(late)
+        if mind is not None:
+            mind.finish()
+        bench.script = list(go_on)
+        bench.agent.rest(250 if meanwhile is None else 50, meanwhile)
+        told.append(bench.told[before:])
+        bench.script = []
+        bench.agent.rest(50)
+
+    mind = None
+    rest(0.05)
+    rest(0.0)
+    mind, bench.script = bench.episode([percept]), [[(0.3, Touch("5"))]]
+    asyncio.run(mind.step(percept))
+    rest(0.0)
+    mind = None
+    rest(0.0, press)
+    return told
+
+
+def pixels(bench: Bench) -> Any:
+    """What is on the screen, against the picture of the scene."""
+    from spanlab.stimuli.render.pixels import picture
+
+    differences = []
+    for name, levels in (("vsr", {"list_length": 5}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 5})):
+        trial = compile_trial(load_paradigm(name), levels, seed=2)
+        stimulus = trial.steps[0].percept.displays[0].stimulus
+        episode = bench.episode([timed(stimulus, 50)])
+        episode.player.play(timed(stimulus, 50))
+        screen = screenshot()
+        size = bench.room.canvas_px
+        top, left = (screen.shape[0] - size) // 2, (screen.shape[1] - size) // 2
+        wanted = np.array(picture(stimulus.scene(), size))
+        differences.append(int(np.abs(screen[top : top + size, left : left + size].astype(int) - wanted).max()))
+        episode.finish()
+        uploads = bench.room.renderer.uploads
+        episode = bench.episode([timed(stimulus, 50)])
+        episode.finish()
+        differences.append(bench.room.renderer.uploads - uploads)
+    return differences
+
+
+def surroundings(bench: Bench) -> Any:
+    """What is beside the canvas, between two trials and on a page; and the canvas while the screen rests."""
+    from spanlab.stimuli.scene import BACKGROUND
+
+    bench.agent.rest(100)
+    screen = screenshot()
+    middle = [tuple(int(value) for value in screen[y, x]) for y, x in ((384, 512), (10, 10))]
+    return {"canvas": middle[0] == BACKGROUND, "beside": middle[1] == bench.room.theme.background}
+
+
+def screenshot() -> np.ndarray:
+    """The whole screen as the X server has it: uint8 (height, width, 3)."""
+    from Xlib import X, display
+
+    server = display.Display()
+    root = server.screen().root
+    size = root.get_geometry()
+    raw: Any = root.get_image(0, 0, size.width, size.height, X.ZPixmap, 0xFFFFFFFF)
+    server.close()
+    return np.frombuffer(raw.data, np.uint8).reshape(size.height, size.width, 4)[:, :, 2::-1]
+
+
+def pages(bench: Bench) -> Any:
+    """A long text on several pages, with a step back; a rest."""
+    bench.script = [[(0.5, Touch("space"))], [(0.5, Touch("left"))], [(0.5, Touch(x=5, y=5))]] + [[(0.4, Touch("space"))]] * 20
+    before = len(bench.told)
+    bench.agent.page("A long text", "\n\n".join(f"# Part {number}\n\n" + "Words and more words. " * 24 for number in range(3)))
+    turned = len(bench.told) - before
+    bench.script = []
+    start = bench.room.window.now()
+    bench.agent.rest(300)
+    return {"turned": turned, "rest_ms": (bench.room.window.now() - start) * 1000, "apparatus": bench.agent.apparatus()}
+
+
+def choices(bench: Bench) -> Any:
+    """Pages with options: what does not choose, and what does."""
+    room, told = bench.room, len(bench.told)
+    options = (Option("agree", "I agree", "a"), Option("refuse", "I do not agree", "n"))
+    labelled = tuple(Option(one.name, f"{one.label}  ({one.key.upper()})", one.key) for one in options)
+    boxes = lay_out(Page("Text.", "Title", options=labelled), "en", room.window.size, room.letter_px)[-1].buttons
+    agree, refuse = (Touch(x=(x0 + x1) / 2, y=(y0 + y1) / 2) for x0, y0, x1, y1 in boxes)
+    beside = Touch(x=boxes[0][0] - 6, y=boxes[0][1] - 6)
+    nothing = [Touch("space"), Touch("return"), Touch("right"), Touch(x=0, y=0), beside]
+    found = []
+    for clicks, last in ((True, refuse), (True, agree), (True, Touch("n")), (False, Touch("f4"))):
+        options = options if clicks else (Option("agree", "Once more", "f2"), Option("refuse", "Go on", "f4"))
+        touches = [*nothing, *([] if clicks else [agree, refuse]), last]
+        bench.script = [[(0.4 + 0.12 * number, touch) for number, touch in enumerate(touches)]]
+        done = len(bench.hands.done)
+        chosen = bench.agent.choose("Title", "Text.", options, usual="agree", clicks=clicks)
+        ended = room.window.now()
+        time.sleep(0.2)  # the last key is still held when the page ends, and is counted once it was let go
+        found.append((chosen, len(touches) - sum(when <= ended for _, when in bench.hands.done_since(done))))
+    # A long text: the last of its pages alone has the buttons, and a press that turns a page is no answer.
+    bench.script = [[(0.4, Touch("space"))] if number < 9 else [] for number in range(9)]
+    bench.script[1] = [(0.4, Touch("a"))]
+    long = "\n\n".join("Words and more words. " * 24 for number in range(3))
+    options = (Option("agree", "I agree", "a"), Option("refuse", "I do not agree", "n"))
+    found.append((bench.agent.choose("Title", long, options, usual="agree"), 0))
+    return {"chosen": found, "told": bench.told[told:]}
+
+
+SCENES: dict[str, Callable[[Bench], Any]] = {
+    scene.__name__: scene
+    for scene in (
+        durations,
+        short_presses,
+        borders,
+        unannounced_borders,
+        nine_clicks,
+        cells,
+        busy,
+        omission,
+        counting,
+        self_paced,
+        double_clicks,
+        escape,
+        escape_between,
+        pixels,
+        pages,
+        choices,
+        surroundings,
+    )
+}
+
+
+def simulated(observer: str, paradigms: Sequence[tuple[str, dict[str, int]]]) -> Any:
+    """A simulated participant takes trials; what it answered and what an observer without a window answers."""
+    agent = SimulatedParticipant(observer, seed=4, speed=4.0, say=lambda sentence: None)
+    facts = []
+    for name, levels in paradigms:
+        trial = compile_trial(load_paradigm(name), levels, seed=3)
+        kinds = tuple(dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None))
+        episode = agent.start(TrialContext(name, name, "en", "", kinds, seed=17))
+        episode.prepare([display for step in trial.steps for display in step.percept.displays])
+        memory = agent.observer.fresh(17)
+        for step in trial.steps:
+            intended = memory.choose(step.percept, step.truth)
+            response = asyncio.run(episode.step(step.percept, step.truth))  # type: ignore[arg-type]
+            if response is not None:
+                facts.append({"paradigm": name, "intended": intended, "correct": step.truth.answer, "response": asdict(response)})
+        episode.finish()
+    settings, apparatus = agent.settings(), agent.apparatus()
+    agent.close()
+    return {"answers": facts, "settings": settings, "apparatus": apparatus}
+
+
+def numb() -> dict[str, Any]:
+    """The hands of a simulated participant cannot do what they are told: what is said of it, and whether somebody else had to answer first."""
+    agent = SimulatedParticipant("ideal", say=lambda sentence: None)
+    agent._touch = lambda surface, value: Touch("nosuchkey")  # type: ignore[method-assign]
+    room, ask = agent.open(), Ask(NINE)
+    helper = Hands(room.window.now, room.window.size, room.window.corner)
+    episode = agent.start(TrialContext("bench", "Bench", "en", "", (NINE,)))
+    helper.at(room.window.now() + 5, Touch("5"))  # were nothing noticed, nobody would be waited for
+    try:
+        asyncio.run(episode.step(timed(BLANK, None, ask), Truth(4)))
+        return {"said": "nothing"}
+    except SpanLabError as error:
+        return {"said": str(error), "helped": len(helper.done)}
+    finally:
+        helper.close()
+        agent.close()
+
+
+def main(names: list[str]) -> None:
+    facts: dict[str, Any] = {}
+    with virtual_screen(1024, 768):
+        if names[0].startswith("simulated:"):
+            facts["simulated"] = simulated(names[0].partition(":")[2], [("vsr", {"list_length": 2}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 2})])
+        elif names == ["numb"]:
+            facts["numb"] = numb()
+        else:
+            keyboard, theme = "event" if names[0] == "event" else "ptb", "dark" if names[0] == "dark" else "standard"
+            bench = Bench(keyboard=keyboard, theme=theme)
+            for name in names[names[0] in ("event", "dark") :]:
+                bench.script.clear()
+                try:
+                    facts[name] = SCENES[name](bench)
+                except Exception:
+                    facts[name] = {"error": traceback.format_exc()}
+                bench.hands.cancel()
+                bench.agent.rest(100)
+            bench.close()
+            if "pages" in names:  # a second window in the same process
+                bench = Bench(keyboard=keyboard)
+                facts["reopened"] = counting(bench)
+                bench.close()
+    print(json.dumps(facts, default=lambda value: value.item() if hasattr(value, "item") else str(value)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

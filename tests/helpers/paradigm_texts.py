@@ -1,0 +1,55 @@
+"""Small paradigms as YAML texts, for tests of the language and of what happens to mistakes in it."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import Generator, Paradigm, Trial, compile_trial, load_paradigm
+
+#: one step with a question, as the last item of a timeline
+PROBE = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer: 0}}"
+
+
+def text(timeline: str = PROBE, *, factors: str = "", draw: str = "", more: str = "") -> str:
+    """A paradigm's text. ``timeline`` is a YAML list, ``factors`` and ``draw`` are mappings, ``more`` holds further keys; all with lines of their own."""
+    parts = ["paradigm: small", "version: 1", "title: A small one", "instructions: {en: Do it.}"]
+    for key, value in (("factors", factors), ("draw", draw), ("timeline", timeline)):
+        if value:
+            parts += [f"{key}:", textwrap.indent(textwrap.dedent(value).strip("\n"), "  ")]
+    if more:
+        parts.append(textwrap.dedent(more).strip("\n"))
+    return "\n".join(parts) + "\n"
+
+
+def asked(timeline: str) -> str:
+    """A timeline that ends with a question."""
+    return textwrap.dedent(timeline).strip("\n") + "\n" + PROBE
+
+
+def load(folder: Path, content: str | bytes, name: str = "small.yaml") -> Paradigm:
+    """Write a file and load it as a paradigm."""
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+    return load_paradigm(path)
+
+
+def trial(folder: Path, content: str, levels: dict[str, Any] | None = None, seed: int = 1, generator: Generator = "corrected") -> Trial:
+    """Write a file, load it, and compile one trial."""
+    return compile_trial(load(folder, content), levels, seed, generator)
+
+
+def recorded(one: Trial, name: str = "x") -> list[Any]:
+    """What the steps of a trial record under a name, steps without it left out."""
+    return [step.truth.record[name] for step in one.steps if name in step.truth.record]
+
+
+def problems(folder: Path, content: str | bytes, levels: dict[str, Any] | None = None) -> list[str]:
+    """The lines of the message that a broken file gets, when it is loaded or compiled."""
+    try:
+        compile_trial(load(folder, content), levels, 1)
+    except SpanLabError as error:
+        return str(error).split("\n")
+    raise AssertionError("nothing was found wrong")

@@ -1,0 +1,187 @@
+"""What a program gets is what the command line gets: the same records, from a script, from an event loop, from a notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import importlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run, command_line
+
+import spanlab
+from spanlab.agents.chat.servers.scripted import MODEL, ScriptedServer
+from spanlab.agents.oracles import IdealAgent
+
+#: what is measured, or says where the record lies
+MEASURED = {"created", "session", "account"}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return command_line(tmp_path, monkeypatch, capsys)
+
+
+def info_of(folder: Path) -> dict[str, Any]:
+    return {name: value for name, value in json.loads((folder / "session.json").read_text("utf-8")).items() if name not in MEASURED}
+
+
+def test_a_program_records_what_the_command_records(run: Run, tmp_path: Path) -> None:
+    status, printed, complaint = run(
+        "replay", "vsr", "--agent", "capacity:3", "--trials", 4, "--set", "list_length=3,4", "--seed", 5, "--pilot", "--data", "typed"
+    )
+    assert status == 0, complaint
+    result = spanlab.replay("vsr", "capacity:3", trials=4, levels={"list_length": [3, 4]}, seed=5, pilot=True, data="called")
+    assert info_of(result.folder) == info_of(tmp_path / printed.splitlines()[-1])
+
+
+def test_without_numbers_a_program_plans_what_the_command_plans(run: Run, tmp_path: Path) -> None:
+    status, printed, complaint = run("replay", "nback_verbal", "--agent", "ideal", "--data", "typed")
+    assert status == 0, complaint
+    result = spanlab.replay("nback_verbal", "ideal", data="called")
+    assert info_of(result.folder)["plan"] == info_of(tmp_path / printed.splitlines()[-1])["plan"]
+
+
+@pytest.fixture
+def chat(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of a chat model behind a server of our own."""
+    with ScriptedServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        yield f"chat:{MODEL}"
+
+
+def test_a_chat_session_has_estimate_price_treatment_and_account(run: Run, chat: str, tmp_path: Path) -> None:
+    said: list[str] = []
+    asked = ["--agent", chat, "--price", "1/2", "--concurrency", 1]
+    status, printed, complaint = run("replay", "vsr", *asked, "--trials", 2, "--set", "list_length=2", "--data", "typed")
+    assert status == 0, complaint
+    result = spanlab.replay("vsr", chat, trials=2, levels={"list_length": 2}, data="called", price=(1, 2), care={"concurrency": 1}, say=said.append)
+    typed = tmp_path / printed.splitlines()[-1]
+    assert info_of(result.folder) == info_of(typed)
+    assert {"estimate", "prices", "care"} <= set(info_of(result.folder))
+    accounts = [json.loads((folder / "session.json").read_text("utf-8"))["account"] for folder in (result.folder, typed)]
+    assert accounts[0]["requests"] == accounts[1]["requests"]
+    assert len(said) == 2  # what it is going to take, and what it took
+    assert set(result.responses["outcome"]) == {"answered"}
+
+
+def test_an_agent_of_ones_own(tmp_path: Path) -> None:
+    result = spanlab.replay("smu", IdealAgent(), trials=4, data=tmp_path)
+    assert result.info["agent"] == "ideal"
+    assert result.accuracy == 1.0
+
+
+def test_an_event_loop_may_be_running(tmp_path: Path) -> None:
+    """As in a notebook: the ordinary form blocks, the awaitable one lets other tasks go on."""
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0)
+
+    async def cell() -> tuple[Any, Any, int, int]:
+        blocking = spanlab.replay("vsr", "ideal", trials=2, data=tmp_path)
+        ticking = asyncio.ensure_future(tick())
+        await asyncio.sleep(0)
+        before = ticks
+        awaited = await spanlab.replay_async("vsr", "ideal", trials=2, data=tmp_path)
+        ticking.cancel()
+        return blocking, awaited, before, ticks
+
+    blocking, awaited, before, after = asyncio.run(cell())
+    assert blocking.accuracy == awaited.accuracy == 1.0
+    assert after > before
+
+
+def test_chat_models_are_asked_from_a_running_loop(chat: str, tmp_path: Path) -> None:
+    async def cell() -> spanlab.SessionResult:
+        return spanlab.replay("vsr", chat, trials=1, levels={"list_length": 2}, data=tmp_path, say=lambda sentence: None)
+
+    assert set(asyncio.run(cell()).responses["outcome"]) == {"answered"}
+
+
+def test_a_session_goes_on_and_one_that_is_over_stays(tmp_path: Path) -> None:
+    result = spanlab.replay("vsr", "chance", trials=4, data=tmp_path)
+    before = result.responses
+    lines = (result.folder / "events.jsonl").read_text("utf-8").splitlines(keepends=True)
+    third = next(number for number, line in enumerate(lines) if json.loads(line).get("trial") == "3")
+    (result.folder / "events.jsonl").write_text("".join(lines[:third]), encoding="utf-8")
+    for table in ("responses.csv", "responses.parquet"):
+        (result.folder / table).unlink()
+    again = spanlab.resume(result.folder)
+    assert again.responses["answer"].tolist() == before["answer"].tolist()
+    assert spanlab.resume(result.folder) == again
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: spanlab.replay("vsr"), "who takes the trials? Give agent"),
+        (
+            lambda: spanlab.replay("vsr", "ideal", like="x", trials=3),
+            "like takes exactly the trials of that session: leave out levels, trials, trials_from and design",
+        ),
+        (lambda: spanlab.replay("vsr", "ideel"), "unknown agent 'ideel'"),
+        (lambda: spanlab.run("vsr"), "who takes part? Give participant"),
+        (lambda: spanlab.figure("serial_position", "nowhere"), "nowhere"),
+    ],
+)
+def test_complaints_name_what_the_program_gave(call: Callable[[], object], told: str) -> None:
+    with pytest.raises(spanlab.SpanLabError) as caught:
+        call()
+    assert told in str(caught.value)
+    assert "--" not in str(caught.value)
+
+
+def test_figures_draw_themselves_and_can_be_saved(tmp_path: Path) -> None:
+    result = spanlab.replay("vsr", "capacity:3", trials=20, levels={"list_length": 4}, data=tmp_path)
+    figure = spanlab.figure("serial_position", result.folder)
+    assert figure._repr_svg_().startswith("<svg")
+    assert figure.save(tmp_path / "figure.svg").read_text("utf-8").startswith("<svg")
+    assert sorted(figure.table.loc[figure.table["agent_kind"] == "capacity", "serial_position"]) == [1, 2, 3, 4]
+
+
+def test_a_report_is_written(tmp_path: Path) -> None:
+    for agent in ("capacity:3", "chance"):
+        spanlab.replay("smu", agent, trials=8, data=tmp_path / "data")
+    page = spanlab.compare(tmp_path / "data", tmp_path / "report", models=False)
+    assert page.name == "report.html"
+    assert "smu" in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize("module", ["spanlab", "spanlab.api", "spanlab.sessions.result"])
+def test_examples_in_the_documentation_run(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testmod(importlib.import_module(module), extraglobs={"spanlab": spanlab}, optionflags=doctest.ELLIPSIS)
+    assert found.attempted
+    assert not found.failed
+
+
+def test_about_fifteen_names_each_with_a_description() -> None:
+    assert len(spanlab.__all__) <= 17
+    for name in spanlab.__all__:
+        assert (getattr(spanlab, name).__doc__ or "").strip(), name
+
+
+@pytest.mark.slow
+def test_trials_draw_themselves_in_ipython() -> None:
+    import subprocess
+    import sys
+
+    pytest.importorskip("IPython")
+    code = (
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\n"
+        "import spanlab\n"
+        "trial = spanlab.compile_trial(spanlab.load_paradigm('vsr'), {'list_length': 3}, 1)\n"
+        "pictures, _ = shell.display_formatter.format(trial)\n"
+        "assert pictures['image/png'].startswith(b'\\x89PNG') if isinstance(pictures['image/png'], bytes) else pictures['image/png'], pictures\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)

@@ -1,0 +1,135 @@
+"""What the documents say is true: their commands run, their paradigms compile, their tables are those of the code."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from spanlab.cli import main
+from spanlab.paradigms import compile_trial, load_paradigm
+from spanlab.sessions.studies.study import load_study
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_BLOCK = re.compile(r"(?:<!-- (?P<mark>[^>]*?) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: ``mark`` is the comment before it, such as ``not run: needs a screen`` or ``slow``."""
+
+    document: Path
+    number: int
+    language: str
+    mark: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.document.stem}-{self.number}"
+
+
+def blocks() -> Iterator[Block]:
+    for document in DOCUMENTS:
+        for number, match in enumerate(_BLOCK.finditer(document.read_text(encoding="utf-8")), start=1):
+            yield Block(document, number, match["language"], match["mark"] or "", match["text"])
+
+
+def consoles() -> list[object]:
+    found = []
+    for block in blocks():
+        if block.language == "console":
+            marks = [pytest.mark.slow] if block.mark.startswith("slow") else []
+            if block.mark.startswith("not run"):
+                marks.append(pytest.mark.skip(reason=block.mark))
+            found.append(pytest.param(block, id=str(block), marks=marks))
+    return found
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
+    """A working folder for each document, with the paradigms that it shows; later blocks find what earlier ones made."""
+    made: dict[Path, Path] = {}
+    for block in blocks():
+        folder = made.setdefault(block.document, tmp_path_factory.mktemp(block.document.stem)) if block.document not in made else made[block.document]
+        if block.language == "yaml" and (name := re.match(r"(?:paradigm|study): (\w+)\n", block.text)):
+            (folder / f"{name[1]}.yaml").write_text(block.text, encoding="utf-8")
+    return made
+
+
+@pytest.mark.parametrize("block", consoles())
+def test_commands_do_what_the_documents_say(block: Block, folders: dict[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folders[block.document])
+    for name, value in (("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"), ("COLUMNS", "160"), ("NO_COLOR", "1")):
+        monkeypatch.setenv(name, value)
+    for command, expected in commands(block.text):
+        status, said = typed(command, monkeypatch)
+        assert "Traceback" not in said, said
+        if not expected:
+            assert status == 0, f"{command}\n{said}"
+        elif not doctest.OutputChecker().check_output(expected, said, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE):
+            pytest.fail(f"{command}\nexpected:\n{expected}\nfound:\n{said}")
+
+
+def typed(command: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    """The exit status of a command, and what it says. ``spanlab`` by itself runs in this process, where all is loaded; whatever needs a shell gets one."""
+    if not command.startswith("spanlab ") or set(command) & set("|&;<>$`*?~"):
+        done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return done.returncode, done.stdout
+    monkeypatch.setattr(sys, "argv", shlex.split(command))
+    said, status = io.StringIO(), 0
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+    return status, said.getvalue()
+
+
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """(command, expected output) pairs; a command may go on after a backslash."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, expected = re.sub(r"\\\n", "", part).partition("\n")
+        yield command, expected
+
+
+@pytest.mark.parametrize("block", [pytest.param(one, id=str(one)) for one in blocks() if one.language == "yaml" and one.text.startswith("paradigm:")])
+def test_paradigms_in_documents_compile(block: Block, tmp_path: Path) -> None:
+    (tmp_path / "shown.yaml").write_text(block.text, encoding="utf-8")
+    paradigm = load_paradigm(tmp_path / "shown.yaml")
+    for levels in paradigm.combinations():
+        assert compile_trial(paradigm, levels, seed=1).asks
+
+
+@pytest.mark.parametrize("block", [pytest.param(one, id=str(one)) for one in blocks() if one.language == "yaml" and one.text.startswith("study:")])
+def test_studies_in_documents_are_fine(block: Block, tmp_path: Path) -> None:
+    (tmp_path / "shown.yaml").write_text(block.text, encoding="utf-8")
+    assert load_study(tmp_path / "shown.yaml").order_for(1, 1)
+
+
+def test_generated_parts_are_those_of_the_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    script = runpy.run_path(str(ROOT / "scripts" / "docs.py"))
+    assert script["main"](["--check"]) == 0, f"{capsys.readouterr().out}\nrun: python scripts/docs.py"
+
+
+def test_folders_of_the_map_exist() -> None:
+    """The map of the repository in the README names every folder, and no other."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `([a-z_]+)/` \|", text, flags=re.MULTILINE))
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if tracked.returncode or shutil.which("git") is None:
+        pytest.skip("not a git checkout")
+    assert listed == {name.split("/")[0] for name in tracked.stdout.splitlines() if "/" in name and not name.startswith(".")}

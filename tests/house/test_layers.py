@@ -1,0 +1,186 @@
+"""The shape of the package: who may import whom, and nothing heavy where it is not used."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: For each part of the package, the parts that it may import besides itself.
+MAY_IMPORT: dict[str, set[str]] = {
+    "": set(),
+    "core": set(),
+    "human_data": {"core"},
+    "stimuli": {"core"},
+    "paradigms": {"core", "stimuli"},
+    "agents": {"core", "stimuli", "paradigms"},
+    "sessions": {"", "core", "stimuli", "paradigms", "agents"},
+    "exchange": {"core", "stimuli", "paradigms", "agents", "sessions"},
+    "analysis": {"", "core", "human_data", "sessions.record"},
+}
+#: Folders of the repository that are no part of the package.
+NOT_PACKAGES = {"tests", "benchmarks", "docs", "scripts", "build", "dist", "data", "demo", "report", "runs"}
+#: The command line may import everything.
+COMMAND_LINE = {"cli"}
+#: Rooms that may import less than the part that they are in.
+STRICTER: dict[str, set[str]] = {"sessions.record": {"core"}}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import of one of our modules: ``importer`` and ``target`` are dotted names below ``spanlab`` (empty: the package itself)."""
+
+    importer: str
+    target: str
+    line: int
+    at_import_time: bool
+
+    def __str__(self) -> str:
+        return f"{self.importer or 'spanlab'}:{self.line} imports {self.target or 'spanlab'}"
+
+
+def part(module: str) -> str:
+    return module.split(".")[0]
+
+
+def lies_in(module: str, places: set[str]) -> bool:
+    return any(module == place or module.startswith(f"{place}.") for place in places)
+
+
+def packages() -> list[str]:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return tomllib.load(file)["tool"]["setuptools"]["packages"]
+
+
+def sources() -> dict[str, Path]:
+    """Every module of the package by its dotted name below ``spanlab``; a package's ``__init__`` by the package's name."""
+    found: dict[str, Path] = {}
+    for package in packages():
+        below = package.removeprefix("spanlab").removeprefix(".")
+        for path in sorted((ROOT / below.replace(".", "/")).glob("*.py")):
+            found[".".join(filter(None, [below, "" if path.stem == "__init__" else path.stem]))] = path
+    return found
+
+
+MODULES = sources()
+
+
+# Not before a test wants them: every worker would read all modules only to find the tests.
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(path.read_text(encoding="utf-8"), str(path)) for name, path in MODULES.items()}
+
+
+def nodes(tree: ast.AST, at_import_time: bool = True) -> Iterator[tuple[ast.AST, bool]]:
+    """Every node, with whether it runs when the module is imported (not in a function, not under ``TYPE_CHECKING``)."""
+    for child in ast.iter_child_nodes(tree):
+        later = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        later = later or (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test))
+        yield child, at_import_time and not later
+        yield from nodes(child, at_import_time and not later)
+
+
+def imports(module: str) -> Iterator[Import]:
+    path = MODULES[module]
+    here = module.split(".") if module else []
+    base = here if path.name == "__init__.py" else here[:-1]
+    for node, now in nodes(trees()[module]):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            origin = base[: len(base) - node.level + 1] + (node.module.split(".") if node.module else [])
+            for alias in node.names:
+                name = ".".join([*origin, alias.name])
+                yield Import(module, name if name in MODULES else ".".join(origin), node.lineno, now)
+
+
+@functools.cache
+def all_imports() -> list[Import]:
+    return [found for module in MODULES for found in imports(module)]
+
+
+def test_the_package_is_not_empty() -> None:
+    assert len(MODULES) > 15
+    assert len(all_imports()) > 15
+
+
+def test_every_package_on_disk_is_listed_in_pyproject() -> None:
+    on_disk = {"spanlab"}
+    for top in ROOT.iterdir():
+        if top.is_dir() and not top.name.startswith(".") and not top.name.endswith(".egg-info") and top.name not in NOT_PACKAGES:
+            on_disk |= {".".join(["spanlab", *path.parent.relative_to(ROOT).parts]) for path in top.rglob("*.py")}
+    assert on_disk == set(packages())
+
+
+def test_imports_inside_the_package_are_relative() -> None:
+    absolute = []
+    for module, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            else:
+                continue
+            absolute += [f"{module}:{node.lineno} imports {name}" for name in names if part(name) == "spanlab"]
+    assert not absolute
+
+
+def test_every_part_is_known() -> None:
+    unknown = {part(module) for module in MODULES} - set(MAY_IMPORT) - COMMAND_LINE
+    assert not unknown, "say in MAY_IMPORT what these may import"
+
+
+def test_arrows_point_one_way() -> None:
+    wrong = []
+    for found in all_imports():
+        here, there = part(found.importer), part(found.target)
+        if here in COMMAND_LINE or here == there:
+            continue
+        allowed = MAY_IMPORT[here]
+        if not lies_in(found.target, allowed):
+            wrong.append(str(found))
+    assert not wrong
+
+
+def test_only_the_command_line_imports_the_command_line() -> None:
+    assert not [str(found) for found in all_imports() if part(found.target) in COMMAND_LINE and part(found.importer) not in {*COMMAND_LINE, ""}]
+
+
+@pytest.mark.parametrize("room", sorted(STRICTER))
+def test_rooms_that_import_less(room: str) -> None:
+    assert room in MODULES
+    assert not [str(found) for found in all_imports() if lies_in(found.importer, {room}) and not lies_in(found.target, STRICTER[room] | {room})]
+
+
+def test_no_circles() -> None:
+    """No two modules need each other while they are imported."""
+    arrows: dict[str, set[str]] = {module: set() for module in MODULES}
+    for found in all_imports():
+        if found.at_import_time and found.importer != found.target and found.target in MODULES:
+            arrows[found.importer].add(found.target)
+    # take away modules that need nothing more, until nothing can be taken away: what is left goes in circles
+    while ready := [module for module, needs in arrows.items() if not needs]:
+        for module in ready:
+            del arrows[module]
+        for needs in arrows.values():
+            needs.difference_update(ready)
+    assert not arrows, "these go in circles, or need one that does"
+
+
+def test_every_module_says_what_it_is() -> None:
+    assert not [module for module, tree in trees().items() if tree.body and ast.get_docstring(tree) is None]
+
+
+def test_modules_stay_small() -> None:
+    long = {
+        str(path.relative_to(ROOT)): count
+        for path in [*MODULES.values(), *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
+        if (count := len(path.read_text(encoding="utf-8").splitlines())) > 500
+    }
+    assert not long

@@ -1,0 +1,65 @@
+"""Starting is quick, and nothing heavy is loaded before it is used."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"torch", "psychopy", "openai", "pandas", "altair", "scipy", "sklearn", "matplotlib", "pyarrow"}
+COMMAND = "import sys; sys.argv = ['spanlab', *{arguments!r}]; from spanlab.cli import main; main()"
+
+
+def loaded(code: str) -> set[str]:
+    """The top-level names of the modules that a fresh Python has loaded after running ``code``."""
+    report = f"import atexit, json, sys; atexit.register(lambda: print('\\n' + json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))); {code}"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"})
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import spanlab",
+        "import spanlab.paradigms",
+        "import spanlab.agents",
+        "import spanlab.sessions.record.reader",
+        COMMAND.format(arguments=["--help"]),
+        COMMAND.format(arguments=["list"]),
+        COMMAND.format(arguments=["replay", "--help"]),
+    ],
+)
+def test_nothing_heavy_is_loaded(code: str) -> None:
+    assert not loaded(code) & HEAVY
+
+
+def test_analysis_needs_no_screen_and_no_models() -> None:
+    assert not loaded("import spanlab.analysis, spanlab.human_data, spanlab.sessions.record.reader") & {"torch", "psychopy", "openai"}
+
+
+def processor_time(code: str) -> float:
+    """Seconds of processor time of a fresh Python that runs ``code``."""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_utime + usage.ru_stime
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs the processor time of one child")
+@pytest.mark.parametrize("arguments", [["--help"], ["list"]])
+def test_commands_start_in_little_more_than_their_libraries_take(arguments: list[str]) -> None:
+    """A ratio to a Python that does nothing but import what no command can do without, at the same time on the same machine."""
+    pairs = [(processor_time(COMMAND.format(arguments=arguments)), processor_time("import typer, pydantic, yaml, numpy")) for _ in range(3)]
+    assert min(command for command, _ in pairs) < 2.5 * min(libraries for _, libraries in pairs)
+
+
+@pytest.mark.parametrize(("arguments", "most"), [(["--help"], 60), (["list"], 60)])
+def test_few_modules_of_ours_are_loaded_by_small_commands(arguments: list[str], most: int) -> None:
+    count = "import atexit, sys; atexit.register(lambda: print('\\n', sum(name.partition('.')[0] == 'spanlab' for name in sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", f"{count}; {COMMAND.format(arguments=arguments)}"], capture_output=True, text=True)
+    assert 10 < int(done.stdout.split()[-1]) <= most

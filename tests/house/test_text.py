@@ -1,0 +1,74 @@
+"""What is written in the repository speaks of the project alone, and the house rules of files hold."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from longest import LONGEST
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Paths of one machine, and talk about how the project was made. (Written so that this file does not contain them.)
+FOREIGN = re.compile(
+    "|".join([r"/wor" + r"k/", r"(?<![\w-])share" + r"d/", r"(?i:issue) ?" + r"#\d", r"/hom" + r"e/\w+/", r"/roo" + r"t/", r"(?i:scratch)" + r"/"])
+)
+
+
+def tracked() -> list[Path]:
+    """Files that git tracks, or would when told to add everything."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def text(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def test_no_file_speaks_of_one_machine_or_of_how_it_was_made() -> None:
+    found = []
+    for path in tracked():
+        for number, line in enumerate((text(path) or "").splitlines(), 1):
+            if FOREIGN.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:120]}")
+    assert not found, "\n".join(found)
+
+
+def test_no_secrets_and_no_large_files() -> None:
+    key = re.compile(r"\b(sk|ghp|hf)[-_][A-Za-z0-9]{20,}")
+    assert not [str(path) for path in tracked() if key.search(text(path) or "")]
+    assert not [str(path) for path in tracked() if path.stat().st_size > 10 * 2**20]
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    broken = []
+    for path in tracked():
+        if path.suffix == ".md":
+            for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text(path) or ""):
+                if not re.match(r"[a-z]+:", target) and not (path.parent / target).exists():
+                    broken.append(f"{path.relative_to(ROOT)}: {target}")
+    assert not broken
+
+
+def test_constraints_are_exact_and_portable() -> None:
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
+    form = re.compile(r"^[a-z0-9]+([-.][a-z0-9]+)*==[0-9a-z.]+( ; sys_platform (==|!=) '(linux|darwin|win32)')?$")
+    assert not [line for line in lines if not form.match(line)]
+    assert lines == sorted(lines, key=lambda line: line.split("==")[0])
+
+
+def test_scripts_can_be_run() -> None:
+    for name in [".ci/run", "scripts/setup.sh"]:
+        assert os.access(ROOT / name, os.X_OK), name
+        subprocess.run(["bash", "-n", ROOT / name], check=True)
+
+
+def test_the_longest_test_files_are_there() -> None:
+    assert not [name for name in LONGEST if not (ROOT / "tests" / f"{name}.py").exists()]

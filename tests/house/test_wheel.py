@@ -1,0 +1,71 @@
+"""A wheel holds one clean ``spanlab`` package, with its data, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOT_SHIPPED = {"tests", "benchmarks", "docs", "scripts", ".ci"}
+
+
+def git_files() -> list[str]:
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.fixture(scope="module")
+def files() -> list[str]:
+    return git_files()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory, files: list[str]) -> Path:
+    """A wheel built from the files of the repository, in a copy, without the network."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    for name in files:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes((ROOT / name).read_bytes())
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(out), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    (built,) = out.glob("*.whl")
+    return built
+
+
+def test_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"spanlab"}
+    assert not [name for name in names if name.split("/")[1] in NOT_SHIPPED]
+    assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".log.tmp"))]
+    assert any(name.endswith("dist-info/licenses/LICENSE") for name in names)
+
+
+def test_nothing_of_the_package_is_forgotten(wheel: Path, files: list[str]) -> None:
+    """Every file in a folder of the package is shipped: code, paradigms, human data, fonts, checkpoints."""
+    shipped = set(zipfile.ZipFile(wheel).namelist())
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        folders = {package.split(".")[1] for package in tomllib.load(file)["tool"]["setuptools"]["packages"] if "." in package}
+    expected = {f"spanlab/{name}" for name in files if name.split("/")[0] in folders or ("/" not in name and name.endswith((".py", "py.typed")))}
+    assert sorted(expected - shipped) == []
+
+
+def test_works_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    # -S -P: neither the editable install nor the current folder; the packages that SpanLab needs come from where they are
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    code = (
+        f"import sys; sys.path[:0] = [{str(tmp_path)!r}]; sys.path += {packages!r}; import spanlab; from spanlab.cli import main; "
+        "assert spanlab.__file__.startswith(sys.path[0]); sys.argv = ['spanlab', 'list']; main()"
+    )
+    done = subprocess.run([sys.executable, "-S", "-P", "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {"vsr", "sfr", "smu"} <= {line.split()[0] for line in done.stdout.splitlines() if line.strip()}

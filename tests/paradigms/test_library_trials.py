@@ -1,0 +1,68 @@
+"""Every paradigm that ships, in every condition, with both generators: it compiles, and who knows the answers makes no mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conditions import some_conditions
+from session_tools import take
+
+from spanlab.agents.registry import make_agent
+from spanlab.paradigms import Generator, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms.paradigm import GENERATORS
+from spanlab.sessions import read_responses
+
+PARADIGMS = list_paradigms()
+
+
+def test_the_library_is_complete() -> None:
+    worm = {"sfr", "cd", "vir", "vsr", "vsrec", "cs", "sc", "si", "smu", "sts"}
+    variants = {"cd_noise", "lsr", "lsr_long", "sts_congruency"}
+    verbal = {f"nback_verbal{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
+    spatial = {f"nback_spatial{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
+    assert set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"}
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("name", PARADIGMS)
+def test_every_combination_of_levels_compiles(name: str, generator: Generator) -> None:
+    paradigm = load_paradigm(name)
+    for seed, levels in enumerate(paradigm.combinations()):
+        trial = compile_trial(paradigm, levels, seed, generator)
+        assert trial.asks
+        for step in trial.steps:
+            ask, answer = step.percept.ask, step.truth.answer
+            if ask is not None:
+                assert answer is not None
+                assert ask.kind.allows(answer)
+
+
+@pytest.mark.parametrize("name", PARADIGMS)
+def test_a_file_says_all_that_a_list_of_paradigms_needs(name: str) -> None:
+    paradigm = load_paradigm(name)
+    assert {"en", "de"} <= set(paradigm.instructions)
+    assert paradigm.family in ("WorM", "WorM variants", "N-back")
+    assert paradigm.domains
+    assert set(paradigm.domains) <= {"visual", "spatial", "verbal", "temporal"}
+    assert paradigm.functions
+    assert set(paradigm.functions) <= {"storage", "integration", "supervision", "updating", "processing"}
+    assert paradigm.characteristics
+    assert paradigm.source.benchmark
+    assert paradigm.practice is not None
+    assert {"human", "published"} <= set(paradigm.designs)
+    assert paradigm.network is not None
+    for levels in some_conditions(paradigm):
+        told = {language: paradigm.told(language, compile_trial(paradigm, levels, 1).levels) for language in paradigm.instructions}
+        assert all("{=" not in text and len(text) > 60 for text in told.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("name", PARADIGMS)
+def test_ideal_is_right_in_a_hundred_trials(tmp_path: Path, name: str, generator: Generator) -> None:
+    session = take(tmp_path, load_paradigm(name), make_agent("ideal"), 100, seed=17, generator=generator)
+    table = read_responses(session.folder)
+    assert table["correct"].all()
+    assert table["trial"].nunique() == 100
+    assert set(table["generator"]) == {generator}

@@ -1,0 +1,84 @@
+"""Trials of different factor levels are independent, whatever the seed; trials of the first streams are rebuilt as they were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fidelity_independence as independence
+import numpy as np
+import pytest
+
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import compile_trial, drawn_values, list_paradigms, load_paradigm, paradigm_from_data, plan_dataset, with_streams
+from spanlab.stimuli.render.pixels import network_frames
+
+#: Less probable by chance than any of the pairs that are looked at here ought to be.
+NEVER = 1e-7
+
+
+def _told(pair: Any) -> str:
+    return f"{pair.what} of {pair.cells}: {pair.bits:.3f} bits, {pair.shuffled:.3f} by chance, p = {pair.p:.1e}"
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("cd", [{"feature": feature, "set_size": 4} for feature in ("colour", "gap", "size")]),
+        ("vsr", [{"list_length": length} for length in (3, 4, 8)]),
+    ],
+)
+def test_cells_of_a_design_know_nothing_of_one_another(name: str, cells: list[dict[str, Any]]) -> None:
+    paradigm = load_paradigm(name)
+    cells = [{key: level for key, level in cell.items() if key in paradigm.factors} for cell in cells]
+    found = independence.pairs(paradigm, 20, cells)
+    assert [_told(pair) for pair in found if pair.p < NEVER] == []
+    before = independence.pairs(with_streams(paradigm, 1), 20, cells)
+    assert any(pair.p < NEVER for pair in before), "the measure would see it"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list_paradigms())
+def test_cells_of_every_paradigm_know_nothing_of_one_another(name: str) -> None:
+    paradigm = load_paradigm(name)
+    cells = independence.some_cells(paradigm, 6)
+    assert [_told(pair) for pair in independence.pairs(paradigm, 20, cells) if pair.p < NEVER] == []
+
+
+def test_data_sets_of_two_features_have_other_answers_and_other_pictures() -> None:
+    paradigm = load_paradigm("cd")
+    features = paradigm.factors["feature"].levels
+    answers, levels, pictures = [], [], set()
+    for feature in features:
+        trials = [one.compile(paradigm, "corrected") for one in plan_dataset(paradigm, 0, "train", 60, {"feature": feature})]
+        answers.append([trial.steps[-1].truth.answer for trial in trials])
+        levels.append([trial.levels["retention_steps"] for trial in trials])
+        pictures |= {network_frames([step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step]).tobytes() for trial in trials}
+    for several in (answers, levels):
+        alike = [np.mean([one == other for one, other in zip(several[0], own, strict=True)]) for own in several[1:]]
+        assert max(alike) < 0.9
+    assert len(pictures) == 60 * len(features)
+
+
+def test_no_identifier_names_two_trials() -> None:
+    paradigm = load_paradigm("vsr")
+    now, then = compile_trial(paradigm, {"list_length": 4}, 7), compile_trial(with_streams(paradigm, 1), {"list_length": 4}, 7)
+    assert now.steps != then.steps
+    assert now.trial_id != then.trial_id
+    given = drawn_values(paradigm, {"list_length": 4}, 7)
+    ids = {compile_trial(with_streams(paradigm, streams), {"list_length": 4}, 7, draws=draws).trial_id for streams in (1, 2) for draws in (None, given)}
+    assert len(ids) == 4
+
+
+def test_a_random_factor_that_is_given_makes_the_trial_in_which_it_was_drawn() -> None:
+    paradigm = load_paradigm("cd")
+    crossed = {name: factor.levels[0] for name, factor in paradigm.factors.items() if factor.mode == "crossed"}
+    for seed in range(20):
+        drawn = compile_trial(paradigm, crossed, seed)
+        assert compile_trial(paradigm, drawn.levels, seed) == drawn
+
+
+def test_a_version_of_streams_that_there_is_not_is_refused() -> None:
+    paradigm = load_paradigm("vsr")
+    for streams in (0, 3, True):
+        with pytest.raises(SpanLabError, match="random streams have versions 1 to 2 here"):
+            paradigm_from_data(paradigm.data, "vsr", streams)

@@ -1,0 +1,287 @@
+"""Figures of spatial coordination and spatial integration: what is drawn, with which probabilities, that answers are true, and that nothing else tells them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import pairwise, permutations
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sampling import RARE, fits, loaded, many, sampler, trials, unrelated
+
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import compile_trial
+from spanlab.paradigms.paradigm import GENERATORS, Generator
+from spanlab.paradigms.samplers.integration import whole
+from spanlab.stimuli.kinds.figure import Figure
+from spanlab.stimuli.kinds.matrix import Matrix
+
+SEEDS = st.integers(0, 2**32 - 1)
+QUICK = settings(max_examples=40, deadline=None)
+
+Point = tuple[int, int]
+
+
+# spatial coordination --------------------------------------------------------------------------------------------------------------------------------
+
+
+def is_symmetric(cells: Iterable[int], grid: int = 10) -> bool:
+    """Whether a picture of the cells equals its mirror image."""
+    picture = np.zeros((grid, grid), bool)
+    picture.flat[list(cells)] = True
+    return bool((picture == picture[:, ::-1]).all())
+
+
+@given(SEEDS, st.integers(1, 8).map(lambda n: 2 * n), st.booleans(), st.data())
+@QUICK
+def test_figures_of_cells_are_what_they_are_said_to_be(seed: int, grid: int, repeats: bool, data: st.DataObject) -> None:
+    count = 2 * data.draw(st.integers(1, grid**2 // 4))
+    offsets = data.draw(st.lists(st.integers(1, count // 2).map(lambda n: 2 * n), min_size=1, max_size=3))
+    one = sampler("coordination_figure", count=count, offsets=offsets, grid=grid, repeats=repeats)
+    figure = one.draw(np.random.RandomState(seed))
+    cells = figure["cells"]
+    assert len(cells) == count
+    assert sum(cell % grid < grid // 2 for cell in cells) == count // 2, "as many on the left as on the right"
+    assert is_symmetric(cells, grid) == (figure["answer"] == "symmetric")
+    assert (figure["offset"] == 0) == (figure["answer"] == "symmetric")
+    if not repeats:
+        assert len(set(cells)) == count
+        alone = [cell for cell in cells if cell // grid * grid + grid - 1 - cell % grid not in cells]
+        assert len(alone) == figure["offset"]
+    one.check(figure)
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_figures_of_cells_favour_nothing(generator: Generator) -> None:
+    drawn = many("sc", "figure", generator, list_length=12)
+    assert fits(Counter(figure["answer"] for figure in drawn).values())
+    offsets = Counter(figure["offset"] for figure in drawn if figure["offset"])
+    assert sorted(offsets) == [2, 4, 6, 8]
+    assert fits(offsets.values())
+    for answer in ("symmetric", "asymmetric"):
+        for place in (0, 11):
+            cells = Counter(figure["cells"][place] for figure in drawn if figure["answer"] == answer)
+            assert len(cells) == 100
+            assert fits(cells.values()), "every cell is as likely, whatever the answer and the place in the list"
+    sides = Counter(tuple(cell % 10 < 5 for cell in figure["cells"][:2]) for figure in drawn)
+    assert fits([sides[True, True], sides[True, False], sides[False, True], sides[False, False]], [5 / 22, 6 / 22, 6 / 22, 5 / 22]), "sides come in any order"
+
+
+@pytest.mark.parametrize("length", [10, 18])
+def test_cells_come_twice_as_published_and_never_as_corrected(length: int) -> None:
+    """With replacement: half of the cells are drawn from 50; the added ones are never among the others."""
+    assert all(len(set(figure["cells"])) == length for figure in many("sc", "figure", "corrected", list_length=length))
+    none = prod(1 - n / 50 for n in range(length // 2))
+    for answer in ("symmetric", "asymmetric"):
+        twice = Counter(len(set(figure["cells"])) < length for figure in many("sc", "figure", "published", list_length=length) if figure["answer"] == answer)
+        assert fits([twice[False], twice[True]], [none, 1 - none])
+
+
+def test_numbers_of_cells_tell_nothing_as_corrected() -> None:
+    """As published they do: what comes twice on the left but not on the right cannot be symmetric."""
+
+    def numbers(figure: Mapping[str, Any]) -> str:
+        left = {cell for cell in figure["cells"] if cell % 10 < 5}
+        return f"{len(left)} {len(set(figure['cells']) - left)}"
+
+    assert {numbers(figure) for figure in many("sc", "figure", "corrected", list_length=18)} == {"9 9"}
+    assert unrelated((numbers(figure) in ("9 8", "8 9"), figure["answer"]) for figure in many("sc", "figure", "published", list_length=18)) < 1e-9
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_coordination_shows_one_cell_at_a_time_and_asks_whether_all_are_symmetric(generator: Generator) -> None:
+    for trial in trials("sc", generator, 20):
+        shown = [cast(Matrix, step.percept.displays[0].stimulus).filled for step in trial.steps[:-1]]
+        assert {len(filled) for filled in shown} == {1}
+        assert (trial.steps[-1].truth.answer == "symmetric") == is_symmetric(cell for (cell,) in shown)
+
+
+# spatial integration ---------------------------------------------------------------------------------------------------------------------------------
+
+#: Published generator: probabilities of "same" and of 1, 2, 3, 4 changed segments; and of the points where figures begin and end, by their distance from the
+#: middle in rows and columns (the smaller first). From all 320 129 664 walks of 12 segments with at most 51 attempts, enumerated by a program of its own.
+PUBLISHED = (0.593596829, 0.129752642, 0.109632773, 0.092074545, 0.074943211)
+BEGINS = {(2, 2): 0.177561370, (1, 2): 0.317353976, (0, 2): 0.156486464, (1, 1): 0.156445839, (0, 1): 0.154204757, (0, 0): 0.037947593}
+ENDS = {(2, 2): 0.134390268, (1, 2): 0.329383251, (0, 2): 0.156593470, (1, 1): 0.178535736, (0, 1): 0.165380796, (0, 0): 0.035716479}
+
+
+def edges(path: Iterable[Iterable[int]]) -> set[frozenset[Point]]:
+    return {frozenset((cast(Point, tuple(one)), cast(Point, tuple(other)))) for one, other in pairwise(path)}
+
+
+def corner(point: Iterable[int]) -> Point:
+    """A point of the lattice, its mirror images taken for the same."""
+    near, far = sorted(abs(part - 2) for part in point)
+    return near, far
+
+
+@given(SEEDS, st.sampled_from([1, 2, 3, 4, 6, 12]), st.booleans())
+@QUICK
+def test_figures_of_lines_are_what_they_are_said_to_be(seed: int, size: int, balanced: bool) -> None:
+    one = sampler("integration_figure", part_size=size, balanced=balanced)
+    figure = one.draw(np.random.RandomState(seed))
+    assert [len(part) for part in figure["parts"]] == [size + 1] * (12 // size)
+    parts = [edges(part) for part in figure["parts"]]
+    together, probe = set().union(*parts), edges(figure["probe"])
+    assert sum(map(len, parts)) == len(together) == len(probe) == 12, "every segment is in one part"
+    for path in (whole(figure["parts"]), figure["probe"]):
+        assert len({tuple(point) for point in path}) == len(path) == 13, "no point is visited twice"
+        assert all(0 <= part <= 4 for point in path for part in point)
+        assert all(max(abs(a - c), abs(b - d)) == 1 for (a, b), (c, d) in pairwise(path))
+    assert (together == probe) == (figure["answer"] == "same")
+    assert len(probe - together) == len(together - probe) == figure["changed"]
+    one.check(figure)
+
+
+def test_answers_and_changes_are_balanced_as_corrected() -> None:
+    counts = Counter((figure["answer"], figure["changed"]) for figure in many("si", "figure", "corrected", part_size=4))
+    assert fits([counts["same", 0], *(counts["different", n] for n in (1, 2, 3, 4))], [1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8])
+
+
+def test_answers_and_figures_are_as_published() -> None:
+    drawn = many("si", "figure", "published", part_size=4)
+    counts = Counter((figure["answer"], figure["changed"]) for figure in drawn)
+    assert fits([counts["same", 0], *(counts["different", n] for n in (1, 2, 3, 4))], PUBLISHED)
+    for place, shares in ((0, BEGINS), (-1, ENDS)):
+        points = Counter(corner(whole(figure["parts"])[place]) for figure in drawn)
+        assert fits([points[one] for one in shares], shares.values())
+    blind = {trial.steps[-1].truth.blind for trial in trials("si", "published", 1)}
+    assert blind == {round(PUBLISHED[0], 6)}
+    assert {trial.steps[-1].truth.blind for trial in trials("si", "corrected", 1)} == {0.5}
+
+
+@pytest.mark.slow
+def test_the_share_of_same_answers_as_published() -> None:
+    """The published way of drawing once more, for millions of figures at once."""
+    random = np.random.RandomState(11)
+    count, number = 4_000_000, np.arange(4_000_000)
+    moves = np.array([(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if down or right], np.int8)
+
+    def grow(at: np.ndarray, taken: np.ndarray, steps: np.ndarray, path: np.ndarray | None = None) -> np.ndarray:
+        """Walks of so many steps from points ``at``; whether each came about."""
+        done = np.zeros(len(at), np.int8)
+        for _ in range(51):
+            goal = at + moves[random.randint(8, size=len(at))]
+            bit = np.where(((goal >= 0) & (goal <= 4)).all(1), 1 << (goal[:, 0].astype(np.int32) * 5 + goal[:, 1]), -1)
+            good = (done < steps) & (taken & bit == 0)
+            at[good] = goal[good]
+            taken[good] |= bit[good]
+            done[good] += 1
+            if path is not None:
+                path[number[good], done[good]] = goal[good]
+        return done == steps
+
+    begin = random.randint(5, size=(count, 2)).astype(np.int8)
+    path = np.zeros((count, 13, 2), np.int8)
+    path[:, 0] = begin
+    taken = 1 << (begin[:, 0].astype(np.int32) * 5 + begin[:, 1])
+    complete = grow(begin, taken, np.full(count, 12, np.int8), path)
+    path, taken = path[complete], taken[complete]
+    changed = random.randint(1, 5, size=len(path)).astype(np.int8)
+    other = grow(path[np.arange(len(path)), 12 - changed], taken, changed)
+    shares = [1 / (1 + other.mean()), *(((changed == n) & other).mean() / (1 + other.mean()) for n in (1, 2, 3, 4))]
+    assert shares == pytest.approx(PUBLISHED, abs=0.0006)
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_parts_come_in_any_order(generator: Generator) -> None:
+    orders = Counter()
+    for figure in many("si", "figure", generator, part_size=4):
+        path = whole(figure["parts"])
+        orders[tuple(path.index(part[0]) // 4 for part in figure["parts"])] += 1
+    assert set(orders) == set(permutations(range(3)))
+    assert fits(orders.values())
+
+
+@pytest.mark.parametrize("seen", ["parts", "probe"])
+def test_neither_parts_nor_probe_alone_tell_the_answer_as_corrected(seen: str) -> None:
+    """Ends of figures, and whether there is room for other ends. As published, figures without room for another end are always the same."""
+
+    def features(figure: Mapping[str, Any]) -> list[Any]:
+        path = [tuple(point) for point in (whole(figure["parts"]) if seen == "parts" else figure["probe"])]
+
+        def room(kept: int) -> int:
+            row, column = path[kept]
+            return sum(
+                (row + down, column + right) not in path for down in (-1, 0, 1) for right in (-1, 0, 1) if 0 <= row + down <= 4 and 0 <= column + right <= 4
+            )
+
+        return [corner(path[0]), corner(path[-1]), *(room(kept) for kept in (8, 9, 10, 11))]
+
+    corrected = [(features(figure), figure["answer"]) for figure in many("si", "figure", "corrected", part_size=4)]
+    for number in range(6):
+        assert unrelated((seen_of[number], answer) for seen_of, answer in corrected) > RARE
+    published = [(features(figure), figure["answer"]) for figure in many("si", "figure", "published", part_size=4)]
+    assert min(unrelated((seen_of[number], answer) for seen_of, answer in published) for number in range(6)) < 1e-9, "the test would find it"
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_integration_asks_whether_the_framed_figure_is_that_of_the_parts(generator: Generator) -> None:
+    for trial in trials("si", generator, 20):
+        figures = [cast(Figure, step.percept.displays[0].stimulus) for step in trial.steps]
+        assert [figure.framed for figure in figures] == [False] * (len(figures) - 1) + [True]
+        assert {len(figure.lines) for figure in figures[:-1]} == {trial.levels["part_size"]}
+        together = {line for figure in figures[:-1] for line in figure.lines}
+        assert (together == set(figures[-1].lines)) == (trial.steps[-1].truth.answer == "same")
+        assert len(together - set(figures[-1].lines)) == trial.steps[-1].truth.record["changed_segments"]
+
+
+# drawn by others -------------------------------------------------------------------------------------------------------------------------------------
+
+
+def sc_figure(**changes: Any) -> dict[str, Any]:
+    return {"cells": [0, 9, 11, 18, 22, 27, 33, 36, 44, 45], "answer": "symmetric", "offset": 0} | changes
+
+
+LINE = [[0, 0], [0, 1], [0, 2], [0, 3], [0, 4], [1, 4], [1, 3], [1, 2], [1, 1], [1, 0], [2, 0], [2, 1], [2, 2]]
+TURNED = [*LINE[:11], [3, 0], [3, 1]]
+
+
+def si_figure(**changes: Any) -> dict[str, Any]:
+    return {"parts": [LINE[6:], LINE[:7]], "probe": LINE, "answer": "same", "changed": 0} | changes
+
+
+FOREIGN: list[tuple[str, dict[str, Any], Any, str]] = [
+    ("sc", {"list_length": 10}, sc_figure(), ""),
+    ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 55], answer="asymmetric", offset=2), ""),
+    ("sc", {"list_length": 10}, sc_figure(answer="asymmetric", offset=2), "have not 1 on the right that are no mirror images"),
+    ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 55]), "have not 0 on the right"),
+    ("sc", {"list_length": 10}, sc_figure(cells=[0, 1, 11, 18, 22, 27, 33, 36, 44, 45]), "half of all cells on each side"),
+    ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 0, 9, 22, 27, 33, 36, 44, 45]), "a cell is there twice"),
+    ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 145]), "cells from 0 to 99"),
+    ("sc", {"list_length": 10}, sc_figure(answer="yes"), "expected symmetric with offset 0"),
+    ("sc", {"list_length": 10}, sc_figure(offset=2), "expected symmetric with offset 0"),
+    ("si", {"part_size": 6}, si_figure(), ""),
+    ("si", {"part_size": 6}, si_figure(probe=TURNED, answer="different", changed=2), ""),
+    ("si", {"part_size": 6}, si_figure(probe=TURNED), "expected the figure of the parts"),
+    ("si", {"part_size": 6}, si_figure(probe=TURNED, answer="different", changed=3), "its last 3 points others"),
+    ("si", {"part_size": 6}, si_figure(answer="different", changed=1), "its last 1 points others"),
+    ("si", {"part_size": 6}, si_figure(changed=1), "expected same with 0 changed"),
+    ("si", {"part_size": 6}, si_figure(answer="equal"), "expected same with 0 changed"),
+    ("si", {"part_size": 6}, si_figure(parts=[LINE[6:], LINE[6:]]), "do not make one path"),
+    ("si", {"part_size": 6}, si_figure(parts=[LINE[6:], [*TURNED[:6], [4, 4]]]), "do not make one path"),
+    ("si", {"part_size": 6}, si_figure(parts=[LINE[6:], [*LINE[:5], [4, 4], LINE[6]]]), "neighbouring points"),
+    ("si", {"part_size": 6}, si_figure(probe=[*LINE[:12], [2, 5]]), "neighbouring points"),
+    ("si", {"part_size": 6}, si_figure(probe=[*LINE[:12], [2, 0]]), "neighbouring points"),
+    ("si", {"part_size": 6}, si_figure(parts=[LINE[7:], LINE[:8]]), "expected a list of 7; found one of 6"),
+]
+
+
+@pytest.mark.parametrize(("name", "levels", "figure", "message"), FOREIGN)
+def test_figures_that_others_have_drawn_are_looked_at(name: str, levels: dict[str, Any], figure: dict[str, Any], message: str) -> None:
+    if not message:
+        trial = compile_trial(loaded(name), levels, 0, "corrected", {"figure": figure})
+        assert trial.steps[-1].truth.answer == figure["answer"]
+        return
+    with pytest.raises(SpanLabError, match=message):
+        compile_trial(loaded(name), levels, 0, "corrected", {"figure": figure})
+
+
+def test_repeated_cells_that_others_have_drawn_are_fine_as_published() -> None:
+    figure = sc_figure(cells=[0, 9, 0, 9, 22, 27, 33, 36, 44, 55], answer="asymmetric", offset=2)
+    assert compile_trial(loaded("sc"), {"list_length": 10}, 0, "published", {"figure": figure}).steps

@@ -1,0 +1,218 @@
+"""A real server that constrains answers, gives probabilities and refuses what exceeds its context, with a tiny model that sees nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from chat_servers import Tap, recording
+from session_tools import spanlab
+
+from servers import sessions
+from servers.running import TextServer
+from servers.sessions import killed_and_resumed, lasting, replies, served_at, session, shortest
+from spanlab.agents.chat import ChatAgent
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
+from spanlab.sessions import read_responses, read_session
+from spanlab.sessions.record.reader import read_events
+
+pytestmark = pytest.mark.servers
+
+VSR, VERBAL = load_paradigm("vsr"), load_paradigm("nback_verbal")
+MODEL = TextServer.model
+#: Replies are short and always the same.
+SHORT: dict[str, Any] = {"temperature": 0, "max_tokens": 8, "reask": 0}
+#: Answers are held to a schema, in the form that this server takes, and there is room for them.
+HELD: dict[str, Any] = {"constrained": "json", "schema_as": "json_object", "max_tokens": 300, "reask": 0, "seed": 5, "extraction": "strict"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TextServer]:
+    with TextServer(context=16384) as running:
+        yield running
+
+
+@pytest.fixture
+def tap(server: TextServer) -> Iterator[Tap]:
+    with recording(server.root) as listening:
+        yield listening
+
+
+def agent(model: str, base_url: str, care: dict[str, Any] | None = None, **settings: Any) -> ChatAgent:
+    """A chat agent with one conversation at a time: this server remembers the beginning of the last one, which saves most of its work."""
+    return sessions.agent(model, base_url, {"concurrency": 1, **(care or {})}, **settings)
+
+
+def notes(folder: Path) -> list[dict[str, Any]]:
+    """The account of every answer."""
+    return [event["notes"] for event in read_events(folder) if event["event"] == "step" and "ask" in event]
+
+
+@pytest.mark.parametrize("name", list_paradigms())
+def test_answers_held_to_a_schema_can_be_read_in_every_paradigm(tap: Tap, tmp_path: Path, name: str) -> None:
+    paradigm = load_paradigm(name)
+    made = session(tmp_path, paradigm, agent(MODEL, tap.base_url, **HELD))
+    trial = compile_trial(paradigm, shortest(paradigm), seed=made.plan[0].seed, generator="corrected")
+    kinds = [step.percept.ask.kind for step in trial.steps if step.percept.ask is not None]
+    kept = replies(made.folder)
+    # an answer of several cells has a row for each of them
+    rows = read_responses(made.folder).drop_duplicates("step").to_dict("records")
+    assert len(rows) == len(kept) == len(kinds)
+    for row, line, kind in zip(rows, kept, kinds, strict=True):
+        said = json.loads(line["reply"]["content"])
+        assert set(said) == {"answer"}, "random weights, and yet JSON of the form that was asked for"
+        if kind.name == "cells" and len(set(said["answer"])) < len(said["answer"]):
+            # the one thing that no schema says here: the same cell must not be named twice
+            assert (row["outcome"], row["extraction"]) == ("invalid", "unread")
+        else:
+            assert (row["outcome"], row["extraction"]) == ("answered", "constrained")
+            assert kind.answer_from_json(said["answer"]) is not None
+
+
+def test_the_same_cell_twice_is_an_invalid_answer(tap: Tap, tmp_path: Path) -> None:
+    made = session(tmp_path, load_paradigm("sfr"), agent(MODEL, tap.base_url, **{**HELD, "temperature": 1}), 3, list_length=4)
+    valid = [len(set(answer)) == len(answer) == 4 for line in replies(made.folder) for answer in [json.loads(line["reply"]["content"])["answer"]]]
+    rows = read_responses(made.folder).drop_duplicates(["trial", "step"])
+    assert [outcome == "answered" for outcome in rows["outcome"]] == valid
+
+
+def test_different_answers_come_from_the_same_schema(tap: Tap, tmp_path: Path) -> None:
+    made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **{**HELD, "temperature": 2}), 3, list_length=5)
+    assert len(set(read_responses(made.folder)["answer"])) > 2
+
+
+def test_half_an_object_is_no_answer(tap: Tap, tmp_path: Path) -> None:
+    made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **{**HELD, "max_tokens": 7, "extraction": "tolerant"}), 1, list_length=3)
+    assert {line["reply"]["finish_reason"] for line in replies(made.folder)} == {"length"}
+    assert set(read_responses(made.folder)["outcome"]) == {"invalid"}
+    assert set(read_responses(made.folder)["extraction"]) == {"unread"}
+
+
+def test_reasons_stand_beside_the_answer_whatever_is_in_them(tap: Tap, tmp_path: Path) -> None:
+    settings = {**HELD, "reasoning": "after", "max_tokens": 200, "temperature": 1}
+    made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **settings), 4, list_length=2)
+    kept = replies(made.folder)
+    whole = [line["reply"]["finish_reason"] == "stop" for line in kept]
+    assert any(whole)
+    assert [note["extraction"] for note in notes(made.folder)] == ["constrained" if one else "unread" for one in whole]
+
+
+def test_the_other_form_of_a_schema_is_refused_at_once_with_the_remedy(tap: Tap, tmp_path: Path) -> None:
+    settings = {**HELD, "schema_as": "json_schema"}
+    with pytest.raises(SpanLabError, match=r"does not take the schema of answers .*; set schema_as to its other form"):
+        session(tmp_path, VSR, agent(MODEL, tap.base_url, {"max_retries": 12}, **settings), 2, list_length=2)
+    assert len(tap.requests) == 1
+
+
+def test_probabilities_of_the_allowed_answers_are_those_of_the_first_token(tap: Tap, server: TextServer, tmp_path: Path) -> None:
+    made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **{**SHORT, "logprobs": True}), 3, list_length=4)
+    recorded = [note["answer_logprobs"] for note in notes(made.folder)]
+    assert len(recorded) == 12 == len(tap.requests)
+    assert any(recorded), "at least one allowed answer is among the 20 most probable tokens"
+    by_request = {line["request"]: line["reply"]["first_logprobs"] for line in replies(made.folder)}
+    found = 0
+    for request in tap.requests:
+        asked = urllib.request.Request(f"{server.base_url}/chat/completions", json.dumps(request.body).encode(), {"content-type": "application/json"})
+        with urllib.request.urlopen(asked) as reply:
+            first = json.load(reply)["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+        digits = {one["token"]: one["logprob"] for one in first if one["token"] in set("123456789")}
+        matching = [one for one in recorded if set(one) == set(digits) and all(math.isclose(one[key], digits[key], abs_tol=0.02) for key in digits)]
+        assert matching, f"{digits} is not among {recorded}"
+        found += bool(digits)
+    assert found
+    assert all(sum(map(math.exp, one.values())) <= 1 for one in recorded)
+    assert all(kept is not None and len(kept) >= 10 for kept in by_request.values())
+
+
+def test_a_server_that_drops_pictures_is_told_so(tap: Tap, tmp_path: Path) -> None:
+    for check in ("tokens", "read"):
+        settings = {"view": "image", "image_px": 128, "vision_check": check, "temperature": 0}
+        with pytest.raises(SpanLabError, match=rf"drops pictures without a word: a request to '{MODEL}' has no more tokens with a picture than without"):
+            session(tmp_path / check, VSR, agent(MODEL, tap.base_url, **settings), 1, list_length=2)
+    assert len(tap.requests) == 2 + 4, "nothing was asked but the checks"
+    done = spanlab(
+        "replay", "vsr", "--agent", f"chat:{MODEL}", "--trials", "1", "--chat", "view=both", "--data", tmp_path / "data", env=served_at(tap.base_url)
+    )
+    assert done.returncode != 0
+    assert "drops pictures without a word" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_pictures_that_become_text_are_not_taken_for_seen(tmp_path: Path) -> None:
+    with TextServer(context=16384, prints=True) as server:
+        settings = {"view": "image", "image_px": 96, "vision_check": "read", "temperature": 0}
+        with pytest.raises(SpanLabError, match=r"gives 'tiny-text' the text of a picture's file to read, and not the picture"):
+            session(tmp_path, VSR, agent(MODEL, server.base_url, **settings), 1, list_length=2)
+
+
+def test_a_conversation_that_grows_too_long_stops_at_once_and_goes_on_with_more_context(tap: Tap, tmp_path: Path) -> None:
+    settings = [word for name, value in SHORT.items() for word in ("--chat", f"{name}={value}")]
+    taken = ["replay", "vsr", "--agent", f"chat:{MODEL}", "--trials", "2", "--set", "list_length=4", "--concurrency", "1", *settings]
+    done = spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url))
+    assert done.returncode == 0, done.stderr
+    (whole,) = (tmp_path / "whole").iterdir()
+    third = [line["reply"]["prompt_tokens"] for line in replies(whole)][2]
+    context = third // 256 * 256
+    with TextServer(context) as small, recording(small.root) as short:
+        done = spanlab(*taken, "--data", tmp_path / "stopped", env=served_at(short.base_url))
+        (folder,) = (tmp_path / "stopped").iterdir()
+        assert done.returncode != 0
+        assert "Traceback" not in done.stderr
+        assert f"a conversation is too long for the model '{MODEL}'" in done.stderr
+        assert f"maximum context length is {context} tokens" in done.stderr
+        assert f"spanlab resume {folder}" in done.stderr
+        assert len(replies(folder)) == 2
+        assert len(short.requests) == 3, "the refused request was the last"
+    already = len(tap.requests)
+    done = spanlab("resume", folder, env=served_at(tap.base_url))
+    assert done.returncode == 0, done.stderr
+    assert len(tap.requests) - already == 6, "no reply that was kept was asked for again"
+    pd.testing.assert_frame_equal(lasting(folder), lasting(whole))
+
+
+def test_nonsense_is_an_invalid_answer(tap: Tap, tmp_path: Path) -> None:
+    settings = {"temperature": 1.5, "seed": 2, "max_tokens": 30, "extraction": "strict", "reask": 1}
+    made = session(tmp_path, VERBAL, agent(MODEL, tap.base_url, **settings), 1, n=2, lures="none")
+    kept = replies(made.folder)
+    assert not "".join(line["reply"]["content"] for line in kept).isprintable()
+    last = {line["ask"]: line["reply"]["content"].strip() in ("m", "-") for line in kept}
+    table = read_responses(made.folder)
+    assert [outcome == "answered" for outcome in table["outcome"]] == [last[ask] for ask in table["ask"]]
+    assert list(table["attempts"]) == [sum(line["ask"] == ask for line in kept) for ask in table["ask"]]
+    assert (table["outcome"] == "invalid").any()
+
+
+def test_a_provider_of_ones_own_and_several_models_take_the_same_trials(tap: Tap, tmp_path: Path) -> None:
+    own = tmp_path / "providers.yaml"
+    own.write_text(f"providers:\n  here:\n    base_url: {tap.base_url}\n    default_model: {MODEL}\n    limits: {{concurrency: 1}}\n", encoding="utf-8")
+    held = [word for name, value in HELD.items() for word in ("--chat", f"{name}={value}")]
+    taken = ["replay", "sc", "--agent", "chat:@here", "--agent", "chat:other@here", "--trials", "2", "--set", "list_length=10", *held]
+    done = spanlab(*taken, "--data", tmp_path / "data", env={**served_at("http://127.0.0.1:9/v1"), "SPANLAB_PROVIDERS": str(own)})
+    assert done.returncode == 0, done.stderr
+    one, other = sorted((tmp_path / "data").iterdir())
+    assert {read_session(folder)["agent"] for folder in (one, other)} == {f"chat:{MODEL}@here", "chat:other@here"}
+    assert list(read_responses(one)["trial_id"]) == list(read_responses(other)["trial_id"])
+    assert {note["served_model"] for folder in (one, other) for note in notes(folder)} == {MODEL, "other"}, "this server answers to any name, and tells it"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
+def test_a_session_is_killed_and_resumed(tap: Tap, tmp_path: Path) -> None:
+    settings = [word for name, value in {**HELD, "temperature": 0}.items() for word in ("--chat", f"{name}={value}")]
+    taken = ["replay", "vsr", "--agent", f"chat:{MODEL}", "--trials", "6", "--set", "list_length=2", "--concurrency", "2", *settings]
+    done = spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url))
+    assert done.returncode == 0, done.stderr
+    (whole,) = (tmp_path / "whole").iterdir()
+    alone = len(tap.requests)
+    folder, kills = killed_and_resumed(tmp_path / "killed", tap, taken, every=4)
+    assert kills >= 2
+    pd.testing.assert_frame_equal(lasting(folder), lasting(whole))
+    assert alone == len(replies(folder)) == 12
+    assert alone <= len(tap.requests) - alone <= alone + 2 * kills, "only requests in flight were sent twice"

@@ -1,0 +1,220 @@
+"""The dialog before a session of a study, driven by real keys and clicks."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from effort import HANGS_S
+from study_files import STUDY, sit, study_in, take
+from test_pages import ENGLISH
+
+from spanlab.sessions.studies.visit import Wanted, check_wanted, proposed
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
+
+#: what `spanlab run STUDY` does before anybody sits down
+_ASKS = """
+import json, sys
+from dataclasses import asdict
+from pathlib import Path
+from spanlab.cli.commands.study import _asked
+from spanlab.core.errors import SpanLabError
+from spanlab.sessions.studies.visit import Wanted
+from spanlab.sessions.studies.study import load_study
+try:
+    print(json.dumps(asdict(_asked(load_study("study.yaml"), Path("data"), Wanted(session="")))))
+except SpanLabError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+class Desk:
+    """The dialog, and somebody in front of it."""
+
+    def __init__(self, folder: Path, display: str) -> None:
+        from dialog_typist import Typist
+
+        self.process = subprocess.Popen([sys.executable, "-c", _ASKS], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.typist = Typist(display)
+        self.typist.focus(self.typist.wait_for(lambda: self.typist.window("SpanLab")))
+        self.typist.wait_for(lambda: len(self.typist.picture().getcolors(100_000) or ()) > 20)
+
+    def settle(self) -> None:
+        """Until nothing changes on the screen any more."""
+        before = b""
+
+        def still() -> bool:
+            nonlocal before
+            before, last = self.typist.picture().tobytes(), before
+            return before == last
+
+        self.typist.wait_for(still)
+
+    def type(self, text: str) -> None:
+        self.typist.type(text)
+        self.settle()
+
+    def red(self) -> int:
+        """How many pixels are in the colour of what is wrong."""
+        return sum(many for many, colour in self.typist.picture().getcolors(1_000_000) or () if colour == (0xB0, 0x2A, 0x1A))
+
+    def answer(self) -> Any:
+        """What the dialog gave when it had closed."""
+        out, err = self.process.communicate(timeout=HANGS_S)
+        assert self.process.returncode == 0, err
+        return json.loads(out)
+
+    def leave(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            pipe.close()
+        self.typist.close()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, screen: str) -> Iterator[Any]:
+    (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
+    desks: list[Desk] = []
+
+    def sit_down() -> Desk:
+        desks.append(Desk(tmp_path, screen))
+        return desks[-1]
+
+    yield sit_down
+    for one in desks:
+        one.leave()
+
+
+def test_the_dialog_stays_open_until_everything_fits(desk: Any) -> None:
+    one = desk()
+    assert one.red() == 0
+    # identifier with a blank, no session, age 300, nothing else; then return
+    one.type("p 1\t\t\t\t300\n")
+    assert one.process.poll() is None
+    wrong = one.red()
+    assert wrong > 1000, "what is wrong is marked"
+    # the first wrong field has the focus: mend it, then session, age, sex and sleep
+    for _ in range(3):
+        one.typist.key("BackSpace")
+    one.type("p01\t1\t\t\t")
+    for _ in range(3):
+        one.typist.key("BackSpace")
+    one.type("30\n")
+    assert one.process.poll() is None
+    assert 0 < one.red() < wrong
+    one.type("f\t25\n")
+    assert one.process.poll() is None, "nobody sleeps for 25 hours"
+    for _ in range(2):
+        one.typist.key("BackSpace")
+    one.typist.type("7,5\tall well\n")
+    answer = one.answer()
+    assert {name: answer[name] for name in ("participant", "session", "number", "language", "existing", "kind")} == {
+        "participant": "p01",
+        "session": "1",
+        "number": "",
+        "language": "en",
+        "existing": "",
+        "kind": "person",
+    }
+    assert answer["fields"] == {"age": "30", "sex": "f", "hours": "7,5", "note": "all well"}
+
+
+def test_who_has_data_is_asked_what_to_do(desk: Any, tmp_path: Path) -> None:
+    take(study_in(tmp_path), tmp_path / "data", "p01")
+    one = desk()
+    # what is known of p01 need not be said again, save what is asked in each session
+    one.type("p01\t1\t\t\t\t\t8\n")
+    assert one.process.poll() is None
+    assert one.red() > 300, "the question has come, with its reason"
+    one.type("\n")
+    assert one.process.poll() is None, "to stop is no way to begin"
+    one.typist.type("begin\n")  # the choice that begins so: anew
+    assert one.answer()["existing"] == "new"
+
+
+def test_the_next_session_of_a_participant_is_proposed(desk: Any, tmp_path: Path) -> None:
+    take(study_in(tmp_path), tmp_path / "data", "p01")
+    one = desk()
+    one.type("p01\t")
+    one.typist.type("\t\t\t\t\t8\n")
+    answer = one.answer()
+    assert (answer["participant"], answer["session"], answer["existing"]) == ("p01", "2", "")
+
+
+def test_who_has_not_finished_a_session_is_likely_to_go_on_with_it(desk: Any, tmp_path: Path) -> None:
+    study, data = study_in(tmp_path), tmp_path / "data"
+    take(study, data, "p01")
+    sit(study, data, "p01", session=2)
+    one = desk()
+    one.type("p01\t")
+    one.typist.type("\n")
+    answer = one.answer()
+    assert (answer["participant"], answer["session"], answer["existing"]) == ("p01", "2", "resume")
+
+
+def test_proposals_follow_the_record(tmp_path: Path) -> None:
+    study, data = study_in(tmp_path), tmp_path / "data"
+    assert proposed(study, data, "p01") == {"session": "1", "existing": ""}
+    assert proposed(study, data, "p 1") == {}
+    sit(study, data)
+    assert proposed(study, data, "p01") == {"session": "1", "existing": "resume"}
+    take(study, data, existing="new")
+    assert proposed(study, data, "p01") == {"session": "2", "existing": ""}, "the run that was begun anew is finished"
+    take(study, data, session=2)
+    assert proposed(study, data, "p01") == {}
+
+
+def test_what_is_wrong_is_told_in_the_language_of_the_dialog(tmp_path: Path) -> None:
+    study, data = study_in(tmp_path), tmp_path / "data"
+    take(study, data)
+    seen: list[str] = []
+    for wanted in (
+        Wanted("", "", "x", "", {"age": "old", "hours": "25", "note": "a\nb"}),
+        Wanted("p 1", "3", "1"),
+        Wanted("P01"),
+        Wanted("p01", "1", "7", kind="pilot"),
+        Wanted("p01", "1", "7"),
+        Wanted("p02", "1", "99999999"),
+        Wanted("-"),
+        Wanted("con"),
+    ):
+        english, german = (check_wanted(study, data, wanted, language) for language in ("en", "de"))
+        assert english.keys() == german.keys() != set()
+        assert english == check_wanted(study, data, wanted)
+        for name in english:
+            assert english[name] != german[name]
+            assert not ENGLISH.findall(german[name].replace("--pilot", "")), german[name]
+        seen += german.values()
+    assert "nötig ist eine ganze Zahl von 1 bis 120; gefunden wurde 'old'" in seen
+    assert any(told.startswith("von p01 gibt es schon Daten der Sitzung 1 (begonnen ") for told in seen)
+
+
+def test_cancelling_begins_nothing(desk: Any, tmp_path: Path) -> None:
+    one = desk()
+    one.typist.key("Escape")
+    assert "nothing has begun" in one.answer()
+    assert not (tmp_path / "data").exists()
+
+
+def _says(**environment: str) -> str:
+    code = "from spanlab.agents.human.pages.dialog import ask\nfrom spanlab.core.errors import SpanLabError\ntry:\n    ask('x', [], lambda typed: {})\nexcept SpanLabError as error:\n    print(error)"
+    clean = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    done = subprocess.run([sys.executable, "-c", code], env={**clean, **environment}, capture_output=True, text=True, timeout=HANGS_S)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_without_a_display_there_is_one_sentence() -> None:
+    assert "DISPLAY is not set" in _says()
+    assert "no window can be opened on the display ':4711'" in _says(DISPLAY=":4711")

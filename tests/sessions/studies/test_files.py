@@ -1,0 +1,263 @@
+"""Study files: what a good one means, and everything that is wrong with a bad one, at once."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import jsonschema
+import paradigm_texts
+import pytest
+from command_line import Run, complaint
+from study_files import STUDY, study_in
+
+from spanlab.core.errors import ParadigmError, SpanLabError
+from spanlab.paradigms.language.yaml_source import read
+from spanlab.sessions.studies.fields import COMMON, FieldPart, read_typed
+from spanlab.sessions.studies.schema import StudyFile, study_file_schema
+from spanlab.sessions.studies.study import is_study, load_study, study_from_data
+
+
+def test_a_study_is_what_its_file_says(tmp_path: Path) -> None:
+    study = study_in(tmp_path)
+    assert (study.name, study.title, study.languages, study.order, study.seed) == ("pair", "Two tasks", ("en", "de"), "latin_square", 4)
+    assert [one.name for one in study.paradigms] == ["vsr", "cells", "long"]
+    assert study.sessions == ((0, 1, 2), (1,))
+    assert [field.name for field in study.fields] == ["age", "sex", "hours", "note"]
+    plan = study.paradigms[0].plan(7)
+    assert sorted(trial.levels["list_length"] for trial in plan) == [2, 3]
+    assert {trial.levels["list_length"] for trial in study.paradigms[2].plan(7)} == {4}
+
+
+def test_the_shortest_study(tmp_path: Path) -> None:
+    study = study_in(tmp_path, "study: s\ntitle: S\nparadigms: [sfr]\n")
+    assert (study.languages, study.order, study.sessions, study.fields, study.consent) == (("en",), "fixed", ((0,),), (), None)
+
+
+def test_a_study_is_rebuilt_from_its_data_with_the_same_hash(tmp_path: Path) -> None:
+    study = study_in(tmp_path)
+    again = study_from_data(study.data, study.file)
+    assert (again.hash, again.sessions, again.fields) == (study.hash, study.sessions, study.fields)
+    assert study_in(tmp_path, STUDY.replace("Rest.", "Rest!")).hash != study.hash
+
+
+def test_paradigm_files_are_seen_from_the_study_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "own.yaml").write_text("extends: vsr\nparadigm: own\n", encoding="utf-8")
+    study = study_in(tmp_path, "study: s\ntitle: S\nparadigms: [deep/own.yaml]\n")
+    assert [one.name for one in study.paradigms] == ["own"]
+    monkeypatch.chdir(tmp_path / "deep")
+    assert load_study("../study.yaml").paradigms[0].paradigm.hash == study.paradigms[0].paradigm.hash
+
+
+def test_what_is_a_study(tmp_path: Path) -> None:
+    for name, text in (("a", "study: x"), ("b", "paradigm: x"), ("c", "extends: vsr"), ("d", "- study"), ("e", ": : :"), ("f", "")):
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    assert [name for name in "abcdefg" if is_study(tmp_path / f"{name}.yaml")] == ["a"]
+    assert not is_study("vsr")
+    assert not is_study(tmp_path)
+
+
+HEAD = "study: s\ntitle: S\n"
+BAD: list[tuple[str, list[str]]] = [
+    ("study: S 1\ntitle: ''\nparadigms: []", ["study.yaml:1 study:", "study.yaml:2 title: expected at least 1 characters", "study.yaml:3 paradigms: expected at least 1"]),
+    ("study: s", ["study.yaml:1 'title' is missing", "study.yaml:1 'paradigms' is missing"]),
+    (HEAD + "paradigms: [vsrr]\norder: latin", ["study.yaml:3 paradigms item 1: there is no paradigm 'vsrr'; did you mean 'vsr'?", "study.yaml:4 order: expected 'fixed', 'latin_square' or 'shuffled'; found 'latin'"]),
+    (HEAD + "paradigms: [vsr, nowhere.yaml]", ["study.yaml:3 paradigms item 2: ", "nowhere.yaml: there is no such paradigm file"]),
+    (HEAD + "paradigms:\n  - {paradigm: vsr, pratice: no}", ["study.yaml:4 paradigms item 1 > pratice: unknown key 'pratice'; did you mean 'practice'?"]),
+    (HEAD + "paradigms:\n  - {paradigm: vsr, set: {list_length: [2, 77]}}", ["study.yaml:4 paradigms item 1 > set > list_length: vsr: list_length cannot be 77"]),
+    (HEAD + "paradigms:\n  - {paradigm: vsr, set: {length: 2}}", ["paradigms item 1 > set > length: vsr has no factor 'length'; did you mean 'list_length'?"]),
+    (HEAD + "paradigms:\n  - {paradigm: vsr, design: humans}", ["study.yaml:4 paradigms item 1 > design: vsr has no design 'humans'; did you mean 'human'?"]),
+    (HEAD + "paradigms:\n  - {paradigm: vsr, design: published}", ["the design 'published' of vsr is a data set for networks"]),
+    (HEAD + "paradigms: [vsr, vsr]", ["study.yaml:3 paradigms item 2: 'vsr' stands twice; give each one a name of its own, such as as: vsr_2"]),
+    (HEAD + "paradigms: [vsr, sfr]\nsessions: [[vsr], [sfrr, vsr, vsr], []]", ["sessions item 2 item 1: the study has no paradigm 'sfrr'; did you mean 'sfr'?", "sessions item 2 item 3: 'vsr' stands twice in a session", "sessions item 3: a session needs at least one paradigm", "paradigms item 2: 'sfr' is in no session"]),
+    (HEAD + "paradigms: [vsr]\nsessions: 0", ["study.yaml:4 sessions: "]),
+    (HEAD + "paradigms: [vsr]\nlanguages: [en, fr]", ["study.yaml:3 paradigms item 1: vsr has no instructions in 'fr'; there are en, de"]),
+    (HEAD + "paradigms: [vsr]\nlanguages: [en, de, de]\nconsent: {en: x}\nbreaks: {text: {de: x, fr: y}}", ["languages item 3: 'de' stands twice", "consent: there is no text in 'de'", "breaks > text: there is no text in 'en'", "breaks > text > fr: 'fr' is no language of the study"]),
+    (HEAD + "paradigms: [vsr]\nfields: [agee, {name: x, label: {en: X}, type: chioce}]", ["there is no common field 'agee'; did you mean 'age'?", "fields item 2 > type: expected 'text', 'whole', 'number', 'choice' or 'yes_no'; found 'chioce'"]),
+    (HEAD + "paradigms: [vsr]\nfields: [age, age, {name: session, label: {en: X}}, {name: x, label: {en: X}, type: choice}]", ["fields item 2: the field 'age' stands twice", "fields item 3: 'session' is asked in every study", "fields item 4: 'choices' belong to the type choice, and it needs them"]),
+    (HEAD + "paradigms: [vsr]\nfields: [{name: x, label: {en: X}, type: whole, range: [9, 1]}]", ["fields item 1: the range begins (9) above its end (1)"]),
+    (HEAD + "paradigms: [vsr]\nfields: [{name: x, label: {en: X}, range: [1, 9]}]", ["a range is for the types whole and number"]),
+    (HEAD + "paradigms: [vsr]\nlanguages: [en, de]\nfields: [{name: x, label: {en: X}}]", ["the field 'x' has no words in 'de', a language of the study"]),
+    (HEAD + "paradigms: [vsr]\nbreaks: {text: {en: x}, seconds: -1}\ndisplya: x", ["breaks > seconds: expected a number from 0", "unknown key 'displya'"]),
+    (HEAD + "paradigms: [vsr]\ntheme: drak\npalette: save", ["study.yaml:4 theme: expected 'standard', 'dark' or 'light'; found 'drak'", "study.yaml:5 palette: expected 'published' or 'safe'; found 'save'"]),
+    ("study: con\ntitle: S\nparadigms: [vsr]", ["study.yaml:1 study: the folder of the data cannot be called 'con': Windows keeps the name 'con' for itself"]),
+    (HEAD + "paradigms: [vsr]\nlanguages: [en]\nconsent: {en: Ja 😀}\nbreaks: {text: {en: 休息}}", ["study.yaml:5 consent > en: the typeface has no '😀' (U+1F600)", "study.yaml:6 breaks > text > en: the typeface has no '休'"]),
+    (HEAD + "paradigms: [vsr]\nfields: [{name: Größe, label: {en: X}, type: number, range: [a, 2]}, 3]", ["study.yaml:4 fields item 1 > name: expected small letters (a to z), digits and underscores", "study.yaml:4 fields item 1 > range item 1: expected a whole number or a number; found 'a'", "study.yaml:4 fields item 2: expected keys with values; found 3"]),
+    ("- study", ["expected a study (keys with values, beginning with 'study: NAME')"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), BAD, ids=[said[0][:60] for _, said in BAD])
+def test_everything_wrong_is_told_at_once(tmp_path: Path, text: str, said: list[str]) -> None:
+    with pytest.raises(ParadigmError) as caught:
+        study_in(tmp_path, text)
+    message = str(caught.value)
+    assert len(message.splitlines()) == len([one for one in said if not one.startswith("nowhere")]), message
+    for sentence in said:
+        assert sentence in message
+
+
+def test_problems_of_a_paradigm_file_are_told_with_its_own_lines(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("extends: vsr\nparadigm: own\ncolour: red\n", encoding="utf-8")
+    with pytest.raises(ParadigmError, match=r"own.yaml:3 colour: unknown key"):
+        study_in(tmp_path, HEAD + "paradigms: [own.yaml]")
+
+
+def test_a_fault_of_the_file_is_told_by_run_and_by_check(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(HEAD + "paradigms: [vsrr]", encoding="utf-8")
+    for command in (("run", "s.yaml", "--participant", "a"), ("check", "s.yaml"), ("status", "s.yaml")):
+        assert "s.yaml:3 paradigms item 1: there is no paradigm 'vsrr'" in complaint(*run(*command))
+    (tmp_path / "good.yaml").write_text(STUDY, encoding="utf-8")
+    status, out, _ = run("check", "good.yaml")
+    assert status == 0
+    assert "good.yaml: pair is fine" in out
+
+
+def test_keys_for_answers_that_no_question_has_are_told_by_check(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {sam: s}}", encoding="utf-8")
+    assert "s.yaml keys > own: the key 's' is given to 'sam', which is no answer" in complaint(*run("check", "s.yaml"))
+    (tmp_path / "s.yaml").write_text(HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {same: s}}", encoding="utf-8")
+    assert run("check", "s.yaml")[0] == 0
+
+
+def test_balance_that_the_chosen_levels_cannot_have_is_told_by_check(run: Run, tmp_path: Path) -> None:
+    ask = "{choice: {options: [left, right]}, answer: \"=['left', 'right'][side if a == 1 else 0]\"}"
+    paradigm = paradigm_texts.text(f"- {{phase: probe, show: {{blank: {{}}}}, ask: {ask}}}", factors="a: [1, 2]", draw="side: {one_of: 2}")
+    (tmp_path / "small.yaml").write_text(f"{paradigm}designs: {{human: {{repetitions: 4, balance: [answer], factors: {{a: [1]}}}}}}\n")
+    for level, status in ((1, 0), (2, 1)):
+        study = tmp_path / "study.yaml"
+        study.write_text(f"study: s\ntitle: S\nparadigms: [{{paradigm: small.yaml, set: {{a: {level}}}}}]\n")
+        found, _, err = run("check", study)
+        assert found == status, err
+    assert "study.yaml paradigms > small: small: balance: among" in err
+    assert "(a = 2) there was none with the answer right" in err
+
+
+def test_a_study_is_no_paradigm_and_a_paradigm_no_study(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(STUDY, encoding="utf-8")
+    (tmp_path / "p.yaml").write_text("extends: vsr\nparadigm: p\n", encoding="utf-8")
+    for command in (("show", "s.yaml", "-o", "x.png"), ("replay", "s.yaml", "--agent", "ideal"), ("list", "s.yaml")):
+        assert complaint(*run(*command)) == "spanlab: s.yaml:2 study: this is a study; a paradigm is needed here, such as one of those that the study names\n"
+    assert "p.yaml:1 this is a paradigm; a study is needed here" in complaint(*run("status", "p.yaml"))
+
+
+def test_seeds_differ_wherever_something_differs_and_never_go_out_of_range(tmp_path: Path) -> None:
+    study = study_in(tmp_path)
+    seeds = {key: next(study.seeds_for(*key)) for key in itertools.product(range(1, 60), (1, 2), ("vsr", "cells", "long"), (1, 2, 3))}
+    first = [seed for (_, _, _, run), seed in seeds.items() if run == 1]
+    assert len(set(first)) == len(first)
+    assert max(first) < 2**19 <= min(seed for (_, _, _, run), seed in seeds.items() if run > 1)
+    assert max(seeds.values()) < 2**20
+    with pytest.raises(SpanLabError, match="has seeds for 87381 participants"):
+        study.seeds_for(87382, 1, "vsr", 1)
+    kinds = [next(study.seeds_for(1, 1, "vsr", 1, kind)) for kind in ("person", "pilot", "simulated")]
+    assert len(set(kinds)) == 3, "who rehearses does not see the trials of the first participant"
+
+
+# -- fields --------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def field(**keys: object) -> FieldPart:
+    return FieldPart.model_validate({"name": "x", "label": {"en": "X"}, **keys})
+
+
+@pytest.mark.parametrize(
+    ("asked", "typed", "value"),
+    [
+        (COMMON["age"], " 23 ", 23),
+        (COMMON["sex"], "f", "f"),
+        (field(type="number", range=[0, 24]), "7,5", 7.5),
+        (field(type="number"), "-1.25", -1.25),
+        (field(type="yes_no"), "no", False),
+        (field(type="choice", choices=["a", "b"]), "b", "b"),
+        (field(), "Ada, née Byron", "Ada, née Byron"),
+    ],
+)
+def test_what_fits_is_read(asked: FieldPart, typed: str, value: object) -> None:
+    assert asked.read(typed) == value
+    assert type(asked.read(typed)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "typed", "said"),
+    [
+        (COMMON["age"], "23.5", "expected a whole number from 1 to 120; found '23.5'"),
+        (COMMON["age"], "0", "expected a whole number from 1 to 120"),
+        (COMMON["age"], "1_0", "expected a whole number"),
+        (COMMON["age"], "٢٣", "expected a whole number"),
+        (COMMON["sex"], "female", "expected one of f, m, x, unsaid; found 'female'"),
+        (field(type="number"), "nan", "expected a number; found 'nan'"),
+        (field(type="yes_no"), "maybe", "expected yes or no"),
+        (field(), "a\nb", "expected one line"),
+        (field(), "a" * 501, "expected one line of at most 500 letters"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_what_was_expected(asked: FieldPart, typed: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said.replace("(", r"\(")):
+        asked.read(typed)
+
+
+def test_what_was_asked_once_is_known_later_and_may_be_said_anew() -> None:
+    asked = [COMMON["age"], field(name="hours", type="number", each_session=True), field(name="free", required=False)]
+    known = {"age": 23, "hours": 8.0}
+    assert read_typed(asked, {"hours": "6"}, known) == ({"age": 23, "hours": 6.0}, {})
+    assert read_typed(asked, {"hours": "6", "age": "24", "free": ""}, known)[0] == {"age": 24, "hours": 6.0}
+    assert read_typed(asked, {}, known)[1] == {"hours": "this is needed"}
+    assert set(read_typed(asked, {"agee": "3"}, {})[1]) == {"agee", "age", "hours"}
+
+
+# -- what editors know ----------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def schema() -> jsonschema.Draft202012Validator:
+    jsonschema.Draft202012Validator.check_schema(study_file_schema())
+    return jsonschema.Draft202012Validator(study_file_schema())
+
+
+def test_the_schema_of_studies_is_printed(run: Run) -> None:
+    status, out, err = run("parts", "--json-schema", "study")
+    assert (status, json.loads(out), err) == (0, study_file_schema(), "")
+    assert set(study_file_schema()["properties"]) == set(StudyFile.model_fields)
+    assert all(part.get("description") for part in study_file_schema()["properties"].values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STUDY,
+        HEAD + "paradigms: [vsr]\nkeys: counterbalanced\ntheme: dark\npalette: safe\nsessions: 3\ndisplay: room.yaml",
+        HEAD
+        + "paradigms: [vsr]\nkeys: {sides: swapped, own: {same: s, different: 1}}\nfields: [age, {name: g, label: {en: G}, type: choice, choices: [a, b]}]",
+    ],
+)
+def test_good_studies_fit_the_schema(schema: jsonschema.Draft202012Validator, tmp_path: Path, text: str) -> None:
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+    schema.validate(read(tmp_path / "study.yaml").data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "study: s\nparadigms: [vsr]",
+        HEAD + "paradigms: []",
+        HEAD + "paradigms: [{paradigm: vsr, pratice: no}]",
+        HEAD + "paradigms: [vsr]\nthem: dark",
+        HEAD + "paradigms: [vsr]\ntheme: black",
+        HEAD + "paradigms: [vsr]\npalette: red",
+        HEAD + "paradigms: [vsr]\norder: latin",
+        HEAD + "paradigms: [vsr]\nkeys: sideways",
+        HEAD + "paradigms: [vsr]\nsessions: 0",
+        HEAD + "paradigms: [vsr]\nfields: [agee]",
+        HEAD + "paradigms: [vsr]\nbreaks: {seconds: 3}",
+    ],
+)
+def test_mistakes_do_not_fit_the_schema_and_are_told_by_check(schema: jsonschema.Draft202012Validator, tmp_path: Path, text: str) -> None:
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+    assert not schema.is_valid(read(tmp_path / "study.yaml").data)
+    with pytest.raises(ParadigmError, match=r"study\.yaml:\d+ "):
+        load_study(tmp_path / "study.yaml")

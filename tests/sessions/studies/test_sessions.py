@@ -1,0 +1,458 @@
+"""Sessions of studies: who takes what and in which order, what is recorded, and that nothing that is there is ever overwritten."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run, complaint
+from effort import HANGS_S
+from study_files import FIELDS, STUDY, Guest, files, sit, study_in, take
+
+from spanlab.core.errors import SpanLabError
+from spanlab.sessions import find_sessions, read_responses, read_session
+from spanlab.sessions.studies.battery import Battery
+from spanlab.sessions.studies.participants import people, register
+from spanlab.sessions.studies.study import Study
+from spanlab.sessions.studies.visit import Wanted, check_wanted, read_head, runs, states
+
+linux = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+# -- what happens --------------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_from_consent_to_the_end(study: Study, data: Path) -> None:
+    guest = Guest()
+    sitting = take(study, data, guest=guest)
+    assert sitting.folder == data / "pair" / "p01" / "session-1"
+    around = [what for what in guest.happened if not what.startswith("trial")]
+    assert around[0] == "page: Consent"
+    assert [what for what in around if "Break" in what] == ["page: Break 2 s"] * 2
+    assert around.count("page: Thank you") == 1, "no paradigm thanks for itself"
+    assert guest.pages[-1] == "Thank you: That was all for today.", "the debriefing comes after the last session"
+    assert guest.closed == 1, "the window stays open between two paradigms"
+    first = [what.removeprefix("trial: ") for what in guest.happened if what.startswith("trial")]
+    assert first == [one.paradigm.name for one in sitting.order for _ in one.plan(1)]
+    last = Guest()
+    take(study, data, session=2, guest=last)
+    assert "It was about memory" in last.pages[-1]
+
+
+def test_every_ordinary_session_says_of_which_study_it_is(study: Study, data: Path) -> None:
+    sitting = take(study, data, "p07", number="7", language="de")
+    order = [one.name for one in study.order_for(7, 1)]
+    for position, name in enumerate(order, start=1):
+        info = read_session(states(sitting.folder)[name].folder)
+        assert info["study"] == {
+            "study": "pair",
+            "study_hash": study.hash,
+            "session": 1,
+            "run": 1,
+            "paradigm": name,
+            "order": order,
+            "position": position,
+            "participant_number": 7,
+            "fields": {"age": 23, "sex": "f", "hours": 7.5},
+        }
+        assert (info["participant"], info["language"], info["pilot"]) == ("p07", "de", False)
+        assert info["generator"] == ("published" if name == "long" else "corrected")
+        assert info["seed"] == next(study.seeds_for(7, 1, name))
+    assert len({info["seed"] for info in (read_session(folder) for folder in find_sessions([data]))}) == 3
+
+
+def test_orders_go_by_number(study: Study, data: Path) -> None:
+    orders = [[one.name for one in sit(study, data, f"p{n}").order] for n in range(1, 7)]
+    assert len({tuple(order) for order in orders}) == 6  # two squares of three
+    assert [person.number for person in people(data / "pair")] == [1, 2, 3, 4, 5, 6]
+
+
+def test_sessions_are_found_and_read_from_the_data_folder(study: Study, data: Path, run: Run) -> None:
+    take(study, data, "p01")
+    take(study, data, "p02")
+    assert len(find_sessions([data])) == len(find_sessions([data / "pair"])) == 6
+    assert len(find_sessions([data / "pair" / "p01"])) == 3
+    table = read_responses(data)
+    assert set(table["participant"]) == {"p01", "p02"}
+    assert table["session"].nunique() == 6
+    status, _, err = run("compare", data, "-o", "report")
+    assert status == 0, err
+
+
+# -- numbers and identifiers ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_given_once(study: Study, data: Path) -> None:
+    folder = data / "pair"
+    assert register(folder, "a", "person").number == 1
+    assert register(folder, "b", "person", 3).number == 3
+    assert register(folder, "c", "person").number == 2
+    assert register(folder, "d", "person").number == 4
+    assert register(folder, "a", "person").number == 1
+    with pytest.raises(SpanLabError, match="the number 3 is b's"):
+        register(folder, "e", "person", 3)
+    # pilots and rehearsals do not use up rows of the Latin square
+    assert register(folder, "x", "pilot").number == 1
+    assert [register(folder, "", "simulated").name for _ in range(2)] == ["simulated-1", "simulated-2"]
+
+
+def _registers(folder: Path, who: str, together: Any) -> None:
+    together.wait()
+    for n in range(10):
+        register(folder, f"{who}-{n}", "person")
+
+
+@linux
+def test_assistants_who_begin_at_the_same_moment_get_different_numbers(data: Path) -> None:
+    fork = multiprocessing.get_context("fork")
+    together = fork.Barrier(6)
+    processes = [fork.Process(target=_registers, args=(data, f"p{n}", together)) for n in range(6)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(HANGS_S)
+    assert sorted(person.number for person in people(data)) == list(range(1, 61))
+
+
+def test_a_line_that_a_power_cut_left_unfinished_counts_as_not_there(data: Path) -> None:
+    register(data, "a", "person")
+    register(data, "b", "person")
+    file = data / "participants.jsonl"
+    file.write_bytes(file.read_bytes()[:-5])
+    assert [person.name for person in people(data)] == ["a"]
+    assert register(data, "c", "person").number == 2
+    assert [person.name for person in people(data)] == ["a", "c"]
+    file.write_bytes(b"{}\n" + file.read_bytes())
+    with pytest.raises(SpanLabError, match=r"participants.jsonl:1 is damaged"):
+        people(data)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "ä", "-x", "x" * 41, "con", "a/b", "."])
+def test_identifiers_that_cannot_be_folders_are_refused(study: Study, data: Path, name: str) -> None:
+    assert "participant" in check_wanted(study, data, Wanted(name, fields=FIELDS))
+    assert not data.exists()
+
+
+def test_identifiers_that_are_too_alike_and_other_kinds_are_refused(study: Study, data: Path) -> None:
+    take(study, data, "p01")
+    assert "capitals only" in check_wanted(study, data, Wanted("P01", fields=FIELDS))["participant"]
+    assert "leave out --pilot" in check_wanted(study, data, Wanted("p01", "2", fields=FIELDS, kind="pilot"))["participant"]
+    assert "has the number 1, for good" in check_wanted(study, data, Wanted("p01", "2", "5", fields=FIELDS))["number"]
+
+
+def test_all_that_is_wrong_is_told_at_once(study: Study, data: Path) -> None:
+    wrong = check_wanted(study, data, Wanted("a b", "3", "x", "fr", {"age": "old", "shoe": "42"}, "again"))
+    assert set(wrong) == {"participant", "session", "number", "language", "existing", "age", "shoe", "sex", "hours"}
+
+
+def test_what_was_asked_once_is_not_asked_again(study: Study, data: Path) -> None:
+    take(study, data)
+    assert set(check_wanted(study, data, Wanted("p01", "2"))) == {"hours"}
+    sitting = take(study, data, session=2, fields={"hours": "6"})
+    assert sitting.fields == {"age": 23, "sex": "f", "hours": 6.0}
+
+
+# -- data that are there -------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("existing", ["", "stop"])
+def test_data_that_are_there_stop_a_session(study: Study, data: Path, existing: str) -> None:
+    take(study, data)
+    before = files(data)
+    with pytest.raises(
+        SpanLabError, match=r"(?s)p01 has data of session 1 already .*vsr 2/2.*resume goes on with it, new begins it anew beside it, stop leaves it"
+    ):
+        sit(study, data, existing=existing)
+    assert files(data) == before
+
+
+def test_a_new_run_leaves_the_old_one_alone_and_has_other_trials(study: Study, data: Path) -> None:
+    old = take(study, data)
+    before = files(old.folder)
+    new = take(study, data, existing="new")
+    assert new.folder.name == "session-1-run-2"
+    assert files(old.folder) == before
+    seeds = [{read_session(state.folder)["seed"] for state in states(one.folder).values()} for one in (old, new)]
+    assert not seeds[0] & seeds[1]
+    assert take(study, data, existing="new").folder.name == "session-1-run-3"
+    assert [path.name for path in runs(data / "pair", "p01")] == ["session-1", "session-1-run-2", "session-1-run-3"]
+
+
+def test_nothing_is_left_to_resume_of_a_finished_session(study: Study, data: Path) -> None:
+    take(study, data)
+    guest = Guest()
+    sitting = take(study, data, existing="resume", guest=guest)
+    assert not [what for what in guest.happened if what.startswith(("trial", "page: Consent"))]
+    assert len(find_sessions([sitting.folder])) == 3
+
+
+class _LeaveError(SpanLabError):
+    pass
+
+
+def leave_at(n: int) -> Callable[[str], None]:
+    """Leave when the ``n``-th thing is about to happen."""
+    left = [n]
+
+    def leaves(what: str) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise _LeaveError("left")
+
+    return leaves
+
+
+def undisturbed(study: Study, data: Path) -> tuple[list[str], dict[Any, int]]:
+    """What happens to p01, and how many rows each session has."""
+    guest = Guest()
+    take(study, data, guest=guest)
+    return guest.happened, read_responses(data).groupby("session").size().to_dict()
+
+
+def test_who_leaves_at_any_moment_goes_on_there(study: Study, tmp_path: Path) -> None:
+    happened, rows = undisturbed(study, tmp_path / "whole")
+    for n in range(1, len(happened) + 1):
+        data = tmp_path / f"left-{n}"
+        with pytest.raises(_LeaveError):
+            take(study, data, guest=Guest(leave_at(n)))
+        guest = Guest()
+        sitting = take(study, data, existing="resume", guest=guest)
+        assert read_responses(data).groupby("session").size().to_dict() == rows, n
+        assert [state.finished for state in states(sitting.folder).values()] == [True] * 3
+        trials = [what for what in guest.happened if what.startswith("trial")]
+        assert trials == [what for what in happened[n - 1 :] if what.startswith("trial")], "no trial is taken twice, none is left out"
+
+
+def _killed_at(study: Study, data: Path, existing: str, n: int) -> None:
+    left = [n]
+
+    def leaves(what: str) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            os._exit(9)
+
+    take(study, data, existing=existing, guest=Guest(leaves))
+    os._exit(0)
+
+
+@linux
+def test_a_battery_killed_at_every_third_moment_ends_as_if_nothing_had_happened(study: Study, tmp_path: Path) -> None:
+    happened, rows = undisturbed(study, tmp_path / "whole")
+    data, fork, kills = tmp_path / "killed", multiprocessing.get_context("fork"), 0
+    for _ in range(len(happened)):
+        process = fork.Process(target=_killed_at, args=(study, data, "resume", 3))
+        process.start()
+        process.join(HANGS_S)
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == 9
+        kills += 1
+    assert kills >= 3
+    assert read_responses(data).groupby("session").size().to_dict() == rows
+    assert [person.number for person in people(data / "pair")] == [1]
+
+
+def test_two_processes_cannot_run_the_same_session(study: Study, data: Path) -> None:
+    first = sit(study, data)
+    second = sit(study, data, existing="resume")
+
+    def intrude(what: str) -> None:
+        if what == "page: Consent":
+            with pytest.raises(SpanLabError, match="being run by another process"):
+                Battery(second, Guest()).run()
+
+    Battery(first, Guest(intrude)).run()
+
+
+def test_a_session_goes_on_as_it_was_begun_when_the_study_file_has_changed(study: Study, data: Path, tmp_path: Path) -> None:
+    with pytest.raises(_LeaveError):
+        take(study, data, guest=Guest(leave_at(6)))
+    changed = study_in(tmp_path, STUDY.replace("order: latin_square", "order: fixed").replace("trials: 1", "trials: 9").replace("Rest.", "Sleep."))
+    guest = Guest()
+    sitting = take(changed, data, existing="resume", guest=guest)
+    assert sitting.study.hash == study.hash
+    assert {state.planned for state in states(sitting.folder).values()} == {1, 2}
+    assert {read_session(state.folder)["study"]["study_hash"] for state in states(sitting.folder).values()} == {study.hash}
+    assert read_head(sit(changed, data, "p02").folder)["study_hash"] == changed.hash
+
+
+def test_a_fault_in_the_last_paradigm_shows_before_the_first_one(tmp_path: Path, data: Path) -> None:
+    own = "extends: vsr\nparadigm: own\nfactors: {list_length: [2, 3, 12]}\n"
+    (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
+    study = study_in(tmp_path, "study: s\ntitle: S\nparadigms: [sfr, {paradigm: own.yaml, trials: 9}]\n")
+    guest = Guest()
+    with pytest.raises(SpanLabError, match="cannot take 12 different ones of 9"):
+        take(study, data, guest=guest, fields={})
+    assert not guest.happened
+
+
+# -- the command line ----------------------------------------------------------------------------------------------------------------------------------
+
+TYPED: list[tuple[str, list[str]]] = [
+    ("run study.yaml", ["pair cannot begin (there is no display for the dialog: DISPLAY is not set):", "--participant: this is needed", "--session: expected a number from 1 to 2", "--field age=...: this is needed (a whole number from 1 to 120)", "--field sex=...: this is needed (one of f, m, x, unsaid)", "--field hours=...: this is needed (a number from 0 to 24)"]),
+    ("run study.yaml --no-dialog --participant a --session 1 --field age=9 --field age=8", ["--field takes NAME=VALUE, each name once"]),
+    ("run study.yaml --participant a --session 9 --field age=9 --field sx=f --number 0", ["--session: expected a number from 1 to 2; found '9'", "--field sx=...: the study does not ask 'sx'; did you mean 'sex'?", "--number: a participant's number is a whole number from 1; found 0"]),
+    ("run study.yaml --participant a --session 1 --seed 3 --set list_length=3", ["leave out --set and --seed: the study file says that"]),
+    ("run vsr --participant a --session 1 --existing new", ["leave out --session and --existing: vsr is no study file"]),
+    ("run study.yaml --participant a --session 1 --existing over", ["--existing: expected resume, new or stop; found 'over'"]),
+    ("run study.yaml --participant a --session 1 --field age=9 --field sex=f --field hours=7", ["there is no display (DISPLAY is not set)"]),
+    ("status vsr", ["cannot read vsr"]),
+    ("withdraw study.yaml p01", ["pair has no participant 'p01'"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "said"), TYPED, ids=[typed for typed, _ in TYPED])
+def test_a_mistake_is_told(run: Run, study: Study, typed: str, said: list[str]) -> None:
+    told = complaint(*run(*typed.split()))
+    for sentence in said:
+        assert sentence in told
+    assert not Path("data").exists(), "nothing has begun"
+
+
+# -- keys and displays ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_sides_change_once_every_order_has_come(tmp_path: Path, data: Path) -> None:
+    study = study_in(tmp_path, STUDY.replace("order:", "keys: counterbalanced\norder:"))
+    assert [study.keys_for(f"p{n}", n)["swapped"] for n in range(1, 25)] == 2 * (6 * [False] + 6 * [True])
+    sitting = take(study, data, "p7", number="7")
+    assert {read_session(state.folder)["keys"]["swapped"] for state in states(sitting.folder).values()} == {True}
+    fixed = study_in(tmp_path, STUDY.replace("order: latin_square", "keys: {sides: counterbalanced}\norder: fixed"))
+    assert [fixed.keys_for(f"p{n}", n)["swapped"] for n in range(1, 5)] == [False, True, False, True]
+
+
+def test_keys_of_ones_own_need_an_answer_somewhere_in_the_study(tmp_path: Path, data: Path) -> None:
+    text = "study: s\ntitle: S\nparadigms: [{paradigm: cd, trials: 2, practice: false, set: {feature: size, set_size: 2}}, {paradigm: sfr, trials: 1, practice: false}]\nsessions: [[cd], [sfr]]\n"
+    good = study_in(tmp_path, text + "keys: {own: {same: s}}\n")
+    sitting = take(good, data, session=2, fields={})
+    assert read_session(states(sitting.folder)["sfr"].folder)["keys"]["own"] == {"same": "s"}
+    bad = study_in(tmp_path, text + "keys: {own: {smae: s}}\n")
+    guest = Guest()
+    with pytest.raises(SpanLabError, match="'smae', which is no answer to any question of these trials; did you mean 'same'"):
+        take(bad, data, "p02", session=2, fields={}, guest=guest)
+    assert not guest.happened
+
+
+def test_a_display_file_that_is_not_there_is_told_before_anything_begins(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "s.yaml").write_text("study: s\ntitle: S\nparadigms: [sfr]\ndisplay: lab/room1.yaml\n", encoding="utf-8")
+    monkeypatch.setenv("DISPLAY", ":4711")
+    assert "there is no display file at lab/room1.yaml" in complaint(*run("run", "s.yaml", "--participant", "a"))
+    assert not Path("data").exists()
+
+
+@pytest.fixture
+def guests(monkeypatch: pytest.MonkeyPatch) -> list[Guest]:
+    """Who sits down when the command line asks somebody to: these, in turn."""
+    from spanlab.agents.human import seating
+
+    waiting: list[Guest] = []
+    monkeypatch.setattr(seating, "seat", lambda *_: waiting.pop(0))
+    return waiting
+
+
+def test_the_command_from_beginning_to_end(run: Run, study: Study, guests: list[Guest]) -> None:
+    answers = ("--participant", "p01", "--field", "age=23", "--field", "sex=f", "--field", "hours=7")
+    guests += [Guest(leave_at(3)), Guest(), Guest()]
+    told = complaint(*run("run", "study.yaml", "--session", "2", *answers, "--data", "deep/er", "--language", "de", "--number=4"))
+    assert "spanlab: p01 (number 4), session 2: cells" in told
+    assert "spanlab: p01 has not finished session 1" in told
+    told = complaint(*run("run", "study.yaml", "--session", "2", "--data", "deep/er", *answers))
+    assert "--existing: p01 has data of session 2 already" in told
+    status, out, told = run(
+        "run", "study.yaml", "--data", "deep/er", "--participant", "p01", "--session", "2", "--existing", "resume", "--language", "en", "--field", "age=24"
+    )
+    assert status == 0
+    assert out == "deep/er/pair/p01/session-2\n"
+    assert "session 2 goes on: cells" in told
+    assert "it goes on in 'de', as it was begun" in told
+    assert "what is known of the participant stays as it was when the session began" in told
+    status, out, told = run("run", "study.yaml", "--data", "deep/er", "--participant", "p01", "--session", "2", "--existing", "resume")
+    assert (status, out) == (0, "nothing to do: session 2 of p01 is finished\n")
+    assert not Path("data").exists()
+
+
+def test_the_last_line_is_the_command_that_goes_on(run: Run, study: Study, guests: list[Guest]) -> None:
+    answers = ("--field", "age=23", "--field=sex=f", "--field", "hours=7", "--no-dialog", "--participant=p01", "--session", "1")
+    guests += [Guest(leave_at(4)), Guest()]
+    told = complaint(*run("run", "study.yaml", *answers, "--data", "da ta", "--pilot"))
+    line = told.splitlines()[-1]
+    assert line == "The finished trials are safe. Go on with: spanlab run study.yaml --data 'da ta' --pilot --participant p01 --session 1 --existing resume"
+    status, out, _ = run(*shlex.split(line.partition("spanlab ")[2]))
+    assert (status, out) == (0, "da ta/pair/p01/session-1\n")
+    assert {read_session(folder)["pilot"] for folder in find_sessions(["da ta"])} == {True}
+
+
+def test_a_number_without_seeds_is_refused_before_it_is_given(study: Study, data: Path) -> None:
+    with pytest.raises(SpanLabError, match="the study has seeds for 87381 participants; found 87382"):
+        sit(study, data, number="87382")
+    assert not data.exists()
+    sit(study, data, number="87381")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Jürgen", "found 'ü'"),
+        ("p😀", "found '😀'"),
+        ("p 1", "found a blank"),
+        ("p\n1", "found a line break"),
+        ("-x", "begins with a letter or digit; found '-'"),
+        ("a" * 41, "found 41 letters"),
+        ("con", "Windows keeps the name 'con' for itself"),
+        ("", "this is needed"),
+    ],
+)
+def test_what_is_wrong_with_an_identifier_is_said(study: Study, data: Path, name: str, said: str) -> None:
+    assert said in check_wanted(study, data, Wanted(name, fields=FIELDS))["participant"]
+
+
+def test_a_session_whose_head_is_lost_is_neither_taken_over_nor_overwritten(study: Study, data: Path) -> None:
+    sitting = take(study, data)
+    (sitting.folder / "battery.json").unlink()
+    before = files(data)
+    with pytest.raises(SpanLabError, match=r"session-1 has data, but no battery\.json, which says whose they are; restore that file"):
+        sit(study, data)
+    assert files(data) == before
+
+
+class Settled(Guest):
+    """Says how it sits."""
+
+    def __init__(self, theme: str, leaves: Callable[[str], None] = lambda what: None) -> None:
+        super().__init__(leaves)
+        self._settings = {"theme": theme}
+
+
+def test_who_goes_on_with_other_settings_is_told_which(study: Study, data: Path) -> None:
+    with pytest.raises(_LeaveError):
+        take(study, data, guest=Settled("dark", leave_at(3)))
+    with pytest.raises(SpanLabError, match=r"theme was dark and is light\): give the settings of then"):
+        take(study, data, existing="resume", guest=Settled("light"))
+    take(study, data, existing="resume", guest=Settled("dark"))
+
+
+def test_theme_and_palette_come_from_the_study_unless_options_say_otherwise(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spanlab.agents.human import seating
+
+    sat: list[dict[str, Any]] = []
+
+    def person(simulate: object, seed: object, speed: object, window: dict[str, Any]) -> Guest:
+        sat.append(window)
+        return Guest(leave_at(2)) if len(sat) == 1 else Guest()
+
+    monkeypatch.setattr(seating, "seat", person)
+    text = "study: looks\ntitle: L\nparadigms: [{paradigm: sfr, trials: 2, practice: false, set: {list_length: 1}}]\ntheme: dark\npalette: safe\n"
+    (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
+    complaint(*run("run", "s.yaml", "--participant", "p01"))
+    (tmp_path / "s.yaml").write_text(text.replace("dark", "light").replace("safe", "published"), encoding="utf-8")
+    assert run("run", "s.yaml", "--participant", "p01", "--existing", "resume")[0] == 0  # as it was begun
+    assert run("run", "s.yaml", "--participant", "p02")[0] == 0
+    assert run("run", "s.yaml", "--participant", "p03", "--theme", "standard", "--palette", "safe")[0] == 0
+    assert [(one["theme"], one["palette"]) for one in sat] == [("dark", "safe"), ("dark", "safe"), ("light", "published"), ("standard", "safe")]

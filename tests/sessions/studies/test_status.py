@@ -1,0 +1,253 @@
+"""Who has finished what; and people who withdraw: their data go, a note stays, their number is not given again."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from command_line import Run, complaint
+from study_files import STUDY, Guest, sit, study_in, take
+
+from spanlab.agents.base import Response, TrialContext, WindowAgent, WindowEpisode
+from spanlab.core.agent_kinds import SIMULATED, AgentKind
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import Percept, Truth
+from spanlab.sessions import find_sessions
+from spanlab.sessions.record.disk import only_writer
+from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.studies.battery import Battery
+from spanlab.sessions.studies.participants import find, people, register
+from spanlab.sessions.studies.participants import withdraw as remove
+from spanlab.sessions.studies.status import overview
+from spanlab.sessions.studies.study import Study
+from spanlab.sessions.studies.visit import Wanted, check_wanted
+
+
+def cells(study: Study, data: Path) -> list[dict[str, str]]:
+    table = overview(study, data)
+    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
+
+
+def leaves_before_the_second(what: str) -> None:
+    if "Break" in what:
+        raise SpanLabError("left")
+
+
+def test_the_table_says_how_far_everybody_is(study: Study, data: Path) -> None:
+    take(study, data, "p01")
+    take(study, data, "p01", session=2)
+    with pytest.raises(SpanLabError):
+        take(study, data, "p02", guest=Guest(leaves_before_the_second))
+    take(study, data, "p02", existing="new")
+    sit(study, data, "p03")
+    take(study, data, "x1", kind="pilot")
+    register(data / "pair", "p04", "person")
+    rows = cells(study, data)
+    assert [(row["no."], row["participant"], row["session"], row["finished"], row["note"]) for row in rows] == [
+        ("1", "p01", "1", "yes", ""),
+        ("1", "p01", "2", "yes", ""),
+        ("2", "p02", "1", "no", ""),
+        ("2", "p02", "1 (run 2)", "yes", ""),
+        ("3", "p03", "1", "no", ""),
+        ("4", "p04", "", "", ""),
+        ("1", "x1", "1", "yes", "pilot"),
+    ]
+    assert [rows[0][name] for name in ("vsr", "cells", "long")] == ["2/2", "1/1", "1/1"]
+    assert [rows[1][name] for name in ("vsr", "cells", "long")] == ["", "1/1", ""]
+    first = study.order_for(2, 1)[0]
+    assert {name: rows[2][name] for name in ("vsr", "cells", "long")} == {
+        one.name: f"{len(one.plan(1))}/{len(one.plan(1))}" if one is first else "-" for one in study.paradigms
+    }
+    assert [rows[4][name] for name in ("vsr", "cells", "long")] == ["-", "-", "-"]
+    assert len(rows[0]["begun"]) == len("2000-01-01")
+    assert overview(study, data).summary == "pair: 4 participants, 1 through with every session, 0 withdrawn, 1 pilot"
+
+
+def test_a_damaged_record_does_not_hide_the_others(study: Study, data: Path) -> None:
+    damaged = take(study, data, "p01")
+    take(study, data, "p02")
+    for file in damaged.folder.glob("vsr-*/session.json"):
+        file.write_text("{", encoding="utf-8")
+    first, second = cells(study, data)
+    assert (first["participant"], first["finished"]) == ("p01", "")
+    assert "session.json cannot be read" in first["note"]
+    assert second["finished"] == "yes"
+
+
+def test_a_damaged_record_can_be_removed(run: Run, study: Study) -> None:
+    damaged = take(study, Path("data"), "p01")
+    for file in damaged.folder.glob("vsr-*/session.json"):
+        file.write_text("{", encoding="utf-8")
+    status, out, _ = run("withdraw", "study.yaml", "p01", "--yes")
+    assert status == 0
+    assert "cannot be read" in out
+    assert people(Path("data/pair"))[0].sessions == 3
+    assert not (Path("data/pair") / "p01").exists()
+
+
+def test_the_command_prints_it(run: Run, study: Study) -> None:
+    status, out, _ = run("status", "study.yaml")
+    assert (status, out) == (0, "nobody has taken part in pair yet (in data/pair)\n")
+    take(study, Path("data"), "p01")
+    status, out, _ = run("status", "study.yaml")
+    assert status == 0
+    assert out.splitlines()[0].split() == ["no.", "participant", "session", "begun", "vsr", "cells", "long", "finished", "note"]
+    assert out.splitlines()[1].split()[:3] == ["1", "p01", "1"]
+    assert "through with every session" in out
+
+
+def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study) -> None:
+    data = Path("data")
+    take(study, data, "p01")
+    take(study, data, "p02")
+    take(study, data, "p02", session=2)
+    status, out, _ = run("withdraw", "study.yaml", "p02", "--yes")
+    assert status == 0
+    for line in ("data/pair/p02", "session-1: cells 1/1 trials, long 1/1 trials, vsr 2/2 trials", "session-2: cells 1/1 trials", "p02 has withdrawn"):
+        assert line in out
+    assert not (data / "pair" / "p02").exists()
+    assert len(find_sessions([data])) == 3
+    left = b"".join(path.read_bytes() for path in (data / "pair").rglob("*") if path.is_file() and "p01" not in path.parts)
+    assert b"female" not in left
+    assert b"hours" not in left, "no personal data are left but the identifier"
+    row = cells(study, data)[-1]
+    assert row["participant"] == "p02"
+    assert row["note"].startswith("withdrew ")
+    assert row["note"].endswith(", 4 sessions removed")
+    # the number is not given again, the identifier neither
+    assert register(data / "pair", "p03", "person").number == 3
+    assert "withdrew from the study" in check_wanted(study, data, Wanted("p02"))["participant"]
+    assert "belonged to somebody who withdrew" in check_wanted(study, data, Wanted("p09", number="2"))["number"]
+    assert "nothing is left" in complaint(*run("withdraw", "study.yaml", "p02", "--yes"))
+
+
+def test_the_identifier_may_be_forgotten_too(run: Run, study: Study) -> None:
+    take(study, Path("data"), "p01")
+    take(study, Path("data"), "p02")
+    status, out, _ = run("withdraw", "study.yaml", "p01", "--yes", "--forget-id")
+    assert status == 0
+    assert "number 1 has withdrawn" in out
+    assert not [path for path in Path("data").rglob("*") if path.is_file() and b"p01" in path.read_bytes()]
+    assert not list(Path("data").rglob("*p01*"))
+    assert [(person.name, person.number, bool(person.withdrawn)) for person in people(Path("data/pair"))] == [(None, 1, True), ("p02", 2, False)]
+    assert register(Path("data/pair"), "p01", "person").number == 3
+
+
+def test_nothing_is_removed_without_a_yes(run: Run, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    take(study, Path("data"), "p01")
+    assert "nothing was removed: say --yes" in complaint(*run("withdraw", "study.yaml", "p01"))
+    assert "has no participant 'p02'" in complaint(*run("withdraw", "study.yaml", "p02", "--yes"))
+    assert "there is 'p01'" in complaint(*run("withdraw", "study.yaml", "P01", "--yes"))
+    assert len(find_sessions(["data"])) == 3
+    assert not people(Path("data/pair"))[0].withdrawn
+
+
+def test_who_is_at_the_screen_cannot_be_removed(run: Run, study: Study) -> None:
+    sitting = take(study, Path("data"), "p01")
+    with only_writer(sitting.folder):
+        assert "being run by another process" in complaint(*run("withdraw", "study.yaml", "p01", "--yes"))
+    assert not people(Path("data/pair"))[0].withdrawn
+    assert len(find_sessions(["data"])) == 3
+
+
+def test_a_withdrawal_that_was_cut_short_is_completed(study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    take(study, data, "p01")
+    folder = data / "pair"
+    person = find(folder, "p01")
+    assert person is not None
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            remove(folder, person, 3)
+    with pytest.raises(SpanLabError, match="no session here"):
+        find_sessions([data])  # what is left is hidden from every reader
+    again = find(folder, "p01")
+    assert again is not None
+    remove(folder, again, 0)
+    assert sorted(path.name for path in folder.iterdir()) == [".lock", "participants.jsonl"]
+    assert people(folder)[0].sessions == 3
+
+
+class Limited(WindowAgent, WindowEpisode):
+    """Recalls lists up to four; breaks off in its ``stops``-th trial."""
+
+    kind: ClassVar[AgentKind] = SIMULATED
+    name = "limited"
+
+    def __init__(self, stops: int = 0) -> None:
+        self._stops = stops
+
+    def start(self, context: TrialContext) -> Limited:
+        self._stops -= 1
+        if self._stops == 0:
+            raise SpanLabError("left")
+        return self
+
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
+        if percept.ask is None:
+            return None
+        assert truth is not None
+        assert isinstance(truth.answer, int)
+        return Response((truth.answer + (truth.levels["list_length"] > 4)) % 9)
+
+
+def test_a_staircase_that_is_over_says_how_many_trials_were_taken(tmp_path: Path, data: Path) -> None:
+    study = study_in(tmp_path, "study: pair\ntitle: Span\nparadigms: [{paradigm: vsr, design: span, practice: false}]\n")
+    Battery(sit(study, data, "s1", fields={}, kind="simulated"), Limited()).run()
+    with pytest.raises(SpanLabError):
+        Battery(sit(study, data, "s2", fields={}, kind="simulated"), Limited(stops=10)).run()
+    (taken,) = (data / "pair" / "s1").glob("session-1/vsr-*")
+    trials = sum(event["event"] == "trial_end" for event in read_events(taken))
+    assert 10 <= trials < 40
+    first, second = cells(study, data)
+    assert (first["vsr"], first["finished"]) == (f"{trials} (over)", "yes")
+    assert (second["vsr"], second["finished"]) == ("9/40", "no")
+    with pytest.raises(SpanLabError, match=rf"vsr {trials} \(over\)"):
+        sit(study, data, "s1", fields={}, kind="simulated")
+
+
+def test_a_withdrawal_to_be_forgotten_that_was_cut_short_is_completed(study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed between the note and the removal, the identifier is still there to withdraw again."""
+    take(study, data, "p01")
+    person = find(data / "pair", "p01")
+    assert person is not None
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            remove(data / "pair", person, 3, forget=True)
+    again = find(data / "pair", "p01")
+    assert again is not None
+    assert again.withdrawn
+    remove(data / "pair", again, 3, forget=True)
+    assert not (data / "pair" / "p01").exists()
+    assert [one.name for one in people(data / "pair")] == [None]
+    assert "p01" not in (data / "pair" / "participants.jsonl").read_text()
+
+
+def test_numbers_are_not_given_anew_when_the_list_of_participants_is_lost(run: Run, study: Study) -> None:
+    take(study, Path("data"), "p01")
+    folder = Path("data/pair")
+    (folder / "participants.jsonl").rename(folder / "mislaid")
+    for name in ("p02", "p01"):
+        with pytest.raises(SpanLabError, match=r"participants\.jsonl does not know p01, of whom there are data beside it"):
+            sit(study, Path("data"), name)
+    status, out, _ = run("status", "study.yaml")
+    assert status == 0
+    assert out.splitlines()[1].split()[:2] == ["?", "p01"]
+    assert "does not know of" in out
+    (folder / "mislaid").rename(folder / "participants.jsonl")
+    take(study, Path("data"), "p02")
+    assert [one.number for one in people(folder)] == [1, 2]
+
+
+def test_paradigms_of_an_older_study_file_are_told(tmp_path: Path, study: Study, data: Path) -> None:
+    take(study, data, "p01")
+    newer = study_in(tmp_path, STUDY.replace("as: cells", "as: places").replace("[vsr, cells, long], [cells]", "[vsr, places, long], [places]"))
+    (row,) = cells(newer, data)
+    assert (row["places"], row["note"]) == ("", "older study file, cells 1/1")

@@ -1,0 +1,137 @@
+"""Sessions of studies in a real window: a simulated participant takes a battery, and goes on after a kill."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from effort import HANGS_S
+from session_tools import command, lasting, one_thread, spanlab
+from test_kills import SHORT
+
+from spanlab.sessions import find_sessions, read_session
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("screen")]
+
+STUDY = """
+study: brief
+title: A short battery
+languages: [de, en]
+paradigms:
+  - {paradigm: short.yaml, set: {list_length: 2}, trials: 4, practice: false}
+  - {paradigm: smu, set: {set_size: 1}, trials: 1, practice: false}
+  - {paradigm: sfr, set: {list_length: 2}, trials: 1, practice: false}
+order: latin_square
+breaks: {text: {en: Rest., de: Ruhen Sie aus.}, seconds: 1}
+consent: {en: Do you agree?, de: Sind Sie einverstanden?}
+debrief: {en: It was about memory., de: Es ging um das Gedächtnis.}
+fields: [age]
+"""
+#: a test machine has no time to waste
+START = ("run", "study.yaml", "--simulate", "capacity:2", "--speed", "100", "--windowed")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "short.yaml").write_text(SHORT, encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
+    return tmp_path
+
+
+#: what a trial that was cut short keeps when it is replaced
+_KEPT = ["participant", "paradigm", "block", "trial", "step", "ask", "phase", "practice", "set_size", "list_length"]
+
+
+def tables(data: Path) -> dict[str, pd.DataFrame]:
+    """What lasts of every session, by its name."""
+    return {path.name: lasting(path) for path in find_sessions([data])}
+
+
+def test_a_battery_killed_between_and_within_paradigms_ends_as_if_nothing_had_happened(folder: Path) -> None:
+    done = spanlab(*START, cwd=folder, timeout=400)
+    assert done.returncode == 0, done.stderr
+    wanted = tables(folder / "data")
+    assert len(wanted) == 3
+    again = ("--participant", "simulated-1", "--data", "killed", "--existing", "resume")
+    for moment in (6.0, 9.0, 12.0):
+        process = subprocess.Popen(command(*START, *again), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=one_thread())
+        time.sleep(moment)
+        process.kill()
+        process.wait()
+    done = spanlab(*START, *again, cwd=folder, timeout=400)
+    assert done.returncode == 0, done.stderr
+    found = tables(folder / "killed")
+    assert set(found) == set(wanted)
+    for name, table in wanted.items():
+        pd.testing.assert_frame_equal(found[name][_KEPT], table[_KEPT])
+    changed = sum(int((found[name]["trial_id"] != table["trial_id"]).groupby(table["trial"]).any().sum()) for name, table in wanted.items())
+    assert changed <= 3, "each kill cuts short one trial at most"
+    infos = sorted((read_session(path) for path in find_sessions([folder / "killed"])), key=lambda info: info["study"]["position"])
+    assert [info["study"]["position"] for info in infos] == [1, 2, 3]
+    assert {info["agent_kind"] for info in infos} == {"simulated"}
+    done = spanlab("status", "study.yaml", "--data", "killed", cwd=folder)
+    assert done.stdout.splitlines()[1].split()[-2:] == ["yes", "simulated"]
+    done = spanlab(*START, *again, cwd=folder)
+    assert "nothing to do" in done.stdout
+
+
+def test_the_command_that_goes_on_is_told_and_works(folder: Path) -> None:
+    process = subprocess.Popen(command(*START), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=one_thread())
+    journal = folder / "data" / "brief" / "simulated-1" / "session-1" / "battery.jsonl"
+    until = time.monotonic() + HANGS_S
+    while not (journal.exists() and "consent" in journal.read_text()) and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(1)
+    process.send_signal(2)
+    assert process.stderr is not None
+    told = process.communicate(timeout=HANGS_S)[1]
+    line = next(line for line in told.splitlines() if "Go on with: " in line)
+    typed = shlex.split(line.partition("Go on with: ")[2])
+    assert typed[0] == "spanlab"
+    assert typed[-6:] == ["--participant", "simulated-1", "--session", "1", "--existing", "resume"]
+    done = spanlab(*typed[1:], cwd=folder, timeout=400)
+    assert done.returncode == 0, done.stderr
+    assert len(find_sessions([folder / "data"])) == 3
+
+
+def test_from_the_dialog_to_the_window_and_out_again_with_real_keys(folder: Path, screen: str) -> None:
+    from dialog_typist import Typist
+
+    process = subprocess.Popen(command("run", "study.yaml", "--windowed"), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    typist, session = Typist(screen), folder / "data" / "brief" / "p01" / "session-1"
+
+    def noted(event: str) -> bool:
+        journal = session / "battery.jsonl"
+        return journal.exists() and event in journal.read_text()
+
+    try:
+        typist.focus(typist.wait_for(lambda: typist.window("SpanLab")))
+        time.sleep(0.5)
+        typist.type("p01\t\t\t31\n")
+        typist.wait_for(lambda: noted("begun"))
+        # the consent page: the key of its button agrees, as soon as the page is there (the dialog speaks German, the first language)
+        until = time.monotonic() + HANGS_S
+        while not noted("consent") and time.monotonic() < until:
+            typist.key("e")
+            time.sleep(0.5)
+        assert noted("consent")
+        until = time.monotonic() + HANGS_S
+        while process.poll() is None and time.monotonic() < until:
+            typist.key("Escape")
+            time.sleep(0.7)
+            typist.key("l")
+            time.sleep(0.7)
+        assert process.stderr is not None
+        told = process.communicate(timeout=HANGS_S)[1]
+    finally:
+        process.kill()
+        typist.close()
+    assert process.returncode == 1
+    assert "the participant left the session" in told
+    assert told.rstrip().endswith("--participant p01 --session 1 --existing resume")
+    assert not noted("finished")
+    assert "0/" in spanlab("status", "study.yaml", cwd=folder).stdout

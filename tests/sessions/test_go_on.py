@@ -1,0 +1,356 @@
+"""Half-way sessions go on as they were begun, whatever has become of the library, of wordings and of defaults; only a user's own file refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from chat_servers import Tap, forwarding, listening, real_cache
+from command_line import Run
+from golden_sessions import table_of
+from session_tools import AtTheWindow, Saying, lasting, start, take
+from test_golden_sessions import FOLDER, assert_same, read_table, stored
+
+from spanlab.agents.base import Response, SettingRules
+from spanlab.agents.chat import presets
+from spanlab.agents.chat.servers.scripted import ScriptedServer
+from spanlab.agents.chat.settings import PREAMBLES, ChatSettings
+from spanlab.core import locale
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import Percept, library, load_paradigm
+from spanlab.paradigms.responses.cells import Cells
+from spanlab.paradigms.responses.choice import Choice
+from spanlab.sessions import Runner, Session, complete, read_session, reopen
+from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.same_agent import settings_hash
+from spanlab.stimuli import STIMULI
+
+
+def ninth(percept: Percept, number: int) -> Response:
+    return Response(number % 9)
+
+
+def stopping(after: int) -> Callable[[int, int], None]:
+    """Ctrl-C after so many trials."""
+
+    def tell(done: int, total: int) -> None:
+        if done >= after:
+            raise KeyboardInterrupt
+
+    return tell
+
+
+def interrupted(session: Session, agent: Any, after: int = 2) -> Path:
+    with pytest.raises(KeyboardInterrupt):
+        Runner(session, agent, stopping(after)).run()
+    return session.folder
+
+
+@pytest.fixture
+def changed_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Lets a paradigm of the library become another one: other instructions, words and draws, another version."""
+
+    def change(name: str) -> None:
+        text = library.path(name)
+        assert text is not None
+        data = yaml.safe_load(Path(str(text)).read_text(encoding="utf-8"))
+        data["version"] += 1
+        data["instructions"] = {"en": "Now for something completely different.", "de": "Und jetzt etwas ganz anderes."}
+        data["factors"]["list_length"] = list(reversed(data["factors"]["list_length"]))
+        data["timeline"][0]["show"]["ms"] = 10
+        changed = tmp_path / "library" / f"{name}.yaml"
+        changed.parent.mkdir()
+        changed.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+        found = library.path
+        monkeypatch.setattr(library, "path", lambda other: changed if other == name else found(other))
+        assert load_paradigm(name).version == data["version"]
+
+    return change
+
+
+# -- the paradigm ------------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_changed_library_does_not_touch_a_session(tmp_path: Path, changed_library: Callable[[str], None]) -> None:
+    agent = Saying(ninth)
+    wanted = take(tmp_path / "undisturbed", load_paradigm("vsr"), Saying(ninth), 5, source="vsr")
+    folder = interrupted(start(tmp_path / "data", load_paradigm("vsr"), agent, 5, source="vsr"), agent)
+    changed_library("vsr")
+    again = Saying(ninth)
+    Runner(reopen(folder), again).run()
+    pd.testing.assert_frame_equal(lasting(folder), lasting(wanted.folder))
+    assert {context.instructions for context, _ in agent.seen} == {context.instructions for context, _ in again.seen}
+
+
+OWN = "extends: vsr\nparadigm: mine\ntitle: Mine\ndesigns:\n  human: {repetitions: 1}\n"
+
+
+def test_what_a_user_has_changed_refuses_and_what_the_library_has_changed_below_it_does_not(tmp_path: Path, changed_library: Callable[[str], None]) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(OWN, encoding="utf-8")
+    agent = Saying(ninth)
+    folder = interrupted(start(tmp_path / "data", load_paradigm(file), agent, 5, source=str(file)), agent)
+    file.write_text(OWN.replace("Mine", "Ours"), encoding="utf-8")
+    with pytest.raises(SpanLabError, match=r"the paradigm mine \(.*mine.yaml\) has changed since .* began .* Bring the old file back"):
+        reopen(folder)
+    file.write_text("# as it was\n" + OWN, encoding="utf-8")
+    changed_library("vsr")
+    assert load_paradigm(file).hash != read_session(folder)["paradigm_hash"]
+    Runner(reopen(folder), Saying(ninth)).run()
+    assert complete(folder)
+
+
+def test_a_users_base_refuses_too(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(OWN, encoding="utf-8")
+    file = tmp_path / "mine.yaml"
+    file.write_text("extends: base.yaml\nparadigm: ours\n", encoding="utf-8")
+    agent = Saying(ninth)
+    folder = interrupted(start(tmp_path / "data", load_paradigm(file), agent, 5, source=str(file)), agent)
+    (tmp_path / "base.yaml").write_text(OWN.replace("Mine", "Ours"), encoding="utf-8")
+    with pytest.raises(SpanLabError, match="has changed since"):
+        reopen(folder)
+
+
+# -- settings ----------------------------------------------------------------------------------------------------------------------------------------
+
+
+class Ruled(Saying):
+    """An agent that has come to have more settings."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__(ninth, settings=settings)
+
+    def setting_rules(self) -> SettingRules:
+        return SettingRules(later={"patience": 3}, constants=frozenset({"refresh"}))
+
+
+def test_a_setting_that_came_later_is_no_other_agent_until_somebody_chooses_it(tmp_path: Path) -> None:
+    before = Saying(ninth, settings={"depth": 1})
+    assert settings_hash(Ruled({"depth": 1, "patience": 3})) == settings_hash(before)
+    assert settings_hash(Ruled({"depth": 1, "patience": 4})) != settings_hash(before)
+    folder = interrupted(start(tmp_path, load_paradigm("vsr"), before, 5), before)
+    with pytest.raises(SpanLabError, match=r"patience was not set and is 4\): give the settings of then"):
+        Runner(reopen(folder), Ruled({"depth": 1, "patience": 4}))
+    with pytest.raises(SpanLabError, match="depth was 1 and is 2"):
+        Runner(reopen(folder), Ruled({"depth": 2, "patience": 3}))
+    Runner(reopen(folder), Ruled({"depth": 1, "patience": 3})).run()
+    assert complete(folder)
+
+
+def test_what_nobody_chooses_may_change_and_is_told(tmp_path: Path) -> None:
+    before = Ruled({"refresh": 60})
+    folder = interrupted(start(tmp_path, load_paradigm("vsr"), before, 5), before)
+    said: list[str] = []
+    Runner(reopen(folder), Ruled({"refresh": 50}), say=said.append).run()
+    assert "refresh was 60 and is 50" in "".join(said)
+    assert [event["constants"] for event in read_events(folder) if event["event"] == "resumed"] == [{"refresh": [60, 50]}]
+
+
+def test_the_window_has_the_settings_of_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    from spanlab.agents.human import participant
+    from spanlab.agents.human.participant import Participant
+    from spanlab.agents.human.seating import window_again
+    from spanlab.agents.human.simulated import SimulatedParticipant
+    from spanlab.sessions.same_agent import changed_constants
+
+    for made in (Participant(fullscreen=False, width_cm=31.0), SimulatedParticipant("capacity:3", answers="keys", fullscreen=True)):
+        info = {
+            "agent_kind": made.kind.name,
+            "agent": made.name,
+            "agent_settings": json.loads(json.dumps(made.settings())),
+            "agent_settings_hash": settings_hash(made),
+        }
+        more: dict[str, Any] = {"observer": "capacity:3", "name": made.name} if isinstance(made, SimulatedParticipant) else {}
+        with monkeypatch.context() as changed:
+            # what were defaults are others now, and one constant
+            for kind, arguments in ((Participant, Participant.__init__), (SimulatedParticipant, SimulatedParticipant.__init__)):
+                assert arguments.__kwdefaults__ is not None
+                other = {**arguments.__kwdefaults__, "size_deg": 8.0, "guard_ms": 5.0, "size_px": (800, 600), "paced_hz": 75.0}
+                changed.setattr(kind.__init__, "__kwdefaults__", other)
+            changed.setattr(participant, "GO_ON_AFTER", 0.5)
+            again: Any = type(made)(**window_again(info["agent_settings"]), **more)
+            assert again.settings() == {**made.settings(), "go_on_not_before_ms": 500.0}
+            assert changed_constants(again, info, "here") == {"go_on_not_before_ms": [200.0, 500.0]}
+
+
+# -- people ------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_person_reads_the_sentences_of_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed_library: Callable[[str], None]) -> None:
+    def begun(data: Path) -> tuple[Session, AtTheWindow]:
+        agent = AtTheWindow(ninth)
+        return start(data, load_paradigm("vsr"), agent, 4, levels={"list_length": [2]}, source="vsr", language="de", practice=False, participant="p1"), agent
+
+    session, undisturbed = begun(tmp_path / "undisturbed")
+    folder = interrupted(session, undisturbed)
+    Runner(reopen(folder), again := AtTheWindow(ninth)).run()
+    session, other = begun(tmp_path / "data")
+    folder = interrupted(session, other)
+    changed_library("vsr")
+    for language in locale.languages():
+        changed = {key: text.upper().replace("{", "").replace("}", "") for key, text in locale.sentences(language).items()}
+        monkeypatch.setattr(locale, "sentences", lambda wanted, changed=changed: changed)
+    now = AtTheWindow(ninth)
+    Runner(reopen(folder), now).run()
+    assert now.pages == again.pages
+    assert any(page != page.upper() for page in now.pages)
+    assert locale.sentence("session.thanks", "de").isupper(), "outside the session it is said as it is said now"
+
+
+def test_an_older_record_says_that_it_does_not_keep_sentences(tmp_path: Path) -> None:
+    agent = AtTheWindow(ninth)
+    folder = interrupted(start(tmp_path, load_paradigm("vsr"), agent, 4, levels={"list_length": [2]}, practice=False), agent)
+    info = read_session(folder)
+    del info["sentences"]
+    (folder / "session.json").write_text(json.dumps(info), encoding="utf-8")
+    said: list[str] = []
+    Runner(reopen(folder), AtTheWindow(ninth), say=said.append).run()
+    assert "does not keep what is said beside the instructions" in "".join(said)
+    assert [event["sentences"] for event in read_events(folder) if event["event"] == "resumed"] == ["of now"]
+
+
+# -- chat models -------------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(cache=real_cache()) as running:
+        yield running
+
+
+def sent(tap: Tap) -> list[Any]:
+    return [request.body["messages"] for request in tap.requests]
+
+
+CHAT = ("replay", "vsr", "--agent", "chat:scripted", "--set", "list_length=3", "--trials", "4", "--concurrency", "1", "--data")
+
+
+@pytest.fixture(params=[(), ("wording=bare", "instructions_as=user"), ("delivery=acknowledged", "reasoning=after", "preset=asked-again")])
+def halves(
+    request: pytest.FixtureRequest, run: Run, tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Path, Callable[[], list[Any]]]:
+    """A session that a server stopped within its third trial, by command; and what resuming it sends, given as a function."""
+    told = presets.preset("published-base")
+    monkeypatch.setattr("spanlab.agents.chat.settings.preset", lambda name: {"reask_text": "Once more."} if name == "asked-again" else told)
+    forward, left = forwarding(server.root), [8]
+
+    def moody(asked: Any) -> Any:
+        left[0] -= 1
+        return forward(asked) if left[0] >= 0 else (401, "application/json", b'{"error": {"message": "no such key"}}')
+
+    with listening(moody) as tap:
+        monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
+        chat = [word for setting in request.param for word in ("--chat", setting)]
+        status, _, err = run(*CHAT, "data", *chat, "--chat", "label=scripted server, not a model")
+        assert status == 1, err
+        folder = tmp_path / "data" / "vsr-chat-scripted-s1"
+        assert sum("reply" in line for line in (folder / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()) == 8
+
+    def resumed() -> list[Any]:
+        with listening(forwarding(server.root)) as again:
+            monkeypatch.setenv("OPENAI_BASE_URL", again.base_url)
+            status, _, err = run("resume", folder)
+            assert status == 0, err
+            assert complete(folder)
+            return sent(again)
+
+    return folder, resumed
+
+
+def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that is said to a chat model is said in other words, presets and defaults are others, and there is a setting more."""
+    monkeypatch.setattr(Choice, "question", lambda self: "Which?")
+    monkeypatch.setattr(Choice, "legend", lambda self, reader, language="en": f"Well, {reader}.")
+    monkeypatch.setattr(Cells, "question", lambda self: "Where?")
+    for view in PREAMBLES:
+        monkeypatch.setitem(PREAMBLES, view, "Look.")  # type: ignore[arg-type]
+
+    def gone(name: str) -> dict[str, Any]:
+        raise SpanLabError(f"there is no preset {name} any more")
+
+    monkeypatch.setattr("spanlab.agents.chat.settings.preset", gone)
+    for name, default in (("reask_text", "Again."), ("acknowledgement", "yes"), ("empty_reply", "(nothing)")):
+        monkeypatch.setattr(ChatSettings.model_fields[name], "default", default)
+    ChatSettings.model_rebuild(force=True)
+
+
+@pytest.fixture
+def rebuilt() -> Iterator[None]:
+    """The settings are those of the program again, afterwards."""
+    yield
+    ChatSettings.model_rebuild(force=True)
+
+
+def test_a_chat_model_is_sent_the_words_of_then(
+    rebuilt: None,
+    halves: tuple[Path, Callable[[], list[Any]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    changed_library: Callable[[str], None],
+) -> None:
+    folder, resumed = halves
+    shutil.copytree(folder, tmp_path / "copy")
+    wanted = resumed()
+    assert len(wanted) == 4
+    shutil.rmtree(folder)
+    shutil.copytree(tmp_path / "copy", folder)
+    changed_library("vsr")
+    with monkeypatch.context() as then:
+        reworded(then)
+        assert resumed() == wanted
+
+
+def test_an_older_chat_session_takes_its_words_from_its_transcripts(
+    rebuilt: None, halves: tuple[Path, Callable[[], list[Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, resumed = halves
+    info = read_session(folder)
+    if info["agent_settings"]["wording"] == "bare":
+        pytest.skip("nothing is said but the instructions and the stimuli")
+    del info["sentences"]
+    (folder / "session.json").write_text(json.dumps(info), encoding="utf-8")
+    shutil.copytree(folder, tmp_path / "copy")
+    wanted = resumed()
+    shutil.rmtree(folder)
+    shutil.copytree(tmp_path / "copy", folder)
+    with monkeypatch.context() as then:
+        reworded(then)
+        assert resumed() == wanted
+    assert [event["sentences"] for event in read_events(folder) if event["event"] == "resumed"] == ["of the transcripts"]
+
+
+def test_within_a_conversation_displays_stay_as_they_were_said(halves: tuple[Path, Callable[[], list[Any]]], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, resumed = halves
+    for kind in map(STIMULI.get, STIMULI):
+        said = kind.words
+        monkeypatch.setattr(kind, "words", lambda self, said=said: "NOW " + said(self))
+    first, *others = resumed()
+    *before, last = [str(message["content"]) for message in first if message["role"] == "user"]
+    assert "NOW" not in "".join(before)
+    assert "NOW" in last, "what was not sent yet is said as it is now"
+    assert all("NOW" in str(messages) for messages in others)
+    lines = [json.loads(line) for line in (folder / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()]
+    kept = [line for line in lines if "reply" in line]
+    assert len(kept) == len({(line["trial"], line["ask"]) for line in kept}) == 12
+    assert any(event["event"] == "note" and event.get("words") == "as they were sent" for event in read_events(folder))
+
+
+# -- networks ----------------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["half/vsr-network-laptop-s24", "half/vsr-capacity-3-s25"])
+def test_a_network_goes_on_with_the_trials_of_then(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, changed_library: Callable[[str], None], name: str
+) -> None:
+    shutil.copytree(FOLDER, copy := tmp_path / "golden")
+    monkeypatch.chdir(copy)
+    changed_library("vsr")
+    status, _, err = run("resume", name)
+    assert status == 0, err
+    assert_same(read_table(table_of(copy / name)), stored("resumed", name))

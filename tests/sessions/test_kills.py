@@ -1,0 +1,209 @@
+"""kill -9 at random moments: whatever was finished is there, the session goes on, and the table ends as if nothing had happened (trials that a person had
+begun to see are replaced)."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from session_tools import command, lasting, one_thread, spanlab
+
+from spanlab.core.agent_kinds import kind_named
+from spanlab.sessions import read_responses, read_session
+from spanlab.sessions.record.reader import read_events, trials_taken
+
+#: short displays, for a window
+SHORT = """
+extends: vsr
+paradigm: short
+timeline:
+  - for: pattern in patterns
+    phase: present
+    show: {matrix: {grid: 6, filled: =pattern, colour: green}, ms: 33}
+  - for: slot in slots
+    phase: probe
+    show: {pattern_array: {grid: 6, cells: =display, colour: green}}
+    ask: {choice: {options: 9, layout: 3x3}, answer: =slot}
+    record: {serial_position: =number}
+practice: {trials: 2, factors: {list_length: 2}, feedback: true, pass: 1, at_most: 2}
+designs:
+  human: {interval: 17}
+"""
+
+#: waits for the moment of the kill, given the process and the session's folder
+Moment = Callable[[subprocess.Popen[bytes], Path], None]
+
+
+def log_of(folder: Path) -> bytes:
+    return (folder / "events.jsonl").read_bytes() if (folder / "events.jsonl").exists() else b""
+
+
+def log_size(folder: Path) -> int:
+    return (folder / "events.jsonl").stat().st_size if (folder / "events.jsonl").exists() else 0
+
+
+def in_the_log(random: np.random.RandomState, most: int, startup: float) -> Moment:
+    """A moment at which the log has grown by a random number of bytes; one in five falls into the start of the program, ``startup`` seconds long."""
+
+    def moment(process: subprocess.Popen[bytes], folder: Path) -> None:
+        if random.randint(5) == 0:
+            time.sleep(random.uniform(0, startup))
+            return
+        target = log_size(folder) + random.randint(most)
+        while process.poll() is None and log_size(folder) < target:
+            time.sleep(0.0005)
+        time.sleep(random.uniform(0, 0.004))
+
+    return moment
+
+
+def after_the_beginning(random: np.random.RandomState, seconds: float, startup: float) -> Moment:
+    """A moment within so many seconds from the time at which the session goes on; one in five falls into the start of the program."""
+
+    def moment(process: subprocess.Popen[bytes], folder: Path) -> None:
+        if random.randint(5) == 0:
+            time.sleep(random.uniform(0, startup))
+            return
+        before = log_of(folder).count(b'"trial_start"')
+        while process.poll() is None and log_of(folder).count(b'"trial_start"') == before:
+            time.sleep(0.005)
+        time.sleep(random.uniform(0, seconds))
+
+    return moment
+
+
+def _replaced(folder: Path) -> set[tuple[bool, int]]:
+    """The trials of a person that were finished in a later attempt than the first."""
+    if not kind_named(read_session(folder)["agent_kind"]).at_window:
+        return set()
+    taken = trials_taken(read_events(folder))
+    return {(key.startswith("p"), int(key.removeprefix("p"))) for key, begun in taken.items() if begun["attempt"] > 1}
+
+
+def killed_again_and_again(tmp_path: Path, start: Sequence[str | Path], name: str, wanted: pd.DataFrame, kills: int, moment: Moment) -> int:
+    """Run a session, killing it at so many moments (or fewer, when it is finished before), and check after every kill what is there.
+
+    Returns
+    -------
+    the number of kills; the finished session is compared with ``wanted``, the lasting columns of an undisturbed one
+    """
+    tmp_path.mkdir()
+    folder, done = tmp_path / name, 0
+    wanted = wanted.set_index(["practice", "trial"])
+    while True:
+        if not (folder / "session.json").exists():
+            shutil.rmtree(folder, ignore_errors=True)  # killed before there was a session
+        arguments = ["resume", folder] if folder.exists() else [*start, "--data", tmp_path]
+        with (tmp_path / "stderr").open("wb") as complaints:
+            process = subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL, stderr=complaints, env=one_thread())
+            if done < kills:
+                moment(process, folder)
+            else:
+                process.wait(600)
+            seen = set(re.findall(rb'"trial_end","trial":"(p?\d+)"', log_of(folder)))
+            if process.poll() is None:
+                process.kill()
+                done += 1
+            process.wait()
+        assert process.returncode in (0, -9), (tmp_path / "stderr").read_text()
+        if not (folder / "session.json").exists():
+            continue
+        table = lasting(folder).set_index(["practice", "trial"])
+        finished = set(table.index)
+        replaced = _replaced(folder) & finished
+        others, meant = table.loc[[key in replaced for key in table.index]], wanted.loc[[key in replaced for key in wanted.index]]
+        same = ["block", "list_length", "phase", "step", "serial_position"]  # the same condition, other stimuli
+        pd.testing.assert_frame_equal(others.loc[:, same], meant.loc[:, same], check_dtype=False)
+        assert not others["trial_id"].isin(wanted["trial_id"]).any()
+        assert {(key.startswith(b"p"), int(key.removeprefix(b"p"))) for key in seen} <= finished, "what was finished before the kill is there"
+        # (a column without a gap so far holds whole numbers; in the whole table it may have one, and holds floats)
+        table, kept = table.astype(wanted.dtypes.to_dict()), finished - replaced
+        pd.testing.assert_frame_equal(table.loc[[key in kept for key in table.index]], wanted.loc[[key in kept for key in wanted.index]])
+        if process.returncode == 0:
+            assert len(table) == len(wanted)
+            return done
+
+
+@pytest.mark.parametrize("moments", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_replay_killed_at_random_moments(tmp_path: Path, moments: int) -> None:
+    start = ("replay", "vsr", "--agent", "capacity", "--trials", str(60 * moments), "--seed", "5", "--set", "list_length=2,3")
+    undisturbed = Path(spanlab(*start, "--data", tmp_path / "undisturbed").stdout.strip())
+    wanted, size = lasting(undisturbed), log_size(undisturbed)
+    moment = in_the_log(np.random.RandomState(11), most=size // (moments + 2), startup=0.8)
+    kills = killed_again_and_again(tmp_path / "killed", start, undisturbed.name, wanted, moments, moment)
+    assert kills >= moments - 1
+    events = [event["event"] for event in read_events(tmp_path / "killed" / undisturbed.name)]
+    assert events.count("resumed") >= moments / 2
+
+
+_TELLING = """
+import sys
+from pathlib import Path
+from spanlab.agents.registry import make_agent
+from spanlab.sessions import Runner, reopen
+Runner(reopen(sys.argv[1]), make_agent("capacity"), lambda done, total: print(done, flush=True)).run()
+"""
+
+
+def test_a_trial_that_was_told_to_be_finished_is_on_the_disk(tmp_path: Path) -> None:
+    """The progress bar never promises what a kill can take away."""
+    folder = Path(spanlab("replay", "vsr", "--agent", "capacity", "--trials", "200", "--set", "list_length=2,3", "--data", tmp_path).stdout.strip())
+    (folder / "responses.parquet").unlink()
+    whole, random = log_of(folder), np.random.RandomState(3)
+    for _ in range(2):
+        (folder / "events.jsonl").write_bytes(whole[:200])
+        process = subprocess.Popen([sys.executable, "-c", _TELLING, str(folder)], stdout=subprocess.PIPE, env=one_thread())
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(random.uniform(0, 0.3))
+        process.kill()
+        told = 1 + process.stdout.read().count(b"\n")
+        process.wait()
+        process.stdout.close()
+        assert read_responses(folder)["trial"].nunique() >= told
+
+
+@pytest.mark.slow
+def test_replay_killed_at_fifty_moments(tmp_path: Path) -> None:
+    random, kills = np.random.RandomState(50), 0
+    takers = itertools.cycle((("vsr", "capacity"), ("sfr", "chance"), ("smu", "capacity:2"), ("vsr", "chance"), ("sfr", "ideal")))
+    # A fast machine finishes some sessions before they were killed often enough.
+    for number, (paradigm, agent) in zip(range(15), takers, strict=False):
+        start = ("replay", paradigm, "--agent", agent, "--trials", "400", "--seed", str(number))
+        undisturbed = Path(spanlab(*start, "--data", tmp_path / "undisturbed").stdout.strip())
+        moment = in_the_log(random, most=log_size(undisturbed) // 15, startup=1.5)
+        kills += killed_again_and_again(tmp_path / str(number), start, undisturbed.name, lasting(undisturbed), 14, moment)
+        if kills >= 50:
+            break
+    print(f"{kills} kills of replay")
+    assert kills >= 50
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("screen")
+def test_a_session_at_the_window_killed_at_fifty_moments(tmp_path: Path) -> None:
+    """The simulated participant presses real keys in a real window; practice, pages and pauses included."""
+    file = tmp_path / "short.yaml"
+    file.write_text(SHORT, encoding="utf-8")
+    random, kills, seed = np.random.RandomState(60), 0, 0
+    while kills < 50:
+        seed += 1
+        start = ("run", file, "--simulate", "capacity:1", "--speed", "100", "--set", "list_length=2,3", "--trials", "30", "--seed", str(seed))
+        done = spanlab(*start, "--data", tmp_path / "undisturbed", timeout=600)
+        assert done.returncode == 0, done.stderr
+        undisturbed = Path(done.stdout.strip())
+        wanted = lasting(undisturbed)
+        assert wanted["practice"].any()
+        moment = after_the_beginning(random, seconds=1.5, startup=4.0)
+        kills += killed_again_and_again(tmp_path / str(seed), start, undisturbed.name, wanted, 50 - kills, moment)
+    print(f"{kills} kills at the window, {seed} sessions")
+    assert kills == 50

@@ -1,0 +1,233 @@
+"""The recorder: fast, in order, on the disk when it says so, and a sentence when it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from effort import at_most
+from session_tools import Saying, SayingEpisode, start, take
+
+from spanlab.agents.base import Response, TrialContext
+from spanlab.agents.oracles import Chance
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import Percept, Truth, load_paradigm
+from spanlab.sessions import Runner, read_responses, reopen
+from spanlab.sessions.record.reader import read_events, response_table
+from spanlab.sessions.record.transcript_file import TRANSCRIPTS, paid_twice_at_most, read_transcript
+from spanlab.sessions.record.writer import Recorder, TrialJournal
+
+VSR = load_paradigm("vsr")
+
+
+MANY = pytest.mark.parametrize("many", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
+
+
+@MANY
+def test_many_events(tmp_path: Path, many: int) -> None:
+    recorder = Recorder(tmp_path)
+    events = [{"event": "note", "trial": str(n // 10), "attempt": 1, "value": n, "shown": [{"onset_ms": n * 1.5}]} for n in range(many)]
+    with at_most(many / 125):
+        for event in events:
+            recorder.write(event)
+        recorder.commit()
+    recorder.close()
+    assert read_events(tmp_path) == events
+
+
+@MANY
+def test_many_rows(tmp_path: Path, many: int) -> None:
+    """One table of as many rows; its time grows with the rows and not faster."""
+    session = take(tmp_path, VSR, Chance(), 4)
+    rows = json.loads(read_responses(session.folder).to_json(orient="records"))
+    with at_most(many / 80):
+        table = response_table((rows * (many // len(rows) + 1))[:many])
+    assert table.num_rows == many
+
+
+def test_commit_returns_when_everything_before_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, synced = os.fsync, []
+
+    def fsync(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_size)
+        real(descriptor)
+
+    recorder = Recorder(tmp_path)
+    monkeypatch.setattr(os, "fsync", fsync)
+    for n in range(1, 6):
+        recorder.write({"event": "note", "n": n})
+        recorder.write({"event": "note", "n": -n})
+        recorder.commit()
+        assert len(synced) == n
+        assert synced[-1] == recorder.path.stat().st_size
+        assert recorder.path.read_bytes().count(b"\n") == 2 * n
+    recorder.close()
+
+
+def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that takes 20 ms for each writing, and two hundred replies at once: each is there when its task goes on, after a few writings."""
+    real, synced, on_disk = os.fsync, [], []
+
+    def slow(descriptor: int) -> None:
+        time.sleep(0.02)
+        real(descriptor)
+        synced.append(os.fstat(descriptor).st_size)
+
+    async def everyone() -> None:
+        recorder = Recorder(tmp_path)
+        journals = [TrialJournal(recorder, str(number + 1), 1, []) for number in range(200)]
+
+        async def one(journal: TrialJournal, number: int) -> None:
+            line = {"ask": 1, "request": str(number)}
+            journal.begun(line)
+            await journal.keep({**line, "sent": [], "reply": {"content": "x" * number}})
+            on_disk.append(f'"request":"{number}","sent"'.encode() in recorder.path.with_name(TRANSCRIPTS).read_bytes()[: synced[-1]])
+
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.001)
+                ticks += 1
+
+        ticking = asyncio.ensure_future(tick())
+        await asyncio.gather(*(one(journal, number) for number, journal in enumerate(journals)))
+        ticking.cancel()
+        recorder.close()
+        assert ticks >= 2, "other tasks go on while the disk is waited for"
+
+    monkeypatch.setattr(os, "fsync", slow)
+    asyncio.run(everyone())
+    assert len(synced) < 200 / 2, "few writings for many who wait"
+    assert on_disk == [True] * 200
+    assert len(synced) < 50
+    lines = read_transcript(tmp_path)
+    assert [line["request"] for line in lines if "reply" in line] == [str(number) for number in range(200)]
+    assert paid_twice_at_most(lines) == 0
+
+
+def test_requests_without_a_reply_are_counted_per_attempt(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    for attempt in (1, 2):
+        journal = TrialJournal(recorder, "1", attempt, [])
+        for ask in range(1, 4):
+            journal.begun({"ask": ask, "request": f"r{ask}"})
+            if ask < 3:
+                asyncio.run(journal.keep({"ask": ask, "request": f"r{ask}", "sent": [], "reply": {}}))
+    recorder.close()
+    assert paid_twice_at_most(read_transcript(tmp_path)) == 2
+
+
+def test_a_disk_that_fails_is_told_to_tasks_that_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    async def keep() -> None:
+        recorder = Recorder(tmp_path)
+        journal = TrialJournal(recorder, "1", 1, [])
+        await journal.keep({"ask": 1, "request": "r1", "sent": [], "reply": {}})
+        monkeypatch.setattr(os, "fsync", broken)
+        found = await asyncio.gather(*(journal.keep({"ask": 2, "request": "r2", "sent": [], "reply": {}}) for _ in range(5)), return_exceptions=True)
+        assert {str(one) for one in found} == {f"cannot write {tmp_path / TRANSCRIPTS}: No space left on device; make room, or see to the disk"}
+        recorder.close()
+
+    asyncio.run(keep())
+
+
+def test_every_trial_is_on_the_disk_before_the_next_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, synced = os.fsync, [0]
+    finished = []
+
+    def fsync(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_size)
+        real(descriptor)
+
+    session = start(tmp_path, VSR, Chance(), 5)
+    log = session.folder / "events.jsonl"
+    monkeypatch.setattr(os, "fsync", fsync)
+
+    def tell(done: int, total: int) -> None:
+        finished.append((done, log.read_bytes()[: synced[-1]].count(b'"trial_end"')))
+
+    Runner(session, Chance(), tell).run()
+    assert finished == [(n, n) for n in range(1, 6)]
+
+
+@pytest.mark.parametrize(("raw", "why"), [(float("nan"), "JSON compliant"), (np.int64(3), "int64"), ({1, 2}, "set"), ([1.0, float("inf")], "JSON compliant")])
+def test_what_cannot_be_recorded_is_said_and_does_not_hang(tmp_path: Path, raw: Any, why: str) -> None:
+    answers = 0
+
+    def answer(*_: object) -> Response:
+        nonlocal answers
+        answers += 1
+        return Response(0, raw=raw if answers > 6 else "key")
+
+    session = start(tmp_path, VSR, Saying(answer), 4, levels={"list_length": [3]})
+    with pytest.raises(SpanLabError, match=f"cannot be recorded .*{why}.* this is a fault of the agent"):
+        Runner(session, Saying(answer)).run()
+    assert list(read_responses(session.folder)["trial"].unique()) == [1, 2], "the finished trials are there"
+    Runner(reopen(session.folder), Saying(lambda *_: Response(0))).run()
+    assert read_responses(session.folder)["trial"].nunique() == 4
+
+
+def test_a_disk_that_fails_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(tmp_path)
+    recorder.write({"event": "note"})
+    recorder.commit()
+
+    def broken(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", broken)
+    recorder.write({"event": "note"})
+    for _ in range(2):
+        with pytest.raises(SpanLabError, match=r"cannot write .*events.jsonl: Input/output error; make room, or see to the disk"):
+            recorder.commit()
+    with pytest.raises(SpanLabError, match="cannot write"):
+        recorder.write({"event": "note"})
+    recorder.close()
+    recorder.close()
+
+
+def test_an_agent_that_breaks_the_protocol_is_named(tmp_path: Path) -> None:
+    class Silent(Saying):
+        def start(self, context: TrialContext) -> SayingEpisode:
+            return Mute(self, [])
+
+    class Mute(SayingEpisode):
+        async def step(self, percept: Percept, truth: Truth | None = None) -> None:
+            return None
+
+    with pytest.raises(SpanLabError, match="the agent did not answer in step 4; this is a fault of the agent"):
+        take(tmp_path, VSR, Silent(lambda *_: Response(0)), 1, levels={"list_length": [3]})
+
+
+def test_a_crash_of_the_agent_is_no_answer(tmp_path: Path) -> None:
+    """An error never turns into an omitted or invalid answer; the trial is taken again."""
+    session = start(tmp_path, VSR, Saying(lambda *_: Response(0)), 3, levels={"list_length": [2]})
+    calls = 0
+
+    def answer(*_: object) -> Response:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise ZeroDivisionError
+        return Response(0)
+
+    with pytest.raises(ZeroDivisionError):
+        Runner(session, Saying(answer)).run()
+    events = read_events(session.folder)
+    assert events[-1]["event"] == "interrupted"
+    assert events[-1]["why"] == "ZeroDivisionError"
+    assert set(read_responses(session.folder)["trial"]) == {1}
+    Runner(reopen(session.folder), Saying(answer)).run()
+    table = read_responses(session.folder)
+    assert set(table["outcome"]) == {"answered"}
+    assert len(table) == 6

@@ -1,0 +1,74 @@
+"""Who gets which trials: nobody those of somebody else, unless it is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import Run
+
+from spanlab.agents.oracles import IdealAgent
+from spanlab.sessions import find_sessions, read_session
+from spanlab.sessions.seeds import LOWER_HALF, drawn_seeds, seed_for, seeds_taken
+from spanlab.sessions.session import session_stem
+
+
+def folders(data: Path, *names: str) -> None:
+    for name in names:
+        (data / name).mkdir(parents=True)
+        (data / name / "session.json").write_text("{}", encoding="utf-8")
+
+
+def test_two_people_and_one_of_them_again_get_other_trials(tmp_path: Path) -> None:
+    seeds = []
+    for person in ("A", "B", "A", "a"):
+        found = seed_for(tmp_path, "vsr", person)
+        seeds.append(found.seed)
+        folders(tmp_path, session_stem("vsr", person, found.seed))
+    assert len(set(seeds)) == 4
+    assert seed_for(tmp_path, "vsr", "A").number == 4
+    assert (seed_for(tmp_path, "vsr", "B").number, seed_for(tmp_path, "sfr", "A").number) == (2, 1)
+
+
+def test_the_same_folder_gives_the_same_seed(tmp_path: Path) -> None:
+    folders(tmp_path, "vsr-p01-s7")
+    assert seed_for(tmp_path, "vsr", "P01") == seed_for(tmp_path, "vsr", "P01")
+    assert seed_for(tmp_path / "elsewhere", "vsr", "P01").number == 1
+    assert LOWER_HALF <= seed_for(tmp_path, "vsr", "P01").seed < 2 * LOWER_HALF
+
+
+def test_a_seed_that_somebody_has_is_passed_over_in_studies_too(tmp_path: Path) -> None:
+    wanted = seed_for(tmp_path, "vsr", "P01").seed
+    folders(tmp_path, f"pair/p07/session-1/vsr-p07-s{wanted}-2", f"sfr-p07-s{wanted + 1}")
+    found = seed_for(tmp_path, "vsr", "P01")
+    assert found.number == 1
+    assert found.seed not in (wanted, *seeds_taken(["vsr-x-s3"], "vsr"))
+    assert found.seed == list(zip(range(2), drawn_seeds(["vsr", session_stem("", "P01", 0), 1]), strict=False))[1][1]
+
+
+def test_a_thousand_people_have_a_thousand_seeds(tmp_path: Path) -> None:
+    names: list[str] = []
+    for number in range(1000):
+        taken = seeds_taken(names, "vsr")
+        seed = next(seed for seed in drawn_seeds(["vsr", session_stem("", f"P{number:04}", 0), 1]) if seed not in taken)
+        names.append(session_stem("vsr", f"P{number:04}", seed))
+    assert len(seeds_taken(names, "vsr")) == 1000
+
+
+def test_run_gives_every_session_a_seed_of_its_own_and_says_so(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spanlab.agents.human.seating.seat", lambda *_: IdealAgent())  # somebody who needs no window
+    for participant, more in (("A", []), ("B", []), ("A", []), ("C", ["--seed", "7"])):
+        options = ["--set", "list_length=2", "--trials", "1", "--simulate", "ideal", "--no-practice", *more]
+        status, _, err = run("run", "vsr", "--participant", participant, *options)
+        assert status == 0, err
+    infos = sorted((read_session(folder) for folder in find_sessions([tmp_path / "data"])), key=lambda info: info["created"])
+    seeds = [info["seed"] for info in infos]
+    assert len(set(seeds)) == 4
+    assert [info["seed_from"] for info in infos] == [
+        {"given": False, "session_number": 1},
+        {"given": False, "session_number": 1},
+        {"given": False, "session_number": 2},
+        {"given": True},
+    ]
+    assert seeds[3] == 7
+    assert len({tuple(trial["seed"] for trial in info["plan"]) for info in infos}) == 4

@@ -1,0 +1,126 @@
+"""What is written does not change by a byte: sessions of every kind of agent, against those that an earlier commit has written with the same arguments."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from chat_servers import real_cache
+from command_line import command_line
+from measured import file_without_measured
+from session_tools import command, one_thread
+from written_anew import ALL, CHATS, FILES, MACHINES, PEOPLE, SIMULATED, STORED, prepare
+
+from spanlab.agents.chat.servers.scripted import ScriptedServer
+from spanlab.sessions import read_session
+from spanlab.sessions.record.reader import read_events, write_responses
+from spanlab.sessions.record.shard_files import PARTS
+
+
+def assert_same_bytes(session: Path, name: str) -> None:
+    """All files of a session are those that are stored, but for what was measured."""
+    stored = STORED / name
+    assert {file for file in FILES if (session / file).exists()} == {file for file in FILES if (stored / file).exists()}
+    for file in FILES:
+        if (stored / file).exists():
+            found, wanted = ((folder / file).read_text(encoding="utf-8") for folder in (session, stored))
+            assert file_without_measured(file, found) == file_without_measured(file, wanted), file
+
+
+def test_every_kind_is_there() -> None:
+    kinds = {read_session(STORED / name)["agent_kind"] for name in ALL}
+    assert kinds == {"participant", "simulated", "chat", "network", "chance", "ideal", "capacity", "recorded", "published"}
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if not (STORED / name / PARTS).exists()])
+def test_tables_are_made_again(tmp_path: Path, name: str) -> None:
+    """From the events, measured values included."""
+    copy = Path(shutil.copytree(STORED / name, tmp_path / name))
+    if PARTS in read_session(copy):
+        assert not (copy / "responses.csv").exists()
+        return
+    write_responses(copy)
+    assert (copy / "responses.csv").read_bytes() == (STORED / name / "responses.csv").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the arguments name."""
+    folder = tmp_path_factory.mktemp("anew") / "here"
+    folder.mkdir()
+    prepare(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", list(MACHINES))
+def test_machines(material: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    status, _, err = command_line(material, monkeypatch, capsys)(*MACHINES[name])
+    assert status == 0, err
+    assert_same_bytes(material / name, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(CHATS))
+def test_chat_models(material: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    run = command_line(material, monkeypatch, capsys)
+    with ScriptedServer(cache=real_cache()) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.endpoint.url)
+        status, _, err = run(*CHATS[name])
+    assert status == 0, err
+    assert_same_bytes(material / name, name)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("screen")
+@pytest.mark.parametrize("name", [*SIMULATED, *PEOPLE])
+def test_people(tmp_path: Path, name: str) -> None:
+    """At a real window, by real keys; everything but the times is as it was."""
+    prepare(tmp_path / "here")
+    words = (
+        command(*SIMULATED[name])
+        if name in SIMULATED
+        else [sys.executable, str(Path(__file__).resolve().parents[1] / "helpers" / "lab" / "golden_person.py"), "0", *PEOPLE[name]]
+    )
+    environment = {**one_thread(), "PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH"))))}
+    done = subprocess.run(words, cwd=tmp_path / "here", env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert_same_bytes(tmp_path / "here" / name, name)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("events.jsonl", '"correct":true', '"correct":false'),
+        ("events.jsonl", '"outcome":"answered"', '"outcome":"omitted"'),
+        ("events.jsonl", '"trial":"1","attempt":1', '"attempt":1,"trial":"1"'),
+        ("events.jsonl", '"chance":0.5,', '"chance":0.50,'),
+        ("session.json", '"seed": 12', '"seed": 13'),
+        ("responses.csv", "cd-capacity-2-s12", "cd-capacity-2-s13"),
+    ],
+)
+def test_that_would_be_noticed(tmp_path: Path, file: str, old: str, new: str) -> None:
+    """A byte that differs where nothing is measured, an order that differs, a number that is written otherwise."""
+    name = "cd-capacity-2-s12"
+    copy = Path(shutil.copytree(STORED / name, tmp_path / name))
+    text = (copy / file).read_text(encoding="utf-8")
+    assert old in text
+    (copy / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    read_events(copy)
+    with pytest.raises(AssertionError):
+        assert_same_bytes(copy, name)
+
+
+def test_what_was_measured_may_differ(tmp_path: Path) -> None:
+    name = "cd-capacity-2-s12"
+    copy = Path(shutil.copytree(STORED / name, tmp_path / name))
+    change: Callable[[str], str] = lambda text: text.replace("2026-", "2031-")  # noqa: E731
+    for file in ("session.json", "events.jsonl", "responses.csv"):
+        text = (copy / file).read_text(encoding="utf-8")
+        assert change(text) != text
+        (copy / file).write_text(change(text), encoding="utf-8")
+    assert_same_bytes(copy, name)

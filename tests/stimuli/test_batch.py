@@ -1,0 +1,367 @@
+"""Batches of frames are to the last bit what drawing and resizing each gives, whichever way a stimulus goes and whatever was rendered before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import PrivateAttr
+from stimuli_strategies import DIRECTIONS, any_stimulus, stimulus
+
+from spanlab.stimuli import BACKGROUND, COLOURS, Colour, Ellipse, Line, Primitive, Rectangle, Scene, Stimulus
+from spanlab.stimuli.render.fast import batch, sprites, tables
+from spanlab.stimuli.render.fast.sprites import Sprites
+from spanlab.stimuli.render.fast.tables import Table
+from spanlab.stimuli.render.fast.tiling import Family, Scatter, Tiling
+from spanlab.stimuli.render.pixels import network_frame, network_frames, network_frames_indexed
+
+Random = np.random.RandomState
+RELAXED = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
+
+
+def singly(stimuli: Iterable[Stimulus]) -> np.ndarray:
+    return np.stack([network_frame(one.scene()) for one in stimuli])
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables and small pictures are made for the first stimulus that could use them."""
+    monkeypatch.setattr(batch, "_WORTH", 1)
+
+
+def cells(random: Random, of: int, most: int | None = None) -> list[int]:
+    return [int(cell) for cell in random.permutation(of)[: random.randint((most or of) + 1)]]
+
+
+def places(random: Random, count: int, of: int) -> list[list[int] | None]:
+    return [cells(random, of) if random.rand() < 0.7 else None for _ in range(count)]
+
+
+def path(random: Random) -> list[list[int]]:
+    points = [[2, 2]]
+    for step in random.randint(-1, 2, size=(14, 2)):
+        point = [int(np.clip(part + change, 0, 4)) for part, change in zip(points[-1], step, strict=True)]
+        if point != points[-1]:
+            points.append(point)
+    return points if len(points) > 1 else [[2, 2], [2, 3]]
+
+
+def loose_bars(random: Random) -> list[dict[str, Any]]:
+    """Bars anywhere: at the edges, close to each other, on top of each other."""
+    made = {}
+    for _ in range(random.randint(1, 9)):
+        length, upright = int(random.choice([9, 10, 15, 16])), bool(random.randint(2))
+        x, y = (int(random.randint(96 - length * along)) for along in (not upright, upright))
+        ends = (x, y, x, y + length) if upright else (x, y, x + length, y)
+        gap = [x, y + 4, x, y + 7] if upright else [x + 4, y, x + 7, y]
+        made[ends] = {"at": list(ends), "colour": ["red", "green", "gray"][random.randint(3)], "gap": gap if random.randint(2) else None}
+    return list(made.values())
+
+
+#: Stimuli of every kind, of a few families each, as paradigms show them.
+KINDS: dict[str, Callable[[Random], dict[str, Any]]] = {
+    "matrix": lambda r: {"filled": cells(r, 36)},
+    "matrix 10": lambda r: {"grid": 10, "filled": cells(r, 100), "margin": 3, "radius": 2, "colour": "red"},
+    "squares": lambda r: {"green": cells(r, 50), "red": [50 + cell for cell in cells(r, 50)]},
+    "pattern_array": lambda r: {"cells": places(r, 9, 36)},
+    "pattern_array 4": lambda r: {"grid": 4, "cells": places(r, 8, 16), "colour": "red"},
+    "side_by_side": lambda r: {"left": cells(r, 36), "right": cells(r, 36)},
+    "boxes markers": lambda r: {"count": 8, "markers": [int(cell) for cell in r.randint(9, size=8)]},
+    "boxes arrow": lambda r: {"count": 3, "arrow": {"box": int(r.randint(3)), "direction": DIRECTIONS[r.randint(8)]}},
+    "boxes probed": lambda r: {"count": 8, "probed": int(r.randint(8))},
+    "figure": lambda r: {"lines": path(r)},
+    "figure framed": lambda r: {"lines": path(r), "framed": True},
+    "arrow_array": lambda r: {"directions": [DIRECTIONS[number] for number in r.randint(8, size=8)]},
+    "bars": lambda r: {"bars": loose_bars(r)},
+    "switch_boxes": lambda r: {"marker": int(r.randint(4))},
+    "dot": lambda r: {"cell": int(r.randint(9))},
+    "colour_field": lambda r: {"colour": ["#0437f2", "#880808"][r.randint(2)]},
+    "blank": lambda r: {},
+}
+
+
+@lru_cache(maxsize=1)
+def pool() -> tuple[list[Stimulus], np.ndarray]:
+    """Twelve stimuli of each kind, and their frames, drawn singly."""
+    random = Random(7)
+    made = [stimulus(name.split()[0], make(random)) for _ in range(12) for name, make in KINDS.items()]
+    return made, singly(made)
+
+
+@RELAXED
+@given(st.data())
+def test_frames_do_not_depend_on_the_batch_or_on_what_was_rendered_before(data: st.DataObject) -> None:
+    """Any stimuli in any order, again and again, in batches of any size, before and after it was worth to make tables."""
+    stimuli, frames = pool()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "_WORTH", data.draw(st.sampled_from([1, 20, 10**9])))
+        for module in (sprites, tables):
+            patch.setattr(module, "_CHUNK", data.draw(st.sampled_from([1, 3, 256])))
+        for _ in range(data.draw(st.integers(1, 3))):
+            chosen = data.draw(st.lists(st.integers(0, len(stimuli) - 1), max_size=60))
+            found = network_frames([stimuli[number] for number in chosen])
+            assert found.dtype == np.uint8
+            assert found.shape == (len(chosen), 32, 32, 3)
+            np.testing.assert_array_equal(found, frames[chosen])
+
+
+def test_a_large_batch_of_everything(eager: None) -> None:
+    stimuli, frames = pool()
+    order = Random(1).randint(len(stimuli), size=3000)
+    np.testing.assert_array_equal(network_frames([stimuli[number] for number in order]), frames[order])
+
+
+@RELAXED
+@given(stimuli=st.lists(any_stimulus(), max_size=6))
+def test_a_batch_of_anything_equals_single_frames(stimuli: list[Stimulus]) -> None:
+    frames = network_frames(stimuli)
+    for frame, one in zip(frames, stimuli, strict=True):
+        np.testing.assert_array_equal(frame, network_frame(one.scene()))
+
+
+def test_frames_come_once_with_an_index(eager: None) -> None:
+    stimuli, frames = pool()
+    again = [stimulus(type(one).name, one.model_dump()) for one in stimuli]
+    found, index = network_frames_indexed([*stimuli, *again, *stimuli])
+    np.testing.assert_array_equal(found[index], np.concatenate([frames] * 3))
+    # Whether two arrays of bars are alike is not looked at; all others share a frame when they are equal.
+    bars = sum(type(one).name == "bars" for one in stimuli)
+    others = {one.model_dump_json() + type(one).name for one in stimuli if type(one).name != "bars"}
+    assert len(found) <= len(others) + 2 * bars
+    assert len(np.unique(index)) == len(found)
+    nothing, index = network_frames_indexed([])
+    assert (nothing.shape, index.shape) == ((0, 32, 32, 3), (0,))
+
+
+def test_several_threads_may_render(eager: None) -> None:
+    stimuli, frames = pool()
+    with ThreadPoolExecutor(4) as threads:
+        for seed, found in enumerate(threads.map(lambda seed: network_frames([stimuli[n] for n in Random(seed).permutation(len(stimuli))]), range(8))):
+            np.testing.assert_array_equal(found, frames[Random(seed).permutation(len(stimuli))])
+
+
+# --- tilings of any kind -----------------------------------------------------------------------------------------------------------------------------------
+
+colours = st.sampled_from([COLOURS["red"], COLOURS["black"], BACKGROUND, (9, 200, 77)])
+
+
+@st.composite
+def shapes(draw: st.DrawFn, low: int = -3, high: int = 98, most: int = 40) -> Primitive:
+    x, y = draw(st.integers(low, high)), draw(st.integers(low, high))
+    width, height = draw(st.integers(0, most)), draw(st.integers(0, most))
+    match draw(st.integers(0, 2)):
+        case 0:
+            return Rectangle(x, y, x + width, y + height, draw(colours), draw(st.none() | colours), draw(st.integers(1, 3)))
+        case 1:
+            return Line(x, y, x + width, y + height, draw(colours), draw(st.integers(1, 4)))
+    return Ellipse(x, y, x + width + 1, y + height + 1, draw(colours))
+
+
+def some_tiles(count: st.SearchStrategy[int], shape: st.SearchStrategy[Primitive]) -> st.SearchStrategy[tuple[tuple[tuple[Primitive, ...], ...], ...]]:
+    state = st.lists(shape, max_size=2).map(tuple)
+    tile = st.lists(state, min_size=2, max_size=3).map(tuple)
+    return count.flatmap(lambda number: st.lists(tile, min_size=number, max_size=number).map(tuple))
+
+
+@st.composite
+def families(draw: st.DrawFn) -> Family:
+    """Tiles that lie anywhere, also on each other."""
+    below = tuple(draw(st.lists(shapes(), max_size=2)))
+    return Family(draw(some_tiles(st.integers(1, 6), shapes())), below, background=draw(colours))
+
+
+@st.composite
+def grouped(draw: st.DrawFn) -> Family:
+    """Groups of tiles that are there or not, far enough from each other."""
+    per = draw(st.integers(1, 3))
+    made = ()
+    for low in (0, 40, 75):
+        own = draw(some_tiles(st.just(per), shapes(low, low + 12, 12)))
+        # in state 0 there is nothing
+        made += tuple(((), *tile) for tile in own)
+    return Family(made, tuple(draw(st.lists(shapes(), max_size=1))), group=per)
+
+
+def members(family: Family, random: Random) -> np.ndarray:
+    states = np.stack([random.randint(len(tile), size=30) for tile in family.tiles], axis=1).astype(np.uint8)
+    if family.group:
+        there = np.repeat(random.randint(2, size=(30, len(family.tiles) // family.group)), family.group, axis=1)
+        states = (np.maximum(states, 1) * there).astype(np.uint8)
+    return states
+
+
+@RELAXED
+@given(family=families() | grouped(), width=st.sampled_from([16, 8, 3]), seed=st.integers(0, 99))
+def test_tables_of_any_tilings_equal_drawing(family: Family, width: int, seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_WIDTHS", (width,))
+        table = Table.of(family)
+    if table is None:  # too many combinations, or groups too close to each other
+        return
+    states = members(family, Random(seed))
+    found = np.empty((len(states), 32, 32, 3), np.uint8)
+    table.look_up(states, found)
+    for frame, own in zip(found, states, strict=True):
+        np.testing.assert_array_equal(frame, network_frame(Scene(tuple(Tiling(family, own.tobytes()).primitives()), family.background)))
+
+
+def test_what_depends_on_too_much_has_no_table_and_is_drawn() -> None:
+    square = Rectangle(40, 40, 44, 44, COLOURS["red"])
+    assert Table.of(Family(tuple(((), (square,)) for _ in range(12)))) is None
+    assert Table.of(Family(())) is None
+    apart = tuple(((), (Rectangle(x, x, x + 4, x + 4, COLOURS["red"]),)) for x in (10, 14))
+    assert Table.of(Family(apart, group=1)) is None
+
+
+# --- scattered shapes of any kind --------------------------------------------------------------------------------------------------------------------------
+
+
+def paint(shape: tuple[str, int, int, Colour], x: float, y: float) -> Iterator[Primitive]:
+    kind, width, height, colour = shape
+    if kind == "box":
+        yield Rectangle(x, y, x + width, y + height, colour)
+    elif kind == "line":
+        yield Line(x, y, x + width, y + height, colour, 3)
+        yield Line(x, y, x, y + height, COLOURS["black"])
+    elif kind == "disc":
+        yield Ellipse(x - width, y - height, x + width, y + height, colour)
+
+
+shape_parameters = st.tuples(st.sampled_from(["box", "line", "disc", "nothing"]), st.integers(1, 30), st.integers(1, 30), colours)
+
+
+@st.composite
+def scatters(draw: st.DrawFn) -> Scatter:
+    chosen = draw(st.lists(st.tuples(shape_parameters, st.integers(0, 95), st.integers(0, 95)), max_size=4))
+    return Scatter(paint, [shape for shape, _, _ in chosen], [part for _, x, y in chosen for part in (x, y)], BACKGROUND)
+
+
+def pasted(known: Sprites, some: list[Scatter], background: Colour) -> int:
+    """Paste, and compare with drawing what need not be drawn; returns how many must be drawn."""
+    found = np.empty((len(some), 32, 32, 3), np.uint8)
+    close = known.paste(some, found)
+    for number, (frame, scatter) in enumerate(zip(found, some, strict=True)):
+        if number not in close:
+            np.testing.assert_array_equal(frame, network_frame(Scene(tuple(scatter.primitives()), background)))
+    return len(close)
+
+
+@RELAXED
+@given(batches=st.lists(st.lists(scatters(), min_size=1, max_size=6), min_size=1, max_size=4), background=colours)
+def test_small_pictures_of_any_shapes_equal_drawing(batches: list[list[Scatter]], background: Colour) -> None:
+    known = Sprites(paint, background)
+    for some in batches:
+        pasted(known, some, background)
+
+
+def test_shapes_at_every_place_are_pasted() -> None:
+    """Next to the edges and away from them; and one shape alone is never drawn."""
+    shape = ("line", 6, 0, COLOURS["red"])
+    row = [Scatter(paint, [shape], [x, y]) for x in range(96) for y in (0, 1, 2, 3, 40, 41, 42, 92, 93, 94, 95)]
+    column = [Scatter(paint, [shape], [x, y]) for y in range(96) for x in (0, 2, 5, 50, 89, 90, 95)]
+    assert pasted(Sprites(paint, BACKGROUND), row + column, BACKGROUND) == 0
+
+
+def test_shapes_that_come_too_close_are_drawn() -> None:
+    shape = ("box", 5, 5, COLOURS["red"])
+    some = [Scatter(paint, [shape, shape], [20, 20, 20 + distance, 20]) for distance in range(1, 20)]
+    assert 5 <= pasted(Sprites(paint, BACKGROUND), some, BACKGROUND) <= 11
+
+
+def test_corners_off_the_canvas_are_refused() -> None:
+    known = Sprites(paint, BACKGROUND)
+    for corner in ([-1, 5], [5, 96]):
+        with pytest.raises(ValueError, match="on the canvas, from 0 to 95"):
+            known.paste([Scatter(paint, [("box", 2, 2, COLOURS["red"])], corner)], np.empty((1, 32, 32, 3), np.uint8))
+
+
+# --- what is kept stays small ------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_shapes_and_pictures_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sprites, "_CHUNK", 4)
+    random = Random(3)
+    for shapes_kept, pixels_kept in ((10, 10**9), (10**9, 600)):
+        monkeypatch.setattr(sprites, "_MOST_SHAPES", shapes_kept)
+        monkeypatch.setattr(sprites, "_MOST_PIXELS", pixels_kept)
+        known = Sprites(paint, BACKGROUND)
+        largest = (0, 0)
+        for _ in range(12):
+            some = [
+                Scatter(paint, [("box", 3, int(random.randint(1, 30)), tuple(map(int, random.randint(256, size=3))))], random.randint(96, size=2).tolist())
+                for _ in range(8)
+            ]
+            pasted(known, some, BACKGROUND)
+            largest = (max(largest[0], len(known._numbers)), max(largest[1], known._covered.size))
+        # what one chunk of four may add
+        assert largest[0] <= shapes_kept + 4
+        assert largest[1] <= max(10 * 60 + 4 * 60, pixels_kept * 2)
+
+
+def test_tables_are_made_when_they_are_worth_it_and_the_least_wanted_is_forgotten() -> None:
+    made: list[str] = []
+
+    def make(key: str) -> str:
+        made.append(key)
+        return key.upper()
+
+    kept = batch._Made(make, most=2)
+    assert kept.get("a", batch._WORTH - 1) is None
+    assert kept.get("a", 1) == "A"
+    assert kept.get("b", batch._WORTH) == "B"
+    assert kept.get("a", 1) == "A"
+    assert kept.get("c", batch._WORTH) == "C"  # b goes
+    assert kept.get("a", 1) == "A"
+    assert kept.get("b", 1) is None
+    assert made == ["a", "b", "c"]
+    assert len(kept._wanted) == 2
+
+
+def test_any_number_of_families_leaves_few_tables(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
+    kept = batch._Made(Table.of, most=3)
+    monkeypatch.setattr(batch, "_TABLES", kept)
+    stimuli = [stimulus("matrix", {"grid": 2, "filled": [0, 3], "colour": f"#0000{number:02x}"}) for number in range(1, 9)]
+    for _ in range(2):
+        np.testing.assert_array_equal(network_frames(stimuli), singly(stimuli))
+        assert len(kept._made) <= len(kept._wanted) == 3
+
+
+# --- stimuli of others -------------------------------------------------------------------------------------------------------------------------------------
+
+
+class Stripe(Stimulus):
+    """A stimulus from elsewhere that says nothing of how it is put together."""
+
+    name: ClassVar[str] = "stripe"
+
+    x: int
+    y: int = 5
+
+    def primitives(self) -> Iterable[Primitive]:
+        return (Rectangle(self.x, self.y, self.x + 10, self.y + 30, COLOURS["red"]),)
+
+
+class Moody(Stripe):
+    """One whose look depends on more than its parameters."""
+
+    name: ClassVar[str] = "moody"
+    _shift: int = PrivateAttr(0)
+
+    def primitives(self) -> Iterable[Primitive]:
+        return (Rectangle(self.x + self._shift, 5, self.x + 10, 30, COLOURS["red"]),)
+
+
+def test_stimuli_of_other_packages_need_to_say_nothing_of_tiles() -> None:
+    stimuli: list[Stimulus] = [Stripe(x=5, y=60), Stripe(x=60, y=5), Stripe(x=5, y=60), Stripe(x=5)]
+    for shift in (3, 8):
+        moody = Moody(x=5)
+        object.__setattr__(moody, "__pydantic_private__", {"_shift": shift})
+        stimuli.append(moody)
+    np.testing.assert_array_equal(network_frames(stimuli), singly(stimuli))
+    assert len(network_frames_indexed(stimuli)[0]) == 5
