@@ -42,8 +42,8 @@ def check_overrides(cls: type, optional: Iterable[str] = ()) -> None:
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     """The known name that was probably meant, or nothing."""
-    plain = {one.lower().replace("_", ""): one for one in known}
-    close = difflib.get_close_matches(name.lower().replace("_", ""), list(plain), n=1, cutoff=_ALIKE)
+    plain, own = {one.lower().replace("_", ""): one for one in known}, name.lower().replace("_", "")
+    close = [one for one in plain if sorted(one) == sorted(own)] or difflib.get_close_matches(own, list(plain), n=1, cutoff=_ALIKE)
     return plain[close[0]] if close else ""
 
 

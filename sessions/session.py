@@ -191,8 +191,8 @@ def begin(
     try_out(paradigm, agent, plan, request)
     told = told_to(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
     agent.ready()
-    folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
     settings, rule = settings_of(agent), staircase_rule(paradigm, request.design, plan)
+    folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
     info = {
         "format_version": FORMAT_VERSION if paradigm.streams > 1 else _PARTS_FORMAT if PARTS in request.extra else _ORDINARY_FORMAT,
         "session": folder.name,

@@ -1,0 +1,297 @@
+"""The protocol of agents: what a misspelt or mistaken agent is told, and that one of another package is one small file."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from session_tools import Saying, SayingEpisode, command, start, take
+
+from spanlab.agents import AGENTS, Agent, AgentKind, BatchAgent, Episode, Response, TrialContext, WindowAgent, make_agent
+from spanlab.core.agent_kinds import KINDS, NETWORK, PARTICIPANT, kind_named
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import Percept, Truth, load_paradigm
+from spanlab.sessions import Runner, find_sessions, read_responses, read_session
+
+ROOT = Path(__file__).resolve().parents[2]
+VSR = load_paradigm("vsr")
+
+
+# -- when a class is made ----------------------------------------------------------------------------------------------------------------------------
+
+
+def made(base: type, **members: Any) -> type:
+    """A class with these members."""
+    return type("Mine", (base,), members)
+
+
+def plain(*names: str, wait: bool = False) -> Any:
+    """A method with these parameters."""
+    scope: dict[str, Any] = {}
+    exec(f"{'async ' if wait else ''}def method({', '.join(('self', *names))}): return None", scope)
+    return scope["method"]
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "meant"),
+    [
+        *[(Agent, name, "settings") for name in ("setings", "get_settings", "Settings", "settings_")],
+        *[(Agent, "check_trials", "check_trial"), (Agent, "tear_down", "teardown"), (Agent, "instruction_for", "instructions_for"), (Agent, "names", "name")],
+        *[(Episode, "steps", "step"), (Episode, "note", "notes"), (Episode, "finished", "finish"), (Episode, "setp", "step")],
+        *[(WindowAgent, "pages", "page"), (BatchAgent, "answers", "answer"), (BatchAgent, "batchsize", "batch_size")],
+    ],
+)
+def test_a_misspelt_method_is_refused_when_the_class_is_made(base: type, name: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=rf"Mine\.{name} is nearly '{meant}'"):
+        made(base, **{name: plain()})
+
+
+@pytest.mark.parametrize("name", ["_setings", "model", "restart", "tokens", "train", "memory", "forget"])
+def test_names_of_ones_own_are_let_be(name: str) -> None:
+    assert made(Agent, **{name: plain()})
+
+
+def test_an_override_of_nothing_is_refused() -> None:
+    from typing_extensions import override
+
+    with pytest.raises(TypeError, match=r"Mine\.remember says that it overrides a method, and no base class has one"):
+        made(Agent, remember=override(plain()))
+
+
+@pytest.mark.parametrize(
+    ("base", "members", "told"),
+    [
+        (Episode, {"step": plain(wait=True)}, r"Mine\.step cannot be called as it is going to be: async def step\(self, percept, truth=None\)"),
+        (Episode, {"step": plain("percept", "truth", "levels", wait=True)}, r"Mine\.step cannot be called .*'truth'"),
+        (Episode, {"step": plain("percept")}, r"Mine\.step has to be written with 'async def'"),
+        (Agent, {"start": plain("context", wait=True)}, r"Mine\.start has to be written with 'def'"),
+        (Agent, {"settings": {"depth": 3}}, r"Mine\.settings is a dict; expected is a method: def settings\(self\)"),
+        (Agent, {"kind": "mine"}, r"the kind of Mine is 'mine'; expected is an AgentKind, such as AgentKind\('mine'\)"),
+        (Agent, {"kind": PARTICIPANT}, "agents at a window, and no others, are subclasses of WindowAgent"),
+        (WindowAgent, {"kind": NETWORK}, "agents at a window, and no others, are subclasses of WindowAgent"),
+    ],
+)
+def test_what_cannot_be_called_is_refused_with_what_is_expected(base: type, members: dict[str, Any], told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        made(base, **members)
+
+
+def test_an_episode_that_is_no_oracles_may_leave_the_truth_out() -> None:
+    assert made(Episode, step=plain("percept", wait=True))
+
+
+# -- when it runs ------------------------------------------------------------------------------------------------------------------------------------
+
+
+class Giving(Saying):
+    """Gives what it is told to give at each question, whatever that is."""
+
+    def __init__(self, given: Any) -> None:
+        super().__init__(lambda percept, number: given)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (3, r"the agent gave 3 \(int\) in step \d+; expected is a Response, such as Response\(3\), or None where nothing is asked"),
+        ({"answer": 3}, r"the agent gave \{'answer': 3\} \(dict\) in step \d+; expected is a Response, or None where nothing is asked"),
+        (None, r"the agent did not answer in step \d+"),
+        (Response({1}), r"the agent answered \{1\} \(set\) in step \d+; the value of a Response is a whole number"),  # type: ignore[arg-type]
+        (Response(1, outcome="right"), r"the agent gave the outcome 'right' \(str\) in step \d+; there are answered, omitted, invalid"),  # type: ignore[arg-type]
+        (Response(1, rt_ms="fast"), r"the reaction time 'fast' \(str\)"),  # type: ignore[arg-type]
+        (Response(1, notes=["late"]), r"the agent gave notes \['late'\] \(list\)"),  # type: ignore[arg-type]
+        (Response(1, raw={1}), "what the agent gave cannot be recorded"),
+    ],
+)
+def test_an_agent_that_gives_the_wrong_thing_is_told_what_is_expected(tmp_path: Path, given: Any, told: str) -> None:
+    with pytest.raises(SpanLabError, match=told) as error:
+        take(tmp_path, VSR, Giving(given), 1)
+    assert "fault of the agent" in str(error.value)
+
+
+def test_a_number_of_numpy_is_told_as_one(tmp_path: Path) -> None:
+    import numpy as np
+
+    with pytest.raises(SpanLabError, match=r"the agent answered .*3.* \(numpy\.int64\) in step"):
+        take(tmp_path, VSR, Giving(Response(np.int64(3))), 1)  # type: ignore[arg-type]
+
+
+def test_an_episode_that_is_none_is_told(tmp_path: Path) -> None:
+    class Begins(Saying):
+        def start(self, context: TrialContext) -> Any:
+            return "an episode"
+
+    with pytest.raises(SpanLabError, match=r"saying began a trial with 'an episode' \(str\); expected from start\(\) is an Episode"):
+        take(tmp_path, VSR, Begins(lambda *_: Response(0)), 1)
+
+
+def test_an_oracle_whose_episode_takes_no_truth_is_told(tmp_path: Path) -> None:
+    class Blind(SayingEpisode):
+        async def step(self, percept: Percept) -> Response | None:  # type: ignore[override]
+            return None
+
+    class Oracle(Saying):
+        kind = AgentKind("seer", oracle=True)
+
+        def start(self, context: TrialContext) -> Blind:
+            return Blind(self, [])
+
+    with pytest.raises(SpanLabError, match=r"'seer', which is an oracle, and Blind\.step takes no truth"):
+        take(tmp_path, VSR, Oracle(lambda *_: Response(0)), 1)
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        (None, "batch gave None for 4 trials of"),
+        ([[Response(0)]], "gave answers to 1 trials of 1 steps for 4 trials of"),
+        ("none", r"gave 'none' \(str\) for 4 trials of"),
+    ],
+)
+def test_a_batch_with_answers_too_few_is_told(tmp_path: Path, answers: Any, told: str) -> None:
+    class Batch(Saying, BatchAgent):
+        def answer(self, contexts: Any, trials: Any, keep: Any = None) -> Any:
+            return answers
+
+    with pytest.raises(SpanLabError, match=told):
+        take(tmp_path, VSR, Batch(lambda *_: Response(0), "batch"), 4)
+
+
+@pytest.mark.parametrize("settings", [{"sizes": {1, 2}}, {"rate": float("nan")}, ["depth"]])
+def test_settings_that_no_record_takes_leave_no_session_behind(tmp_path: Path, settings: Any) -> None:
+    class Set(Saying):
+        def settings(self) -> Any:
+            return settings
+
+    with pytest.raises(SpanLabError, match="the settings of saying"):
+        start(tmp_path, VSR, Set(lambda *_: Response(0)), 1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_machine_without_methods_of_its_own_runs(tmp_path: Path) -> None:
+    """Everything but kind, start and step has a default."""
+
+    class Zero(Episode):
+        async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
+            return None if percept.ask is None else Response(0)
+
+    class Least(Agent):
+        kind = AgentKind("least")
+
+        def start(self, context: TrialContext) -> Zero:
+            return Zero()
+
+    session = take(tmp_path, VSR, Least(), 2)
+    assert (session.info["agent"], session.info["agent_kind"], session.info["oracle"]) == ("least", "least", False)
+    Runner(session, Least()).run()  # nothing is left, and its settings are those of then
+    assert len(read_responses(session.folder))
+
+
+# -- kinds and names ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_every_agent_that_ships_has_a_kind_of_the_table() -> None:
+    assert [kind.name for kind in AGENTS.kinds()][:6] == ["chance", "ideal", "capacity", "network", "chat", "simulated"]
+    for kind in AGENTS.kinds()[:6]:
+        cls = AGENTS.class_of(kind.name)
+        assert cls is not None
+        assert cls.kind is kind
+        assert kind in KINDS
+        assert kind.help
+
+
+def test_a_kind_that_nobody_knows_is_a_model_and_comes_last() -> None:
+    unknown = kind_named("elsewhere")
+    assert (unknown.role, unknown.oracle, unknown.described) == ("model", False, "elsewhere")
+    assert unknown.order >= max(kind.order for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("cls", "told"),
+    [
+        (made(Agent, kind=AgentKind("mine")), "Mine does not define start"),
+        (made(Agent, start=plain("context")), "Mine declares no kind"),
+        (made(Agent, start=plain("context"), kind=AgentKind("chat")), "'chat' is a kind of SpanLab's own"),
+        (dict, "is no subclass of Agent"),
+    ],
+)
+def test_classes_that_cannot_be_registered(cls: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        AGENTS.register(cls)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [("chanse", "unknown agent 'chanse'; did you mean 'chance'"), ("ideal:3", "the agent 'ideal' takes nothing after a colon; found 'ideal:3'")],
+)
+def test_names_of_agents_that_are_none(spec: str, told: str) -> None:
+    with pytest.raises(SpanLabError, match=told):
+        make_agent(spec)
+
+
+# -- an agent of another package ---------------------------------------------------------------------------------------------------------------------
+
+
+def documented() -> dict[str, str]:
+    """The files of the worked example in docs/agents.md."""
+    text = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    blocks = dict(re.findall(r"```(python|toml)\n(.*?)```", text, flags=re.DOTALL))
+    return {"perseverator.py": blocks["python"], "pyproject.toml": blocks["toml"]}
+
+
+@pytest.mark.slow
+def test_an_agent_of_another_package_is_one_small_file(tmp_path: Path) -> None:
+    """The example of the documentation is installed as a package, replayed, gone on with and compared."""
+    source, site = tmp_path / "source", tmp_path / "site"
+    source.mkdir()
+    for name, text in documented().items():
+        (source / name).write_text(text, encoding="utf-8")
+    assert len((source / "perseverator.py").read_text(encoding="utf-8").splitlines()) <= 20
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(site), str(source)]
+    subprocess.run(pip, check=True, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
+
+    def spanlab(*arguments: str, status: int = 0) -> str:
+        done = subprocess.run(command(*arguments), env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == status, done.stderr
+        return done.stdout + done.stderr
+
+    spanlab("replay", "vsr", "--agent", "perseverator", "--agent", "chance", "--trials", "20", "--set", "list_length=5", "--data", "data")
+    (folder,) = (one for one in find_sessions([tmp_path / "data"]) if read_session(one)["agent"] == "perseverator")
+    info, table = read_session(folder), read_responses(folder)
+    assert (info["agent_kind"], info["oracle"]) == ("perseverator", False)
+    assert (table.groupby("trial")["answer"].nunique() == 1).all(), "it repeats itself"
+    assert table.groupby("trial")["answer"].first().nunique() > 3, "but not from trial to trial"
+    assert "nothing to do" in spanlab("resume", str(folder))
+    assert "did you mean 'perseverator'" in spanlab("replay", "vsr", "--agent", "perseverater", status=1)
+    spanlab("compare", "data", "-o", "report", "--no-models")
+    assert "repeats itself" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    # without the package, what it answered is still read
+    environment["PYTHONPATH"] = ""
+    assert "unknown agent 'perseverator'" in spanlab("replay", "vsr", "--agent", "perseverator", status=1)
+    spanlab("compare", "data", "-o", "report", "--no-models")
+
+
+@pytest.mark.slow
+def test_a_broken_package_is_named_and_hinders_nobody_else(tmp_path: Path) -> None:
+    """A misspelt method in a package of somebody else is a sentence at the command line; agents that ship go on."""
+    site = tmp_path / "site"
+    folder = site / "broken-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n", encoding="utf-8")
+    (folder / "entry_points.txt").write_text("[spanlab.agents]\nparrot = parrot:Parrot\n", encoding="utf-8")
+    text = documented()["perseverator.py"].replace("perseverator", "parrot").replace("Perseverator", "Parrot").replace("def start", "def strat")
+    (site / "parrot.py").write_text(text, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    said = subprocess.run(command("replay", "vsr", "--agent", "parrot", "--trials", "1"), env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert said.returncode == 1
+    assert "the agent 'parrot' of broken cannot be loaded (Parrot.strat is nearly 'start'" in " ".join(said.stderr.split())
+    assert "Traceback" not in said.stderr
+    subprocess.run(command("replay", "vsr", "--agent", "chance", "--trials", "1"), env=environment, cwd=tmp_path, check=True, capture_output=True)
+    assert json.loads(next((tmp_path / "data").glob("*/session.json")).read_text(encoding="utf-8"))["agent"] == "chance"
