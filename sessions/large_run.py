@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from ..agents.base import Agent, BatchAgent
 from ..core.atomic_files import write_whole
 from ..core.errors import SpanLabError
@@ -90,6 +92,7 @@ class Collected(Recorder):
     def __init__(self) -> None:
         self.events: list[Event] = []
 
+    @override
     def write(self, event: Event) -> None:
         self.events.append(event)
 

@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
+from typing_extensions import override
+
 from ...core.errors import SpanLabError
 from .damage import event_damage, misfit
 from .disk import json_line, sync_folder
@@ -39,6 +41,7 @@ class _Thread(_Soon):
     def __init__(self) -> None:
         self.event = threading.Event()
 
+    @override
     def done(self) -> None:
         self.event.set()
 
@@ -51,6 +54,7 @@ class _Task(_Soon):
         self._loop = asyncio.get_running_loop()
         self.future: asyncio.Future[None] = self._loop.create_future()
 
+    @override
     def done(self) -> None:
         with suppress(RuntimeError):  # the event loop is over, and nobody waits any more
             self._loop.call_soon_threadsafe(self._tell)

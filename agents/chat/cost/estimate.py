@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from ....core.event_loop import run_to_end
 from ....paradigms import Percept
@@ -54,6 +55,7 @@ class JudgeEstimate:
         bounds = {f"{name}_at_most": getattr(self, name) for name in ("requests", "prompt_tokens", "completion_tokens", "cost")}
         return {"name": self.name, **bounds, "expected_share": self.share}
 
+    @override
     def __str__(self) -> str:
         cost = "cost unknown without prices" if self.cost is None else f"cost at most {money(self.cost)}"
         return (
@@ -101,6 +103,7 @@ class Estimate:
             },
         }
 
+    @override
     def __str__(self) -> str:
         pictures = f", with {self.pictures:,} pictures" if self.pictures else ""
         cost = "cost unknown without prices (--price IN/OUT)" if self.cost is None else f"cost about {money(self.cost)}"

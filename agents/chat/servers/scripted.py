@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from ....core.atomic_files import user_cache
 from ..agent import ChatAgent
 from ..settings import ChatSettings
@@ -64,6 +66,7 @@ class ScriptedServer(LocalServer):
         labelled = (settings or ChatSettings()).model_copy(update={"label": LABEL})
         return ChatAgent(model, labelled, self.endpoint, care)
 
+    @override
     def program(self, folder: Path) -> tuple[Path, str, Sequence[str], Mapping[str, str]]:
         """The server with its rules, at a free port of its own choice."""
         import yaml

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpcore2
+from typing_extensions import override
 
 if TYPE_CHECKING:
     import httpx2
@@ -59,10 +60,12 @@ class _Wire(httpcore2.AsyncNetworkStream):
         # what the connection is made of: itself, and the encryption that it goes through
         self._layers: list[asyncio.WriteTransport] = [writer.transport]
 
+    @override
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         async with _told(httpcore2.ReadTimeout, httpcore2.ReadError, timeout):
             return await self._reader.read(max_bytes)
 
+    @override
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if not buffer:
             return
@@ -75,11 +78,13 @@ class _Wire(httpcore2.AsyncNetworkStream):
                 await asyncio.sleep(_LOOK_S)
                 await self._writer.drain()
 
+    @override
     async def aclose(self) -> None:
         self._writer.close()
         await asyncio.sleep(0)
         self._writer.transport.abort()
 
+    @override
     async def start_tls(self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None) -> httpcore2.AsyncNetworkStream:
         try:
             async with _told(httpcore2.ConnectTimeout, httpcore2.ConnectError, timeout):
@@ -90,6 +95,7 @@ class _Wire(httpcore2.AsyncNetworkStream):
         self._layers.append(self._writer.transport)
         return self
 
+    @override
     def get_extra_info(self, info: str) -> Any:
         match info:
             case "ssl_object" | "socket":

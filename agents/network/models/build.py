@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
+from typing_extensions import override
 
 from ..settings import CompactSettings, Task, WormSettings
 from . import transformer  # noqa: F401  (registers its architecture)
@@ -49,6 +50,7 @@ def empty(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task]) -
 class _NothingDrawn(TorchFunctionMode):
     """Starting weights are not drawn. Where there is nothing to fill, PyTorch would load its whole compiler for that, which takes a second or two."""
 
+    @override
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         if func is torch.Tensor.normal_ or getattr(func, "__module__", "") == nn.init.__name__:
             return args[0] if args else (kwargs or {})["tensor"]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from ....paradigms.word_vectors import DIMENSIONS
 from ..settings import FRAME, CompactSettings, Task
@@ -54,6 +55,7 @@ class Retina(nn.Module):
         self.components.zero_()
         self.components[:, :count] = vectors[:, :count] * scale
 
+    @override
     def forward(self, frames: Tensor) -> Tensor:
         """Frames, uint8 (n, 32, 32, 3), to components (n, k)."""
         return (frames.flatten(1).float() / 255 - self.mean) @ self.components
@@ -81,6 +83,7 @@ class CompactEye(nn.Module):
         self.context = nn.Linear((self.windows**2 + 1) * settings.code, settings.context)
         self.context_norm = nn.LayerNorm(settings.context)
 
+    @override
     def forward(self, frames: Tensor) -> Seen:
         """``frames``: uint8 (n, 32, 32, 3); scaled to 0..1 here, and centred."""
         pixels = frames.permute(0, 3, 1, 2).float() / 255 - 0.6
@@ -107,6 +110,7 @@ class CompactReader(nn.Module):
         self.context = nn.Linear(DIMENSIONS, settings.context)
         self.context_norm = nn.LayerNorm(settings.context)
 
+    @override
     def forward(self, vectors: Tensor) -> Seen:
         """``vectors``: float32 (n, 300)."""
         known = even(vectors)
@@ -150,6 +154,7 @@ class CompactNetwork(Network):
         if self.reading:
             self.reader = CompactReader(settings)
 
+    @override
     def answer(self, hidden: Tensor, seen: Seen, task: str) -> Tensor:
         glimpses, context = seen.beside
         open_ = hidden * torch.sigmoid(self.gate(context))
@@ -159,6 +164,7 @@ class CompactNetwork(Network):
             features.append((glimpses @ template.unsqueeze(-1)).squeeze(-1) * (self.match_scale / self.settings.code))
         return super().answer(torch.cat(features, -1), seen, task)
 
+    @override
     def begin(self, samples: Sequence[Tensor], expected: Mapping[str, tuple[Sequence[float], bool]]) -> None:
         """Set the components of the retina, and let heads begin with how often each of their outputs is wanted."""
         for head, (frequencies, exclusive) in expected.items():

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from ....paradigms.word_vectors import DIMENSIONS
 
@@ -62,6 +63,7 @@ class WormEye(nn.Module):
         )
         self.projection = nn.Linear(512, outputs)
 
+    @override
     def forward(self, frames: Tensor) -> Seen:
         """``frames``: uint8 (n, 32, 32, 3); scaled to 0..1 here, and not centred."""
         found = self.layers(frames.permute(0, 3, 1, 2).to(self.projection.weight.dtype) / 255)
@@ -75,6 +77,7 @@ class WormReader(nn.Module):
         super().__init__()
         self.projection = nn.Linear(DIMENSIONS, outputs)
 
+    @override
     def forward(self, vectors: Tensor) -> Seen:
         """``vectors``: float32 (n, 300)."""
         return Seen(self.projection(even(vectors)))

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor, nn
+from typing_extensions import override
 
 from ....core.errors import SpanLabError
 from ....core.registry import Registry, nearest
@@ -122,10 +123,12 @@ class Cell(Memory):
         self.layers = options.layers
         self.cell = self.torch_class(inputs, hidden, num_layers=options.layers, batch_first=True)  # type: ignore[call-arg]
 
+    @override
     def initial(self, batch: int, like: Tensor) -> State:
         zeros = like.new_zeros(self.layers, batch, self.hidden)
         return (zeros,) * self.carried
 
+    @override
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         outputs, after = self.cell(inputs, state if self.carried > 1 else state[0])
         return outputs, after if self.carried > 1 else (after,)
@@ -136,6 +139,7 @@ class Cell(Memory):
         return weights[start : start + self.hidden]
 
     @torch.no_grad()
+    @override
     def start_orthogonal(self) -> None:
         for layer in range(self.layers):
             weights = self._without_biases(layer)
@@ -182,12 +186,14 @@ class Lstm(Cell):
     carried = 2
 
     @torch.no_grad()
+    @override
     def start_orthogonal(self) -> None:
         super().start_orthogonal()
         for layer in range(self.layers):
             self.gate("forget", getattr(self.cell, f"bias_ih_l{layer}")).fill_(1.0)
 
     @torch.no_grad()
+    @override
     def start_as_delay_line(self, line: DelayLine, overview: int) -> None:
         if self.layers > 1:
             raise SpanLabError("a delay line is one layer; leave out 'layers', or write 'start: orthogonal' in the model's settings")

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from ..settings import ModelSettings, Task, reading
 from .encoders import Seen
@@ -106,6 +107,7 @@ class Network(nn.Module):
         """The outputs (..., head) of a task's head for hidden states (..., hidden) and what is seen at the same steps."""
         return self.heads[self.tasks[task].head](hidden)
 
+    @override
     def forward(self, seen: Seen, task: str, state: State | None = None) -> Passage:
         """Go through steps of one task and read out each; see :meth:`remember` and :meth:`answer`, which trials of several tasks in one batch need."""
         hidden, after = self.remember(seen, task, state)

@@ -9,6 +9,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from ....core.errors import SpanLabError
 from .memories import ARCHITECTURES, Memory, Options, State
@@ -36,6 +37,7 @@ class Layer(nn.Module):
         self.norm1 = nn.LayerNorm(hidden)
         self.norm2 = nn.LayerNorm(hidden)
 
+    @override
     def forward(self, inputs: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Inputs (batch, steps, n), with the keys and values of the steps before; gives outputs, and the keys and values of all steps."""
         attention, before = self.self_attn, keys.shape[1]
@@ -78,14 +80,17 @@ class Transformer(Memory):
         self.layers = nn.ModuleList([first, *(copy.deepcopy(first) for _ in range(options.layers - 1))])  # as PyTorch's encoder: all layers start alike
 
     @property
+    @override
     def longest(self) -> int:
         """The most steps that a trial may have: each has a position of its own."""
         return self.positions.num_embeddings
 
+    @override
     def initial(self, batch: int, like: Tensor) -> State:
         nothing = like.new_zeros(len(self.layers), batch, 0, self.hidden)
         return nothing, nothing
 
+    @override
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         before, steps = state[0].shape[2], inputs.shape[1]
         if before + steps > self.longest:

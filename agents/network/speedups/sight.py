@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd import Function
+from typing_extensions import override
 
 from ..models import Network, Seen
 from ..models.encoders import WormEye
@@ -92,6 +93,7 @@ class _Convolution(Function):
     """A convolution of 3 × 3 and a rectifier over different surroundings: products are made once for each different input, then put together."""
 
     @staticmethod
+    @override
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, neighbours: Neighbours) -> Tensor:
         below, outputs = len(inputs), len(weight)
         parts = torch.from_numpy(neighbours.parts)
@@ -111,6 +113,7 @@ class _Convolution(Function):
         return found
 
     @staticmethod
+    @override
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         inputs, weight, found = ctx.saved_tensors
         neighbours: Neighbours = ctx.neighbours
@@ -135,6 +138,7 @@ class _Largest(Function):
     """The largest of four, of those that are equal the first."""
 
     @staticmethod
+    @override
     def forward(ctx: Any, inputs: Tensor, parts: Tensor) -> Tensor:
         found = inputs[parts[:, 0]]
         which = torch.zeros(found.shape, dtype=torch.uint8)
@@ -147,6 +151,7 @@ class _Largest(Function):
         return found
 
     @staticmethod
+    @override
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         parts, which = ctx.saved_tensors
         shares = torch.stack([gradients[0] * (which == place) for place in range(4)], 1)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from ..inputs.batches import Batch
 from ..inputs.data import Loss
@@ -72,6 +73,7 @@ class JointLoss(nn.Module):
         self.losses = list(losses)
         self.weights = list(weights)
 
+    @override
     def forward(self, batch: Loaded) -> tuple[Tensor, Tensor, Tensor]:
         """The weighted sum, and for each part its loss and the share that is right; shares of a batch sum up to those of the whole."""
         hidden, seen = self.pass_through(batch)
