@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from .record.reader import COLUMNS, read_session
 from .record.reader import read_responses as read_table
 
@@ -52,6 +54,7 @@ class SessionResult:
         rows = self.responses
         return float(rows.loc[~rows["practice"].astype(bool), "correct"].astype("Float64").mean())
 
+    @override
     def __repr__(self) -> str:
         return f"SessionResult({str(self.folder)!r}: {self.info['agent']}, {self.info['paradigm']})"
 
