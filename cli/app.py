@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol, runtime_checkable
 
 import typer
 
@@ -64,13 +64,20 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(141)
     except Exception as error:
-        # click's own complaints about the command line
-        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-            context = getattr(error, "ctx", None)
-            message = error.format_message()  # type: ignore[attr-defined]
+        if isinstance(error, _Complaint):
+            message, context = error.format_message(), getattr(error, "ctx", None)
             hint = f" (see {context.command_path} --help)" if context is not None and "\n" not in message else ""
-            _stop(f"{message}{hint}", error.exit_code)  # type: ignore[attr-defined]
+            _stop(f"{message}{hint}", error.exit_code)
         raise
+
+
+@runtime_checkable
+class _Complaint(Protocol):
+    """A complaint of click's own about the command line; typer has click under one name or another."""
+
+    exit_code: int
+
+    def format_message(self) -> str: ...
 
 
 def _stop(message: str, code: int) -> None:

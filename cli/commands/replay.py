@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ...core.agent_kinds import CHAT
 from ...core.errors import SpanLabError
 from ...core.worker_pool import crew
 from ..chatting import CacheOption, CareOption, ConcurrencyOption, FailOnErrorOption, MaxCostOption, MaxTokensOption, PriceOption, care_given
@@ -135,7 +136,7 @@ def resume(
     opened = reopen(session)
     if triggers and "triggers" not in opened.info:
         raise SpanLabError(f"{session} began without trigger codes: leave out --triggers, or begin a new session")
-    spec, is_chat = opened.info["agent"], opened.info["agent_kind"] == "chat"
+    spec, is_chat = opened.info["agent"], opened.info["agent_kind"] == CHAT.name
     if not is_chat:
         _refuse_chat(context)
     treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, opened.info.get("care")) if is_chat else {}

@@ -295,3 +295,25 @@ def test_a_broken_package_is_named_and_hinders_nobody_else(tmp_path: Path) -> No
     assert "Traceback" not in said.stderr
     subprocess.run(command("replay", "vsr", "--agent", "chance", "--trials", "1"), env=environment, cwd=tmp_path, check=True, capture_output=True)
     assert json.loads(next((tmp_path / "data").glob("*/session.json")).read_text(encoding="utf-8"))["agent"] == "chance"
+
+
+# -- one way ----------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_nobody_looks_for_abilities_of_agents() -> None:
+    """Who can do what is said by base classes, and what a kind is by the one table."""
+    probes, kinds = re.compile(r"(has|get)attr\((\w+\.)*_?(agent|episode|window|mind)\b"), "|".join(kind.name for kind in KINDS)
+    compared = re.compile(rf"(agent_|agent\.|facts\.)kind\W{{1,4}}(==|!=|in|not in)\s*\(?\"({kinds})\"")
+    found: list[str] = []
+    for room in ("agents", "sessions", "exchange", "analysis", "cli", "api.py"):
+        for path in sorted((ROOT / room).rglob("*.py")) if (ROOT / room).is_dir() else [ROOT / room]:
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+                if not line.lstrip().startswith(">>>") and (probes.search(line) or compared.search(line) or "ignore[attr-defined]" in line):
+                    found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    assert not found
+
+
+def test_nothing_stands_between_an_agent_and_the_runner() -> None:
+    """A class that passes on whatever it is asked for hides what it has not."""
+    rooms = (path for room in ("agents", "sessions") for path in (ROOT / room).rglob("*.py"))
+    assert not [path for path in rooms if "def __getattr__" in path.read_text(encoding="utf-8")]
