@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from .agents.base import Agent
     from .agents.network.training.run import TrainingResult
+    from .analysis.data.exclusions import Rule
     from .analysis.figures.figure import Bars, Drawing
     from .paradigms import Generator, Trial
     from .sessions.result import SessionResult
@@ -311,8 +312,7 @@ def compare(
     """
     from .analysis.report.page import Options
     from .analysis.report.page import compare as write
-    from .cli.commands.transcript_page import report_pages
-    from .cli.exclusion_file import read_rules
+    from .sessions.transcript_page import report_pages
 
     paths, out = _paths(data), Path(output)
     rules_file = None if exclude is None else Path(exclude)
@@ -454,12 +454,35 @@ def render(trial: Trial, size_px: int = 96) -> np.ndarray:
     return np.stack([network_frame(scene) if size_px == 32 else np.asarray(picture(scene, size_px)) for scene in scenes])
 
 
+def read_rules(file: Path | None) -> tuple[Rule, ...]:
+    """The rules of a file; none where no file is named.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read.
+    ParadigmError
+        with everything that is wrong with it.
+    """
+    from .analysis.data.exclusions import RulesFile
+    from .core.errors import ParadigmError
+    from .paradigms.language.diagnostics import in_order, validated
+    from .paradigms.language.yaml_source import read
+
+    if file is None:
+        return ()
+    document = read(file)
+    found, problems = validated(RulesFile, document.data)
+    if problems or not isinstance(found, RulesFile):
+        raise ParadigmError(in_order(document.problem(path, message) for path, message in problems))
+    return tuple(found.exclude)
+
+
 def _paths(data: PathLike | Sequence[PathLike]) -> list[Path]:
     return [Path(data)] if isinstance(data, (str, Path)) else [Path(one) for one in data]
 
 
 def _load(paths: Sequence[Path], exclude: PathLike | None, practice: bool, pilot: bool) -> Any:
     from .analysis.data.loading import load
-    from .cli.exclusion_file import read_rules
 
     return load(paths, include_practice=practice, include_pilot=pilot, rules=read_rules(None if exclude is None else Path(exclude)))

@@ -45,7 +45,7 @@ def run_demo(output: Path, me: bool = False) -> Path:
     from ..agents.network.agent import NetworkAgent
     from ..agents.oracles import CapacityAgent, Chance, IdealAgent
     from ..analysis.report.page import compare
-    from .commands.transcript_page import report_pages
+    from ..sessions.transcript_page import report_pages
 
     began = time.monotonic()
     for extra, package in (("lab", "psychopy"), ("lab", "Xlib"), ("networks", "torch"), ("chat", "openai")):

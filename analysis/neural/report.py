@@ -115,7 +115,6 @@ def _page(subject: Subject, parts: Sequence[Mapping[str, Any]], notes: Sequence[
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     here = files(__name__.rpartition(".")[0])
-    above = files("spanlab.analysis.report")
     return environment.from_string(here.joinpath("index.html.jinja").read_text("utf-8")).render(
-        subject=subject, parts=parts, notes=notes, version=__version__, css=above.joinpath("page.css").read_text("utf-8")
+        subject=subject, parts=parts, notes=notes, version=__version__, css=files("spanlab.core").joinpath("page.css").read_text("utf-8")
     )

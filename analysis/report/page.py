@@ -120,7 +120,7 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
         lead=lead,
         facts=facts,
         version=_version(),
-        css=here.joinpath("page.css").read_text("utf-8"),
+        css=files("spanlab.core").joinpath("page.css").read_text("utf-8"),
         js=here.joinpath("page.js").read_text("utf-8"),
         vega=vega_script() if specs else "",
         figures=json.dumps({"specs": specs, "config": page_theme(styles)}, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),

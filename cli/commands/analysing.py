@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...api import read_rules
 from ...core.errors import SpanLabError
-from ..exclusion_file import ExcludeOption, read_rules
+from ..exclusion_file import ExcludeOption
 from ..options import SchedulerOption, WorkersOption
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..exclusion_file import ExcludeOption, read_rules
+from ...api import read_rules
+from ..exclusion_file import ExcludeOption
 from .analysing import DataArgument, PilotOption, PracticeOption
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def compare(
 
 def _write(data: list[Path], output: Path, options: Options, **more: Any) -> Path:
     from ...analysis.report.page import compare as write
-    from .transcript_page import report_pages
+    from ...sessions.transcript_page import report_pages
 
     return write(data, output, options, report_pages(data, output), **more)
 

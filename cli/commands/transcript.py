@@ -32,13 +32,15 @@ def transcript(
         for number, key in enumerate(keys):
             print(("\n" if number else "") + as_text(read, read.talk(key)))
         return
-    from .transcript_page import write_page
+    from ...sessions.transcript_page import write_page
 
     print(write_page(read, keys, output))
 
 
 def as_text(read: Transcript, talk: Talk) -> str:
     """A conversation for the terminal. What was not sent, but is told to whoever reads this, stands in brackets."""
+    from ...sessions.transcript_page import heading, told
+
     lines = [heading(read, talk), "=" * min(_WIDTH, len(heading(read, talk)))]
     for turn in talk.turns:
         lines += [line for message in turn.sent for line in _message(message)]
@@ -56,33 +58,6 @@ def as_text(read: Transcript, talk: Talk) -> str:
             f"[{talk.unanswered} more request{'s' * (talk.unanswered != 1)} left, and no reply to {'it' if talk.unanswered == 1 else 'them'} was kept]",
         ]
     return "\n".join(lines)
-
-
-def heading(read: Transcript, talk: Talk) -> str:
-    """Who, what, which trial."""
-    info = read.session.info
-    if not talk.levels and talk.trial == "0":
-        what = "before the first trial: does the server see pictures?"
-    else:
-        levels = ", ".join(f"{name} {value}" for name, value in talk.levels.items())
-        number = talk.trial.removeprefix("p")
-        what = f"{'practice ' * talk.trial.startswith('p')}trial {number}{f' ({levels})' if levels else ''}{'' if talk.finished else ', unfinished'}"
-    return f"{info['agent']} · {info['paradigm']} · {what}"
-
-
-def told(turn: Turn) -> str:
-    """What is known of a reply: tokens, latency, faults."""
-    reply = turn.reply
-    parts = ["from the cache" if reply.cached else f"{reply.latency_ms:,.0f} ms"]
-    if reply.prompt_tokens is not None:
-        parts.append(f"{reply.prompt_tokens:,} + {reply.completion_tokens or 0:,} tokens")
-    if reply.finish_reason not in (None, "stop"):
-        parts.append(f"ended by {reply.finish_reason}")
-    if reply.refusal:
-        parts.append("refused")
-    if reply.faults:
-        parts.append(f"after {', '.join(fault.replace('_', ' ') for fault in reply.faults)}")
-    return ", ".join(parts)
 
 
 def marked(turn: Turn) -> list[str]:

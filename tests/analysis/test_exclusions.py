@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from spanlab.analysis.data.exclusions import MEASURES, OF_FOLDERS, Exclusions, OfSessions, Rule, apply_exclusions
-from spanlab.cli.exclusion_file import read_rules
+from spanlab.api import read_rules
 from spanlab.core.errors import ParadigmError, SpanLabError
 
 

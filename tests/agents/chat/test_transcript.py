@@ -17,12 +17,12 @@ from command_line import Run, complaint
 from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
 from spanlab.agents.chat.vision_check import LETTERS
 from spanlab.cli.commands.transcript import as_text
-from spanlab.cli.commands.transcript_page import report_pages, write_page
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, reopen
 from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.transcript_page import report_pages, write_page
 from spanlab.sessions.transcripts import Drawing, Talk, Transcript
 
 PICTURES = {"view": "both", "vision_check": "off", "image_px": 96}

@@ -16,7 +16,7 @@ from spanlab.agents.oracles import CapacityAgent, Chance, IdealAgent
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.data.sessions import gather
 from spanlab.analysis.report.page import Options, compare
-from spanlab.cli.exclusion_file import read_rules
+from spanlab.api import read_rules
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin

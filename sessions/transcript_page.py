@@ -1,6 +1,4 @@
-"""Conversations with a chat model as one page that opens offline: messages and pictures as the model saw them, and in the margin what we know of each reply.
-Part of the command line.
-"""
+"""Conversations with a chat model as one page that opens offline: messages and pictures as the model saw them, and in the margin what we know of each reply."""
 
 from __future__ import annotations
 
@@ -14,13 +12,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ...agents.chat.cost.totals import told as account_told
-from ...analysis.data.scoring import plural
-from ...core.agent_kinds import CHAT
-from ...core.errors import SpanLabError
-from ...sessions.record.reader import find_sessions, read_session
-from ...sessions.transcripts import Drawing, Said, Talk, Transcript, Turn
-from .transcript import heading, told
+from ..agents.chat.cost.totals import told as account_told
+from ..core.agent_kinds import CHAT
+from ..core.errors import SpanLabError
+from .record.reader import find_sessions, read_session
+from .transcripts import Drawing, Said, Talk, Transcript, Turn
 
 #: shorter lines than this, several of them, are a display in words and need letters of one width
 _DISPLAY_LINE = 60
@@ -51,17 +47,44 @@ def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = 
     return output
 
 
+def heading(read: Transcript, talk: Talk) -> str:
+    """Who, what, which trial."""
+    info = read.session.info
+    if not talk.levels and talk.trial == "0":
+        what = "before the first trial: does the server see pictures?"
+    else:
+        levels = ", ".join(f"{name} {value}" for name, value in talk.levels.items())
+        number = talk.trial.removeprefix("p")
+        what = f"{'practice ' * talk.trial.startswith('p')}trial {number}{f' ({levels})' if levels else ''}{'' if talk.finished else ', unfinished'}"
+    return f"{info['agent']} · {info['paradigm']} · {what}"
+
+
+def told(turn: Turn) -> str:
+    """What is known of a reply: tokens, latency, faults."""
+    reply = turn.reply
+    parts = ["from the cache" if reply.cached else f"{reply.latency_ms:,.0f} ms"]
+    if reply.prompt_tokens is not None:
+        parts.append(f"{reply.prompt_tokens:,} + {reply.completion_tokens or 0:,} tokens")
+    if reply.finish_reason not in (None, "stop"):
+        parts.append(f"ended by {reply.finish_reason}")
+    if reply.refusal:
+        parts.append("refused")
+    if reply.faults:
+        parts.append(f"after {', '.join(fault.replace('_', ' ') for fault in reply.faults)}")
+    return ", ".join(parts)
+
+
 def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: str) -> str:
     import jinja2
 
-    from ... import __version__
+    from .. import __version__
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    here, analysis = files("spanlab.cli.commands"), files("spanlab.analysis.report")
+    here, style = files("spanlab.sessions"), files("spanlab.core")
     info = read.session.info
     settings = {name: value for name, value in info["agent_settings"].items() if value not in (None, "", {}, [])}
     return environment.from_string(here.joinpath("transcript.html.jinja").read_text("utf-8")).render(
-        css=analysis.joinpath("page.css").read_text("utf-8") + here.joinpath("transcript.css").read_text("utf-8"),
+        css=style.joinpath("page.css").read_text("utf-8") + here.joinpath("transcript.css").read_text("utf-8"),
         agent=info["agent"],
         label=info.get("label", ""),
         title=info.get("paradigm_title") or info["paradigm"],
@@ -125,7 +148,7 @@ def _message(message: Said) -> dict[str, Any]:
     return {
         "role": message.role,
         "parts": [_part(part) for part in message.parts],
-        "pictures": [f"{plural(count, 'picture')} of {size} × {size} pixels, detail {detail}" for (size, detail), count in alike.items()],
+        "pictures": [f"{count:,} picture{'s' * (count != 1)} of {size} × {size} pixels, detail {detail}" for (size, detail), count in alike.items()],
         "other": sum(not one.same for one in pictures if one.file is not None),
     }
 
