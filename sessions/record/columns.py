@@ -1,25 +1,19 @@
-"""The response table: its columns, as the models of the record declare them, its rows, as the events of a session give them, and the one place where these
-become a table of pyarrow's."""
+"""The response table: its columns, as the models of the record declare them, and its rows, as the events of a session give them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from ...core.errors import SpanLabError
 from .attempts import finished_trials
 from .displays import TrialTiming, trial_timing
 from .events import AskedStep, Event, Notes, OwnColumns, Score, Shown, TrialStart
-from .marking import Cell, Column, columns_of
+from .marking import Cell, columns_of
 from .session_info import SessionInfo
-
-if TYPE_CHECKING:
-    import pyarrow
 
 #: The declared columns; factors that are not among them follow as ``factor_<name>`` and further recorded values as ``record_<name>`` (type ``json``).
 COLUMNS, _SOURCES = columns_of((SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, Shown, TrialTiming))
-_OF_SESSION, _OF_TRIAL, _OF_QUESTION, _, _OF_SCORE, _OF_NOTES, _OF_DISPLAY, _ = _SOURCES
+_OF_SESSION, _OF_TRIAL, _OF_QUESTION, _, _OF_SCORE, _OF_NOTES, _OF_DISPLAY, _TIMING = _SOURCES
 
 #: factors and recorded values that are columns by themselves
 OWN_COLUMNS = frozenset(OwnColumns.__annotations__)
@@ -42,7 +36,7 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Event]) -> list[R
             continue
         elif "ask" in event:
             before = {**heads[key][1], **_of_question(event)}
-            of_trial = timing.get((key, event["attempt"]), {})
+            of_trial = _TIMING.fill(timing.get((key, event["attempt"]), {}))
             rows[key] += [{**before, **_of_score(score, before), **of_trial} for score in event["scores"]]
         elif feedback := event.get("feedback"):
             last = rows[key][-1]["ask"] if rows[key] else None
@@ -72,29 +66,3 @@ def _named(values: Mapping[str, Any], prefix: str) -> Row:
 def _of_score(score: Score, before: Row) -> Row:
     """What a row has of its own; where an item does not say its position, the question's holds."""
     return {name: before.get(name) if value is None and name in OWN_COLUMNS else value for name, value in _OF_SCORE.fill(score).items()}
-
-
-def response_table(rows: Sequence[Mapping[str, Cell]]) -> pyarrow.Table:
-    """Rows as a table: the declared columns in order, then ``factor_`` and ``record_`` columns by name.
-
-    Raises
-    ------
-    SpanLabError
-        when a value does not fit its column.
-    """
-    import pyarrow
-
-    types = {"string": pyarrow.string(), "integer": pyarrow.int64(), "number": pyarrow.float64(), "boolean": pyarrow.bool_(), "json": pyarrow.string()}
-    extra = sorted({name for row in rows for name in row} - {column.name for column in COLUMNS})
-    columns = [*COLUMNS, *(Column(name, "json", "") for name in extra)]
-    arrays = []
-    for column in columns:
-        name = column.name
-        cells: list[Cell] = [row.get(name) for row in rows]
-        if column.type == "json":
-            cells = [None if cell is None else json.dumps(cell) for cell in cells]
-        try:
-            arrays.append(pyarrow.array(cells, types[column.type]))
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
-            raise SpanLabError(f"the column {column.name} of the record takes values of type {column.type} only: {error}") from None
-    return pyarrow.table(arrays, names=[column.name for column in columns])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
@@ -18,16 +18,15 @@ _ASKED = "step with a question"
 
 def event_damage(event: object) -> str | None:
     """Why a line of ``events.jsonl`` cannot be read, or None."""
-    model = _by_tag().get(_tag(event))
-    if model is not None:
-        return _misfit(model, event)
-    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+    tag = _tag(event)
+    if tag is None:
         return "it is no event"
-    return f"this version of spanlab knows no event '{event['event']}'"
+    model = _by_tag().get(tag)
+    return f"this version of spanlab knows no event '{tag}'" if model is None else _misfit(model, event)
 
 
 @cache
-def _by_tag() -> Mapping[str | None, type]:
+def _by_tag() -> Mapping[str, type]:
     return {_tag_of(model): model for model in get_args(Event)}
 
 
@@ -36,11 +35,14 @@ def _tag_of(model: type) -> str:
     return _ASKED if model is AskedStep else str(tag)
 
 
-def _tag(event: Any) -> str | None:
+def _tag(event: object) -> str | None:
     """Which event it is; of a step, whether something was asked, too."""
-    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+    if not isinstance(event, dict):
         return None
-    return _ASKED if event["event"] == "step" and "ask" in event else event["event"]
+    name = cast(dict[str, object], event).get("event")
+    if not isinstance(name, str):
+        return None
+    return _ASKED if name == "step" and "ask" in event else name
 
 
 def session_damage(session: Mapping[str, Any]) -> str | None:
@@ -51,9 +53,9 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
     plan, parts = session["plan"], session.get("parts")
     if parts is not None and parts["trials"] <= 0:
         return "a part without trials"
-    if isinstance(plan, dict):
+    if not isinstance(plan, list):
         return "'plan' is not what it should be" if parts is None else _misfit(CompactPlan, plan)
-    return _misfit(list[Planned], plan)
+    return _misfit(list[Planned], cast(object, plan))
 
 
 def misfit(model: type, value: object) -> str | None:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ...core.atomic_files import sync_folder as sync_folder
 from ...core.atomic_files import write_whole
@@ -77,5 +77,5 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
             content = None
         if not isinstance(content, dict):
             raise SpanLabError(f"{path}:{number} is damaged; restore the file from a copy")
-        lines.append(content)
+        lines.append(cast(dict[str, Any], content))
     return lines

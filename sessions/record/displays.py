@@ -111,7 +111,7 @@ def _shown(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, A
     """Every display with its step, and whether it is the step's last."""
     for event in events:
         if event.get("event") == "step":
-            listed = event.get("shown") or []
+            listed: Sequence[Mapping[str, Any]] = event.get("shown") or []
             for number, one in enumerate(listed):
                 yield event, one, number == len(listed) - 1
 
@@ -166,7 +166,8 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
     -------
     of each trial and attempt the values, None where nothing had a time to last, or nobody watched
     """
-    watched = (session.get("apparatus") or {}).get("focus") == "watched"
+    apparatus: Mapping[str, Any] = session.get("apparatus") or {}
+    watched = apparatus.get("focus") == "watched"
     found: dict[tuple[str, int], TrialTiming] = {}
     for event in events:
         if event.get("event") == "step" and event.get("shown"):

@@ -12,18 +12,30 @@ A session is one folder:
     one row per answered item, written when the session is finished.
 ``parts/``
     of large sessions: that table in parts, in place of both (:mod:`.shard_files`).
+
+Here is the one border to pyarrow and pandas, which have no types: what the models declare goes over it as rows of plain values.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ...core.atomic_files import replacing
 from ...core.errors import SpanLabError
+from ..session_files import FORMAT_VERSION as FORMAT_VERSION
+from ..session_files import find_sessions as find_sessions
+from ..session_files import has_failed as has_failed
+from ..session_files import is_finished as is_finished
+from ..session_files import read_events as read_events
+from ..session_files import read_session as read_session
+from ..session_files import sessions_below as sessions_below
+from ..session_files import staircase_of as staircase_of
+from ..session_files import streams_of as streams_of
+from ..session_files import trials_left as trials_left
+from ..session_files import trials_planned as trials_planned
 from .attempts import failed_trials as failed_trials
 from .attempts import finished_scores as finished_scores
 from .attempts import finished_trials as finished_trials
@@ -32,154 +44,40 @@ from .attempts import trial_key as trial_key
 from .attempts import trials_taken as trials_taken
 from .columns import COLUMNS as COLUMNS
 from .columns import response_rows as response_rows
-from .columns import response_table as response_table
-from .damage import event_damage, session_damage
 from .displays import TRIAL_TIMING, trial_timing
-from .events import Event
-from .shard_files import PARTS, joined, parts_missing, planned_trials, read_parts
+from .marking import Cell, Column
+from .shard_files import PARTS, part_path
 from .shard_files import stored_parts as stored_parts
-from .staircase import Rule, Staircase
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-#: The version of this format. Readers accept this one and all older ones. Sessions whose trials come from the second version of random streams need 3; of
-#: those with the first, large ones (:mod:`.shard_files`) need 2, and others are written as 1.
-FORMAT_VERSION = 3
 
-#: how many folders deep sessions are looked for
-_DEEPEST = 5
-
-
-def _refuse(number: str) -> None:
-    raise ValueError(f"{number} is no number")
-
-
-def read_session(folder: str | Path) -> dict[str, Any]:
-    """The content of ``session.json``.
+def response_table(rows: Sequence[Mapping[str, Cell]]) -> pyarrow.Table:
+    """Rows as a table: the declared columns in order, then ``factor_`` and ``record_`` columns by name.
 
     Raises
     ------
     SpanLabError
-        when the folder holds no readable session, or one of a newer format.
+        when a value does not fit its column.
     """
-    path = Path(folder) / "session.json"
-    try:
-        session = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
-    except (FileNotFoundError, NotADirectoryError):
-        raise SpanLabError(f"{folder} is not a session: it has no session.json") from None
-    except (OSError, ValueError) as error:
-        raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if not isinstance(session, dict) or not isinstance(session.get("format_version"), int):
-        raise SpanLabError(f"{path} is not the record of a session (it has no format_version)")
-    if session["format_version"] > FORMAT_VERSION:
-        raise SpanLabError(f"{path} was written by a newer spanlab (format {session['format_version']}, this one reads up to {FORMAT_VERSION}): update spanlab")
-    damage = session_damage(session)
-    if damage:
-        raise SpanLabError(f"{path} is damaged ({damage}); restore it from a copy")
-    return session
+    import pyarrow
 
-
-def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
-    """Session folders among ``paths`` and, for data folders, in them and up to five levels below (studies keep theirs deeper); sorted, each once. Hidden
-    folders are passed by.
-
-    Raises
-    ------
-    SpanLabError
-        for a path that holds no session.
-    """
-    found: list[Path] = []
-    for path in map(Path, paths):
-        inside = [path] if (path / "session.json").exists() else sorted(sessions_below(path))
-        if not inside:
-            raise SpanLabError(f"{path}: there is no session here (a session is a folder with a session.json)")
-        found += [folder for folder in inside if folder not in found]
-    return found
-
-
-def sessions_below(path: Path) -> Iterator[Path]:
-    """Session folders in a folder, and up to five levels below."""
-    for folder, inner, files in os.walk(path, followlinks=True):
-        depth = len(Path(folder).relative_to(path).parts)
-        if "session.json" in files:
-            yield Path(folder)
-            inner.clear()
-        inner[:] = [name for name in inner if not name.startswith(".")] if depth < _DEEPEST else []
-
-
-def read_events(folder: str | Path) -> list[Event]:
-    """Everything in ``events.jsonl``, in order. A last line that was cut off by a kill is left out; any other unreadable line is an error.
-
-    Raises
-    ------
-    SpanLabError
-        when a line other than the last is damaged.
-    """
-    path = Path(folder) / "events.jsonl"
-    if not path.exists():
-        return []
-    events: list[Event] = []
-    found = ""
-    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
-        if not line.strip():
-            continue
+    types = {"string": pyarrow.string(), "integer": pyarrow.int64(), "number": pyarrow.float64(), "boolean": pyarrow.bool_(), "json": pyarrow.string()}
+    extra = sorted({name for row in rows for name in row} - {column.name for column in COLUMNS})
+    columns = [*COLUMNS, *(Column(name, "json", "") for name in extra)]
+    arrays = []
+    for column in columns:
+        name = column.name
+        cells: list[Cell] = [row.get(name) for row in rows]
+        if column.type == "json":
+            cells = [None if cell is None else json.dumps(cell) for cell in cells]
         try:
-            content = json.loads(line)
-        except ValueError:
-            content = {}
-        damage = event_damage(content)
-        if damage is not None:
-            found = found or f"{path}:{number} is damaged{f' ({damage})' if content else ''}"
-            continue
-        event = cast(Event, content)
-        # A kill may leave a half-written line; what is appended after it begins on a new line, and says so.
-        if found and event["event"] not in ("resumed", "session_start"):
-            raise SpanLabError(f"{found}; restore the file from a copy, or remove this line (its trial then counts as not finished, and is taken again)")
-        found = ""
-        events.append(event)
-    return events
-
-
-def streams_of(session: Mapping[str, Any]) -> int:
-    """The version of the random streams of a session's trials; records that name none are older than the second."""
-    return session.get("streams", 1)
-
-
-def trials_left(session: Mapping[str, Any], events: Iterable[Event]) -> int:
-    """How many planned trials (practice apart) are neither finished nor marked as failed."""
-    events = list(events)
-    staircase = staircase_of(session, events)
-    if staircase is not None:
-        return 0 if staircase.over else max(0, staircase.rule.trials - len(staircase.levels) - len(failed_trials(events)))
-    over = {*finished_trials(events), *failed_trials(events)}
-    return sum(trial_key(False, planned["trial"]) not in over for planned in session["plan"])
-
-
-def staircase_of(session: Mapping[str, Any], events: Iterable[Event]) -> Staircase | None:
-    """How far the staircase of an adaptive session has come, from its finished trials; None for other sessions.
-
-    Raises
-    ------
-    SpanLabError
-        when a trial had another level than the staircase says.
-    """
-    if "adaptive" not in session:
-        return None
-    events = list(events)
-    staircase = Staircase(Rule.read(session["adaptive"]))
-    scores, starts = finished_scores(events), trials_taken(events)
-    for key in sorted((key for key in scores if not is_practice(key)), key=int):
-        if starts[key]["levels"].get(staircase.rule.factor) != staircase.level:
-            raise SpanLabError(f"the record of {session['session']} is damaged: trial {key} was not at the level that the staircase says")
-        staircase.take(staircase.rule.correct(scores[key]))
-    return staircase
-
-
-def has_failed(folder: str | Path) -> bool:
-    """Whether a session has trials that could not be had."""
-    return bool(failed_trials(read_events(folder)))
+            arrays.append(pyarrow.array(cells, types[column.type]))
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
+            raise SpanLabError(f"the column {column.name} of the record takes values of type {column.type} only: {error}") from None
+    return pyarrow.table(arrays, names=[column.name for column in columns])
 
 
 def write_responses(folder: str | Path) -> pyarrow.Table:
@@ -199,16 +97,6 @@ def write_responses(folder: str | Path) -> pyarrow.Table:
         with replacing(folder / name, "make room, or see to the disk") as partial:
             write(table, partial)
     return table
-
-
-def is_finished(folder: str | Path, session: Mapping[str, Any]) -> bool:
-    """Whether the final response table of a session is there."""
-    return not parts_missing(folder, session) if PARTS in session else (Path(folder) / "responses.parquet").exists()
-
-
-def trials_planned(session: Mapping[str, Any]) -> int:
-    """How many trials (practice apart) a session has."""
-    return planned_trials(session)
 
 
 def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None) -> Iterator[pyarrow.Table]:
@@ -297,3 +185,44 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
 
     tables = [read_table(folder, columns) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)]
     return pyarrow.concat_tables(tables, promote_options="permissive").to_pandas()
+
+
+def read_parts(
+    folder: str | Path, session: Mapping[str, Any], columns: Sequence[str] | None = None, parts: Sequence[int] | None = None
+) -> Iterator[pyarrow.Table]:
+    """The parts of a large session that are there, in the order of its trials, one at a time.
+
+    Parameters
+    ----------
+    columns : those to read; all when not given
+    parts : numbers of those to read; all when not given
+
+    Raises
+    ------
+    SpanLabError
+        when one is damaged.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    paths = stored_parts(folder, session).values() if parts is None else [part_path(folder, number) for number in parts]
+    for path in paths:
+        try:
+            with pyarrow.parquet.ParquetFile(path) as file:
+                table = file.read(None if columns is None else [name for name in columns if name in file.schema_arrow.names])
+                if file.schema_arrow.metadata is None or file.schema_arrow.metadata.get(b"session") != session["session"].encode():
+                    raise SpanLabError(f"{path} is of another session; put it back where it belongs, and the part is made again by: spanlab resume {folder}")
+        except (pyarrow.ArrowException, OSError) as error:
+            raise SpanLabError(
+                f"{path} is damaged and cannot be read ({str(error).splitlines()[0]}); delete it, and it is made again by: spanlab resume {folder}"
+            ) from None
+        yield table
+
+
+def joined(parts: Sequence[pyarrow.Table], declared: Sequence[str]) -> pyarrow.Table:
+    """Parts as one table: the declared columns in order, the others by name."""
+    import pyarrow
+
+    table = pyarrow.concat_tables(parts, promote_options="default")
+    others = sorted(set(table.column_names) - set(declared))
+    return table.select([*(name for name in declared if name in table.column_names), *others]).replace_schema_metadata(None)

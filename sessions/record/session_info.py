@@ -140,9 +140,18 @@ class SessionInfo(TypedDict):
     versions: NotRequired[Annotated[dict[str, str], Holds("of the software", measured=True)]]
     apparatus: NotRequired[Annotated[dict[str, Any], Holds("what the agent really worked with: display, keyboard, processor", measured=True)]]
     account: NotRequired[Annotated[dict[str, Any], Holds("of chat models: what it took", measured=True)]]
+    care: NotRequired[Annotated[dict[str, Any], Holds("of chat models: how the server was treated")]]
+    estimate: NotRequired[Annotated[dict[str, Any], Holds("of chat models: what was foreseen")]]
+    prices: NotRequired[Annotated[dict[str, Any], Holds("of chat models: what tokens cost")]]
+    seed_from: NotRequired[Annotated[dict[str, Any], Holds("of a person's session: where its seed comes from")]]
+    study: NotRequired[Annotated[dict[str, Any], Holds("of a session of a study: which one, and of whom")]]
+    triggers: NotRequired[Annotated[dict[str, Any], Holds("port and codes of triggers")]]
+    paired_with: NotRequired[Annotated[dict[str, Any], Holds("what it is paired with, and which draws are shared")]]
+    trials_from: NotRequired[Annotated[dict[str, Any], Holds("of trials from elsewhere: their file")]]
+    published: NotRequired[Annotated[dict[str, Any], Holds("of published results: their file")]]
     parts: NotRequired[Annotated[Parts, Holds("of a large session: how its table is stored")]]
     adaptive: NotRequired[Annotated[Adaptive, Holds("of an adaptive session: its rule")]]
-    plan: Annotated[list[Planned] | CompactPlan, Holds("the planned trials")]
+    plan: Annotated[Any, Holds("the planned trials: a list, or of a large session what tells them in little room")]
 
 
 #: What only some planned trials have: those from elsewhere, those of an adaptive session, and those that are paired with trials of another paradigm.

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from .events import Climbed
+from .session_info import Adaptive
 
 Level = int | float
 
@@ -45,9 +46,10 @@ class Rule:
     leave_out: int
 
     @classmethod
-    def read(cls, noted: Mapping[str, Any]) -> Rule:
+    def read(cls, noted: Adaptive) -> Rule:
         """The rule as the record of a session has it."""
-        return cls(**{**{name: noted[name] for name in cls.__slots__}, "stairs": tuple(noted["stairs"])})
+        rest = {name: value for name, value in noted.items() if name in cls.__slots__ and name != "stairs"}
+        return cls(stairs=tuple(noted["stairs"]), **cast(dict[str, Any], rest))
 
     def correct(self, scores: Iterable[Mapping[str, Any]]) -> bool:
         """Whether a trial with these scores was a correct one; what was answered beyond the presented items does not count."""
@@ -61,10 +63,10 @@ class Staircase:
 
     rule: Rule
     #: the level of every trial that was taken, and whether it was correct
-    levels: list[Level] = field(default_factory=list)
-    correct: list[bool] = field(default_factory=list)
+    levels: list[Level] = field(default_factory=list[Level])
+    correct: list[bool] = field(default_factory=list[bool])
     #: the levels of the trials at which the direction changed
-    turned_at: list[Level] = field(default_factory=list)
+    turned_at: list[Level] = field(default_factory=list[Level])
     _step: int = -1
     _run: int = 0
     _direction: int = 0

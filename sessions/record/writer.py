@@ -110,13 +110,13 @@ class Recorder:
             for one in waiting:
                 one.done()
 
-    def _put(self, items: Sequence[Any], sync: bool) -> None:
+    def _put(self, items: Sequence[object], sync: bool) -> None:
         name = EVENTS
         try:
             lines: dict[str, list[bytes]] = {}
             for item in items:
                 if isinstance(item, tuple):
-                    name, line = item
+                    name, line = cast(tuple[str, Any], item)
                     if damage := _damage(line) if name == EVENTS else None:
                         raise ValueError(damage)
                     lines.setdefault(name, []).append(json_line(line))

@@ -51,7 +51,7 @@ def agent(model: str, base_url: str, care: dict[str, Any] | None = None, **setti
     return sessions.agent(model, base_url, {"concurrency": 1, **(care or {})}, **settings)
 
 
-def notes(folder: Path) -> list[dict[str, Any]]:
+def notes(folder: Path) -> list[Any]:
     """The account of every answer."""
     return [event["notes"] for event in read_events(folder) if event["event"] == "step" and "ask" in event]
 

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -28,6 +27,7 @@ from spanlab.agents.base import Response
 from spanlab.agents.chat.servers.scripted import ScriptedServer
 from spanlab.paradigms import Trial
 from spanlab.sessions import Session, complete, find_sessions, read_responses, read_session, same_trials
+from spanlab.sessions.record.events import TrialStart
 from spanlab.sessions.record.reader import read_events, response_rows, response_table
 from spanlab.sessions.record.shard_files import PARTS
 from spanlab.sessions.runner import judge
@@ -100,7 +100,7 @@ def test_it_is_read_as_it_was(name: str) -> None:
     pd.testing.assert_frame_equal(derived[list(parquet.columns)], parquet)
 
 
-def compiled(session: Session, start: dict[str, Any]) -> Trial:
+def compiled(session: Session, start: TrialStart) -> Trial:
     """A trial again, from the record alone."""
     key = str(start["trial"])
     planned = next((one for one in session.plan if not start["practice"] and one.trial == int(key)), session.plan[0])

@@ -32,7 +32,7 @@ MANY = pytest.mark.parametrize("many", [20_000, pytest.param(100_000, marks=pyte
 @MANY
 def test_many_events(tmp_path: Path, many: int) -> None:
     recorder = Recorder(tmp_path)
-    events = [{"event": "note", "trial": str(n // 10), "attempt": 1, "value": n, "shown": [{"onset_ms": n * 1.5}]} for n in range(many)]
+    events: list[Any] = [{"event": "note", "trial": str(n // 10), "attempt": 1, "value": n, "shown": [{"onset_ms": n * 1.5}]} for n in range(many)]
     with at_most(many / 125):
         for event in events:
             recorder.write(event)
@@ -61,8 +61,8 @@ def test_commit_returns_when_everything_before_it_is_on_the_disk(tmp_path: Path,
     recorder = Recorder(tmp_path)
     monkeypatch.setattr(os, "fsync", fsync)
     for n in range(1, 6):
-        recorder.write({"event": "note", "n": n})
-        recorder.write({"event": "note", "n": -n})
+        recorder.write({"event": "note", "rows": n})
+        recorder.write({"event": "note", "rows": -n})
         recorder.commit()
         assert len(synced) == n
         assert synced[-1] == recorder.path.stat().st_size

@@ -19,6 +19,7 @@ from spanlab.paradigms import Paradigm, Percept, PlannedTrial, drawn_values, loa
 from spanlab.paradigms.balance import answers_of
 from spanlab.paradigms.design import replacement
 from spanlab.sessions import Runner, Session, read_responses, reopen, same_trials
+from spanlab.sessions.record.events import TrialStart
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.replaying import recorded_agent
 
@@ -37,7 +38,7 @@ class Guessing:
         return Response(percept.ask.kind.guess(self.random), 500.0)
 
 
-def starts(folder: Path) -> list[dict[str, Any]]:
+def starts(folder: Path) -> list[TrialStart]:
     return [event for event in read_events(folder) if event["event"] == "trial_start"]
 
 

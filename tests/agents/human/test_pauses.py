@@ -32,15 +32,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def events(folder: Path) -> list[dict[str, Any]]:
+def events(folder: Path) -> list[Any]:
     return read_events(folder)
 
 
-def steps(events: list[dict[str, Any]], trial: str, attempt: int) -> list[dict[str, Any]]:
+def steps(events: list[Any], trial: str, attempt: int) -> list[dict[str, Any]]:
     return [event for event in events if event["event"] == "step" and (event["trial"], event["attempt"]) == (trial, attempt)]
 
 
-def test_a_trial_that_was_paused_after_its_first_item_is_replaced(folder: Path, events: list[dict[str, Any]]) -> None:
+def test_a_trial_that_was_paused_after_its_first_item_is_replaced(folder: Path, events: list[Any]) -> None:
     cut = [event for event in events if event["event"] == "trial_cut"]
     assert [(one["trial"], one["attempt"], one["why"], one["phase"]) for one in cut] == [("2", 1, "paused", "present"), ("3", 1, "paused", "probe")]
     for one in cut:
@@ -60,7 +60,7 @@ def test_a_trial_that_was_paused_after_its_first_item_is_replaced(folder: Path, 
     assert same_trials(folder).plan[1].seed == replaced["seed"]  # others get the trial that counted
 
 
-def test_a_pause_before_the_first_item_replaces_nothing(events: list[dict[str, Any]]) -> None:
+def test_a_pause_before_the_first_item_replaces_nothing(events: list[Any]) -> None:
     fixation, *others = steps(events, "1", 1)
     (pause,) = fixation["happened"]["paused"]
     assert pause["at_ms"] > 50
@@ -68,7 +68,7 @@ def test_a_pause_before_the_first_item_replaces_nothing(events: list[dict[str, A
     assert fixation["shown"][0]["shown_ms"] < 300 + pause["for_ms"]
 
 
-def test_a_press_after_the_last_question_of_a_session_is_on_record(events: list[dict[str, Any]]) -> None:
+def test_a_press_after_the_last_question_of_a_session_is_on_record(events: list[Any]) -> None:
     last = steps(events, str(TRIALS), 1)[-1]
     assert last["outcome"] == "omitted"
     late = [press for event in events for press in event.get("after_trial", [])]
@@ -76,7 +76,7 @@ def test_a_press_after_the_last_question_of_a_session_is_on_record(events: list[
     assert all(press["rt_ms"] > 900 for press in late)
 
 
-def test_what_a_trial_went_through_is_in_the_table_of_responses(folder: Path, events: list[dict[str, Any]]) -> None:
+def test_what_a_trial_went_through_is_in_the_table_of_responses(folder: Path, events: list[Any]) -> None:
     table = read_responses(folder).groupby("trial")[[*TRIAL_TIMING]].first()
     assert table["trial_paused_ms"].gt(300).tolist() == [True, False, False, False]  # those that were cut off are not in it
     assert table["trial_unfocused_ms"].gt(50).tolist() == [False, False, True, False]
@@ -111,7 +111,7 @@ def test_sessions_from_before_get_the_columns_from_their_events(folder: Path, tm
     assert not set(TRIAL_TIMING) & set(read_table(old).column_names)
 
 
-def test_a_time_stamp_that_came_late_has_its_bound_on_record(folder: Path, events: list[dict[str, Any]]) -> None:
+def test_a_time_stamp_that_came_late_has_its_bound_on_record(folder: Path, events: list[Any]) -> None:
     """The processor was away between the flip of one display and its time stamp: the picture came on that much earlier, at most."""
     delayed = steps(events, "3", 2)[0]["shown"][0]
     assert delayed["onset_bound_ms"] >= DELAY
