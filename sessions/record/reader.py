@@ -16,6 +16,8 @@ A session is one folder:
 Here is the one border to pyarrow and pandas, which have no types: what the models declare goes over it as rows of plain values.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import json
@@ -25,17 +27,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.atomic_files import replacing
 from ...core.errors import SpanLabError
-from ..session_files import FORMAT_VERSION as FORMAT_VERSION
-from ..session_files import find_sessions as find_sessions
-from ..session_files import has_failed as has_failed
-from ..session_files import is_finished as is_finished
-from ..session_files import read_events as read_events
-from ..session_files import read_session as read_session
-from ..session_files import sessions_below as sessions_below
-from ..session_files import staircase_of as staircase_of
-from ..session_files import streams_of as streams_of
-from ..session_files import trials_left as trials_left
-from ..session_files import trials_planned as trials_planned
 from .attempts import failed_trials as failed_trials
 from .attempts import finished_scores as finished_scores
 from .attempts import finished_trials as finished_trials
@@ -46,6 +37,17 @@ from .columns import COLUMNS as COLUMNS
 from .columns import response_rows as response_rows
 from .displays import TRIAL_TIMING, trial_timing
 from .marking import Cell, Column
+from .session_files import FORMAT_VERSION as FORMAT_VERSION
+from .session_files import find_sessions as find_sessions
+from .session_files import has_failed as has_failed
+from .session_files import is_finished as is_finished
+from .session_files import read_events as read_events
+from .session_files import read_session as read_session
+from .session_files import sessions_below as sessions_below
+from .session_files import staircase_of as staircase_of
+from .session_files import streams_of as streams_of
+from .session_files import trials_left as trials_left
+from .session_files import trials_planned as trials_planned
 from .shard_files import PARTS, part_path
 from .shard_files import stored_parts as stored_parts
 

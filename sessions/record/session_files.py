@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from ..core.errors import SpanLabError
-from .record.attempts import failed_trials, finished_scores, finished_trials, is_practice, trial_key, trials_taken
-from .record.damage import event_damage, session_damage
-from .record.events import Event
-from .record.session_info import SessionInfo
-from .record.shard_files import PARTS, parts_missing, planned_trials
-from .record.staircase import Rule, Staircase
+from ...core.errors import SpanLabError
+from .attempts import failed_trials, finished_scores, finished_trials, is_practice, trial_key, trials_taken
+from .damage import event_damage, session_damage
+from .events import Event
+from .session_info import SessionInfo
+from .shard_files import PARTS, parts_missing, planned_trials
+from .staircase import Rule, Staircase
 
 #: The version of this format. Readers accept this one and all older ones. Sessions whose trials come from the second version of random streams need 3; of
 #: those with the first, large ones (:mod:`.shard_files`) need 2, and others are written as 1.
