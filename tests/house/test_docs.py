@@ -27,6 +27,10 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _BLOCK = re.compile(r"(?:<!-- (?P<mark>[^>]*?) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL)
 
 
+#: what programs of a document have named so far
+_NAMES: dict[Path, dict[str, object]] = {}
+
+
 @dataclass(frozen=True)
 class Block:
     """A fenced block: ``mark`` is the comment before it, such as ``not run: needs a screen`` or ``slow``."""
@@ -81,6 +85,17 @@ def test_commands_do_what_the_documents_say(block: Block, folders: dict[Path, Pa
             assert status == 0, f"{command}\n{said}"
         elif not doctest.OutputChecker().check_output(expected, said, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE):
             pytest.fail(f"{command}\nexpected:\n{expected}\nfound:\n{said}")
+
+
+@pytest.mark.parametrize("block", [pytest.param(one, id=str(one)) for one in blocks() if one.language == "python" and one.text.startswith(">>>")])
+def test_programs_do_what_the_documents_say(block: Block, folders: dict[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Later blocks of a document know the names of earlier ones."""
+    monkeypatch.chdir(folders[block.document])
+    test = doctest.DocTestParser().get_doctest(block.text, _NAMES.get(block.document, {}), str(block), None, None)
+    said = io.StringIO()
+    outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test, out=said.write, clear_globs=False)
+    assert not outcome.failed, said.getvalue()
+    _NAMES[block.document] = test.globs
 
 
 def typed(command: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
