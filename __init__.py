@@ -13,14 +13,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .core.lazy import re_exports
+from .core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .api import compare, figure, render, replay, replay_async, resume, resume_async, run, scores, train
     from .core.errors import SpanLabError
     from .paradigms import compile_trial, list_paradigms, load_paradigm
     from .sessions.result import SessionResult, read_responses
-
-__version__ = "0.1.0"
 
 __getattr__ = re_exports(
     __name__,

@@ -9,8 +9,8 @@ from typing import Annotated, Protocol, runtime_checkable
 
 import typer
 
-from .. import __version__
 from ..core.errors import SpanLabError
+from ..core.version import __version__
 from .commands.analysing import figure, scores
 from .commands.checking import check
 from .commands.comparing import compare

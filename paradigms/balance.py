@@ -18,7 +18,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.errors import SpanLabError
 from .compile import asking_steps, resolve_levels
@@ -27,9 +27,7 @@ from .identity import canonical, stream, trial_seed
 from .language.diagnostics import listed, show
 from .language.schema import ANSWER, SessionDesign
 from .paradigm import Generator, Paradigm
-
-if TYPE_CHECKING:
-    from .design import PlannedTrial
+from .planned_trial import PlannedTrial
 
 #: the correct answers of a trial, in the order of its questions
 Answers = tuple[Any, ...]

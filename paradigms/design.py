@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from ..core.errors import SpanLabError
 from ..core.registry import nearest
-from .adaptive import stairs_of
 from .balance import balanced, replaced_seed
-from .compile import compile_trial, resolve_levels
-from .draws import Draws
+from .compile import resolve_levels
 from .identity import stream, trial_seed
+from .language.diagnostics import listed, show
 from .language.limits import MAX_SESSION_TRIALS
 from .language.schema import Adaptive, DatasetDesign, SessionDesign, Uniform
 from .paradigm import Generator, Paradigm, same_level
-from .trial import Trial
+from .planned_trial import DEFAULT_INTERVAL_MS, PlannedTrial
 
-#: ms between trials, for people, when a design says nothing (ours)
-DEFAULT_INTERVAL_MS = 1000.0
 #: whole orders are tried so often, of long sessions less often; then orders are grown
 _SHUFFLES, _SHUFFLE_WORK, _GROWN = 2000, 1_000_000, 20
 
@@ -31,40 +28,6 @@ _KEEPING, _ATTEMPTS, _KEEPING_TRIES = 2**29, 32, 2048
 _KEEPING_TRIALS = 2**29 // (_ATTEMPTS * _KEEPING_TRIES)
 
 Split = Literal["train", "validation", "test"]
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedTrial:
-    """A trial that is going to happen.
-
-    Parameters
-    ----------
-    block, trial : from 1; practice trials are numbered by themselves
-    levels : of all crossed factors (random ones are drawn when the trial is compiled, unless given)
-    seed : of the trial
-    practice : whether it is practice
-    interval_ms : blank time before the trial, for people
-    draws : of a trial that comes from elsewhere, by name (:func:`.compile.compile_trial`); None = drawn from the seed
-    name : of a trial that comes from elsewhere, such as ``train_000012``
-    paired : of a trial that has what was drawn for a trial of another paradigm (:mod:`.pairing`), the ``trial_id`` of that one
-    varies : in an adaptive design, the factor whose level is decided when the trials before are finished; ``levels`` has the first trial's
-    """
-
-    block: int
-    trial: int
-    levels: Mapping[str, Any]
-    seed: int
-    practice: bool = False
-    interval_ms: float = DEFAULT_INTERVAL_MS
-    draws: Draws | None = None
-    name: str = ""
-    varies: str = ""
-    paired: str = ""
-
-    def compile(self, paradigm: Paradigm, generator: Generator) -> Trial:
-        """The trial itself; one that was compiled a while ago is not compiled again."""
-        key = (repr(dict(self.levels)), self.seed, generator)
-        return paradigm.compiled.get(key, self.draws, lambda: compile_trial(paradigm, self.levels, self.seed, generator, self.draws))
 
 
 def session_design(paradigm: Paradigm, name: str | None = None) -> SessionDesign:
@@ -151,7 +114,7 @@ def _adaptive(
     """As many trials as an adaptive session may have, all at the level of the first one."""
     if adaptive.factor in levels:
         raise SpanLabError(f"{paradigm.name}: this design is adaptive and chooses {adaptive.factor} itself: leave out --set {adaptive.factor}")
-    others, _ = stairs_of(combinations, adaptive, paradigm.name)
+    others, _ = _stairs_of(combinations, adaptive, paradigm.name)
     random = stream(paradigm.name, seed, "design")
     first = {**others, adaptive.factor: adaptive.start}
     return [
@@ -181,7 +144,7 @@ def staircase_rule(paradigm: Paradigm, design: str, planned: Sequence[PlannedTri
         raise SpanLabError(f"{paradigm.name}: these trials leave {', '.join(sorted(varies - {''}))} open, and the design '{design}' does not decide it")
     assert isinstance(chosen, SessionDesign)
     fixed = {name: level for name, level in planned[0].levels.items() if name != adaptive.factor}
-    _, stairs = stairs_of(combinations_of(paradigm, chosen, fixed), adaptive, paradigm.name)
+    _, stairs = _stairs_of(combinations_of(paradigm, chosen, fixed), adaptive, paradigm.name)
     noted = adaptive.model_dump(exclude={"least", "most"})
     return {**noted, "stairs": stairs, "trials": len(planned)}
 
@@ -326,3 +289,32 @@ def _interval(design: SessionDesign, random: np.random.RandomState) -> float:
         low, high = interval.uniform
         return round(low + (high - low) * float(random.random_sample()), 3)
     return DEFAULT_INTERVAL_MS if interval is None else float(interval)
+
+
+def _stairs_of(combinations: Sequence[Mapping[str, Any]], adaptive: Adaptive, name: str) -> tuple[dict[str, Any], list[int | float]]:
+    """What stays the same in all trials, and the levels in use, the lowest first.
+
+    Parameters
+    ----------
+    combinations : of factor levels that the design leaves
+    name : of the paradigm
+
+    Raises
+    ------
+    SpanLabError
+        when another factor has several levels, a level is no number, or the first trial's is not in use.
+    """
+    factor = adaptive.factor
+    several = [other for other in combinations[0] if other != factor and any(one[other] != combinations[0][other] for one in combinations)]
+    if several:
+        raise SpanLabError(
+            f"{name}: an adaptive design moves one factor ({factor}), so {listed(several)} must have one level: give it in the design, or by --set"
+        )
+    levels = {one[factor] for one in combinations}
+    if any(isinstance(level, bool) or not isinstance(level, (int, float)) for level in levels):
+        raise SpanLabError(f"{name}: the levels of an adaptive factor are numbers; those of {factor} are {listed(sorted(map(str, levels)))}")
+    low, high = adaptive.least, adaptive.most
+    stairs = sorted(level for level in levels if (low is None or level >= low) and (high is None or level <= high))
+    if adaptive.start not in stairs:
+        raise SpanLabError(f"{name}: an adaptive design begins at one of the levels in use ({listed(stairs) or 'none'}); found {show(adaptive.start)}")
+    return {key: value for key, value in combinations[0].items() if key != factor}, stairs

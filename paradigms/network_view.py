@@ -138,7 +138,8 @@ def network_arrays(view: NetworkView, trials: Sequence[Trial], steps: int = 20, 
     SpanLabError
         when a trial is longer than ``steps``, asks for a class that the head does not have, or shows a word without a vector.
     """
-    from ..stimuli.render.pixels import NETWORK, network_frames
+    from ..stimuli.render.fast.batch import network_frames
+    from ..stimuli.render.pixels import NETWORK
 
     labels = [labels_of(trial, view) for trial in trials]
     lengths = np.array([len(own.targets) for own in labels], np.int64)

@@ -112,7 +112,7 @@ def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = F
             raise SpanLabError(f"the key '{key}' is given to '{name}', which is no answer to any question of these trials{there}")
     for kind in kinds:
         try:
-            keys.kind_for(kind)
+            kind.with_keys(keys)
         except ValueError as error:
             raise SpanLabError(str(error)) from None
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from typing_extensions import override
 
@@ -20,6 +19,7 @@ from ..core.atomic_files import write_whole
 from ..core.errors import SpanLabError
 from ..core.worker_pool import Crew
 from ..paradigms import Generator, Paradigm, PlannedTrial
+from ..paradigms.planned_trial import one_of_each
 from .record.events import Event
 from .record.reader import response_rows, response_table
 from .record.shard_files import PARTS, part_path, parts_missing
@@ -27,8 +27,6 @@ from .record.writer import Recorder
 
 if TYPE_CHECKING:
     import pyarrow
-
-    from .runner import Runner
 
 #: trials in a part
 PART = 1000
@@ -71,21 +69,6 @@ def parts_for(
     return {} if why else {PARTS: {"trials": part, "states": states}}
 
 
-def one_of_each(plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
-    """The first trial of each combination of levels, and all whose draws are given."""
-    seen: list[Mapping[str, Any]] = []
-    found: list[PlannedTrial] = []
-    known: set[int] = set()  # trials of one plan mostly share their levels
-    for planned in plan:
-        if planned.draws is None and (id(planned.levels) in known or planned.levels in seen):
-            known.add(id(planned.levels))
-            continue
-        known.add(id(planned.levels))
-        seen.append(planned.levels)
-        found.append(planned)
-    return found
-
-
 class Collected(Recorder):
     """Keeps the events of some trials instead of writing them."""
 
@@ -106,6 +89,12 @@ class Part:
     rows: int
 
 
+class Apart(Protocol):
+    """A runner, as far as a part needs one."""
+
+    def take_apart(self, planned: Sequence[PlannedTrial], recorder: Recorder, add_states: Callable[..., None] | None = None) -> list[PlannedTrial]: ...
+
+
 class Desk:
     """Where parts are computed: an agent and a session, without a folder.
 
@@ -114,16 +103,17 @@ class Desk:
     info : content of ``session.json``, the plan apart
     agent : who answers
     now : the wall clock
+    runner : makes a runner of them
     """
 
-    def __init__(self, info: Mapping[str, Any], agent: Agent, now: Callable[[], str]) -> None:
+    def __init__(
+        self, info: Mapping[str, Any], agent: Agent, now: Callable[[], str], runner: Callable[[Mapping[str, Any], Agent, Callable[[], str]], Apart]
+    ) -> None:
         from ..agents.network.hidden_states import StatesLog
-        from .runner import Runner
-        from .session import Session, stored_paradigm
 
         self.info = info
         self._states = StatesLog(agent.hidden_units) if info[PARTS]["states"] and isinstance(agent, BatchAgent) else None
-        self.runner = Runner(Session(Path(), stored_paradigm(info), (), info), agent, now=now)
+        self.runner = runner(info, agent, now)
 
     def part(self, planned: Sequence[PlannedTrial]) -> Part:
         """Take the trials of one part.
@@ -164,30 +154,46 @@ def _part(desk: Desk, planned: Sequence[PlannedTrial]) -> Part:
     return desk.part(planned)
 
 
-async def take_parts(runner: Runner, crew: Crew) -> None:
+async def take_parts(
+    folder: Path,
+    info: Mapping[str, Any],
+    plan: Sequence[PlannedTrial],
+    crew: Crew,
+    desk: Callable[[], Desk],
+    note: Callable[[Event], None],
+    now: Callable[[], str],
+    progress: Callable[[int, int], None],
+) -> None:
     """Take whatever parts of a session are missing.
+
+    Parameters
+    ----------
+    folder, info, plan : of the session
+    crew : who computes parts
+    desk : makes what each of them computes with
+    note : takes what the record is to say of the parts
+    now : the wall clock
+    progress : is told how many trials are done, of how many
 
     Raises
     ------
     SpanLabError
         what the agent, the crew or the disk report; finished parts are safe then.
     """
-    session = runner.session
-    folder, size = session.folder, session.info[PARTS]["trials"]
-    missing = parts_missing(folder, session.info)
-    jobs = [session.plan[number * size : (number + 1) * size] for number in missing]
-    done = len(session.plan) - sum(map(len, jobs))
-    info = {name: value for name, value in session.info.items() if name != "plan"}
-    runner.recorder.write({"event": "note", "what": "parts", "missing": len(missing), "by": crew.described()})
-    results = crew.each(_part, partial(Desk, info, runner.agent, runner.now), jobs)
+    size = info[PARTS]["trials"]
+    missing = parts_missing(folder, info)
+    jobs = [plan[number * size : (number + 1) * size] for number in missing]
+    done = len(plan) - sum(map(len, jobs))
+    note({"event": "note", "what": "parts", "missing": len(missing), "by": crew.described()})
+    results = crew.each(_part, desk, jobs)
     try:
         for number, part in results:
             if part.states:
                 _put(states_path(folder, missing[number]), part.states)  # before the part itself: where that is, they are
             _put(part_path(folder, missing[number]), part.table)
-            runner.recorder.write({"event": "note", "what": "part", "part": missing[number], "rows": part.rows, "at": runner.now()})
+            note({"event": "note", "what": "part", "part": missing[number], "rows": part.rows, "at": now()})
             done += len(jobs[number])
-            runner.progress(done, len(session.plan))
+            progress(done, len(plan))
             await asyncio.sleep(0)  # Ctrl-C is noticed here
     finally:
         results.close()

@@ -12,7 +12,7 @@ from ..core.errors import SpanLabError
 from ..core.locale import sentence
 from ..paradigms import PlannedTrial
 from ..paradigms.compile import resolve_levels
-from ..paradigms.design import DEFAULT_INTERVAL_MS
+from ..paradigms.planned_trial import DEFAULT_INTERVAL_MS
 from ..paradigms.preview.example import example_displays
 from ..paradigms.translation import translated
 from .record.events import Event
@@ -67,7 +67,7 @@ class Hospitality:
                 replace(
                     display,
                     stimulus=translated(display.stimulus, words),
-                    asks=None if display.asks is None else self._session.answer_keys.kind_for(display.asks),
+                    asks=None if display.asks is None else display.asks.with_keys(self._session.answer_keys),
                 )
                 for display in example_displays(paradigm, self._language, levels, self._session.info["generator"], self._session.levels_in_use)
             ]
@@ -92,7 +92,7 @@ class Hospitality:
             for step in other.compile(self._session.paradigm, self._session.info["generator"]).steps
             if step.percept.ask is not None
         ]
-        return list(dict.fromkeys(self._session.answer_keys.kind_for(ask.kind).legend("participant", self._language) for ask in asks))
+        return list(dict.fromkeys(ask.kind.with_keys(self._session.answer_keys).legend("participant", self._language) for ask in asks))
 
     async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()) -> None:
         """Rounds of practice until the criterion is reached, or there were enough; then the assistant decides, where the paradigm says that the session stops.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..agents.base import Agent, BatchAgent, ConcurrentAgent, Episode, Sentences, TrialContext, TrialCut, Unobtainable, WindowAgent, WindowEpisode
@@ -16,7 +18,7 @@ from ..paradigms.design import replacement
 from ..paradigms.identity import digest
 from .agent_checks import answers_of, check_episode, for_record
 from .concurrency import interruptible, several
-from .large_run import take_parts
+from .large_run import Desk, take_parts
 from .participant_flow import Hospitality
 from .record.disk import only_writer
 from .record.events import Event, Paired, Resumed, SessionStart
@@ -27,7 +29,7 @@ from .record.transcript_file import paid_twice_at_most, read_transcript, replies
 from .record.writer import Recorder, TrialJournal
 from .same_agent import changed_constants
 from .sent import questions_of, recovered, said_as_then, without_sentences
-from .session import Session, brief, utc_now, write_info
+from .session import Session, brief, stored_paradigm, utc_now, write_info
 from .trial_log import Judged as Judged
 from .trial_log import TrialLog
 from .trial_log import judge as judge
@@ -118,7 +120,7 @@ class Runner:
             self.say(f"{self.session.name} goes on with what this version of spanlab does otherwise than the one that began it: {told}")
             noted["constants"] = self._changed
         if without_sentences(self.session.info):
-            self._sentences = recovered(self.session, self.agent, events, lines)
+            self._sentences = recovered(self.session.info, self.session.paradigm, self.session.plan, self.agent, events, lines)
             whose = "questions are those of its transcripts" if self._sentences else "the instructions are those of then"
             self.say(f"the record of {self.session.name} does not keep what is said beside the instructions: {whose}, and all else is as it is said now")
             noted["sentences"] = "of the transcripts" if self._sentences else "of now"
@@ -180,7 +182,7 @@ class Runner:
 
     async def _take_all(self) -> None:
         if PARTS in self.session.info:
-            await take_parts(self, self.crew)
+            await self._take_parts()
             return
         hospitality = None if self._window is None else Hospitality(self.session, self._window, self.recorder.write)
         await self.agent.setup(TrialJournal(self.recorder, _NO_TRIAL, self._preparations + 1, self._replies.get(_NO_TRIAL, [])))
@@ -307,6 +309,12 @@ class Runner:
             log.flush()
             self._finish(key, attempt, len(responses))
         return [one for one, trial in compiled if any(step.feedback is not None for step in trial.steps)]
+
+    async def _take_parts(self) -> None:
+        session = self.session
+        info = {name: value for name, value in session.info.items() if name != "plan"}
+        desk = partial(Desk, info, self.agent, self.now, _apart)
+        await take_parts(session.folder, session.info, session.plan, self.crew, desk, self.recorder.write, self.now, self.progress)
 
     def take_apart(self, planned: Sequence[PlannedTrial], recorder: Recorder, add_states: AddStates | None = None) -> list[PlannedTrial]:
         """Take trials apart from the session's folder, with an agent that answers many at once; trials with feedback are left out, and come back."""
@@ -449,3 +457,8 @@ def _each_asks(steps: Sequence[Step]) -> bool:
 
 def _percepts(step: Step) -> list[Percept]:
     return list(step.feedback.values()) if step.feedback is not None else [step.percept]
+
+
+def _apart(info: Mapping[str, Any], agent: Agent, now: Callable[[], str]) -> Runner:
+    """A runner for trials that are taken apart from the session's folder."""
+    return Runner(Session(Path(), stored_paradigm(info), (), info), agent, now=now)

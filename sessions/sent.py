@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..agents.base import Agent, Sentences
 from ..core.agent_kinds import kind_named
@@ -13,9 +13,6 @@ from ..core.locale import kept, said_to_people
 from ..paradigms import Paradigm, PlannedTrial, ResponseKind
 from .record.reader import trial_key
 from .record.transcript_file import is_reply
-
-if TYPE_CHECKING:
-    from .session import Session
 
 SENTENCES = "sentences"
 _PAGES, _QUESTIONS = "pages", "questions"
@@ -60,20 +57,28 @@ def without_sentences(info: Mapping[str, Any]) -> bool:
     return SENTENCES not in info and kind_named(info["agent_kind"]).reads
 
 
-def recovered(session: Session, agent: Agent, events: Iterable[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]) -> dict[str, Sentences]:
+def recovered(
+    info: Mapping[str, Any],
+    paradigm: Paradigm,
+    plan: Sequence[PlannedTrial],
+    agent: Agent,
+    events: Iterable[Mapping[str, Any]],
+    lines: Sequence[Mapping[str, Any]],
+) -> dict[str, Sentences]:
     """What a chat model was told of its questions, read off the transcripts of a record that does not keep it by itself; what cannot be told from them is left
     out.
 
     Parameters
     ----------
+    info, paradigm, plan : of the session
     events : of ``events.jsonl``
     lines : of ``transcripts.jsonl``
     """
-    settings = session.info["agent_settings"]
+    settings = info["agent_settings"]
     found: dict[str, Sentences] = {}
     if settings.get("wording") != "full" or not agent.kind.reads:
         return found
-    kinds = _asked(session, events, {line["trial"] for line in lines})
+    kinds = _asked(paradigm, plan, info["generator"], events, {line["trial"] for line in lines})
     told: set[str] = set()
     for line in lines:
         asked = kinds.get(line["trial"])
@@ -100,12 +105,14 @@ def _texts(message: Mapping[str, Any]) -> list[str]:
     return [part["text"] for part in message["parts"] if "text" in part]
 
 
-def _asked(session: Session, events: Iterable[Mapping[str, Any]], wanted: set[str]) -> dict[str, list[ResponseKind]]:
+def _asked(
+    paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Any, events: Iterable[Mapping[str, Any]], wanted: set[str]
+) -> dict[str, list[ResponseKind]]:
     """The kinds of the questions of some trials, in order, by the trials' names in the record."""
     levels = {event["trial"]: event["levels"] for event in events if event["event"] == "trial_start"}
     asked: dict[str, list[ResponseKind]] = {}
-    for planned in session.plan:
+    for planned in plan:
         if (key := trial_key(planned.practice, planned.trial)) in wanted:
-            trial = replace(planned, levels=levels.get(key, planned.levels), varies="").compile(session.paradigm, session.info["generator"])
+            trial = replace(planned, levels=levels.get(key, planned.levels), varies="").compile(paradigm, generator)
             asked[key] = [step.percept.ask.kind for step in trial.steps if step.percept.ask is not None]
     return asked

@@ -20,13 +20,13 @@ from ..paradigms.language.extends import in_library, own_hash
 from ..paradigms.language.schema import SessionDesign
 from ..paradigms.language.texts import filled
 from ..paradigms.network_view import is_model_step
+from ..paradigms.planned_trial import one_of_each
 from ..paradigms.practice_levels import LevelsInUse, chosen_levels, levels_in_use, practice_levels
 from ..paradigms.responses import ResponseKind
 from ..paradigms.translation import illegible
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from .compact_plan import compacted, expanded
 from .key_mapping import answer_keys, check_answerable, check_buttons, check_keys
-from .large_run import one_of_each
 from .record.disk import only_writer, sync_folder, write_json
 from .record.reader import FORMAT_VERSION, read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
 from .record.session_info import OF_SOME_TRIALS
@@ -301,7 +301,7 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
         check_keys(keys, kinds, others="study" in request.extra)
         if isinstance(agent, WindowAgent):
             check_buttons(keys, agent.buttons)
-    as_asked = [keys.kind_for(kind) for kind in kinds] if agent.kind.at_window else list(kinds)
+    as_asked = [kind.with_keys(keys) for kind in kinds] if agent.kind.at_window else list(kinds)
     if agent.kind.at_window:
         check_answerable(as_asked)
     agent.check_questions(as_asked)

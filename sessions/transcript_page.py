@@ -77,7 +77,7 @@ def told(turn: Turn) -> str:
 def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: str) -> str:
     import jinja2
 
-    from .. import __version__
+    from ..core.version import __version__
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     here, style = files("spanlab.sessions"), files("spanlab.core")

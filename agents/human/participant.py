@@ -304,7 +304,7 @@ class Participant(WindowAgent):
         """Everything that a trial needs is there."""
         self.ready()
         self._language = context.language
-        return Player(self.open(), context.language, tuple(map(context.keys.kind_for, context.asks)), self._guard_ms)
+        return Player(self.open(), context.language, tuple(kind.with_keys(context.keys) for kind in context.asks), self._guard_ms)
 
     # -- what is recorded ------------------------------------------------------------------------------------------------------------------------
 
@@ -433,7 +433,7 @@ class ParticipantEpisode(WindowEpisode):
         """The percept with the keys and in the language of this participant, which only the window and its legend know of."""
         percept = translated_percept(percept, self._words)
         ask = percept.ask
-        kind = self._keys.kind_for(ask.kind) if ask is not None else None
+        kind = ask.kind.with_keys(self._keys) if ask is not None else None
         return percept if ask is None or kind is None or kind is ask.kind else replace(percept, ask=replace(ask, kind=kind))
 
     @override

@@ -62,7 +62,7 @@ class Preview:
         self.number = 0
         self.answer_shown = False
         self._keys = AnswerKeys(words=words or {})
-        kinds = dict.fromkeys(self._keys.kind_for(step.percept.ask.kind) for step in trial.steps if step.percept.ask is not None)
+        kinds = dict.fromkeys(step.percept.ask.kind.with_keys(self._keys) for step in trial.steps if step.percept.ask is not None)
         room.surface.prepare(tuple(kinds), language)
         room.renderer.prepare(view.display.stimulus for view in self.views)
 
@@ -86,7 +86,7 @@ class Preview:
         view = self.views[self.number]
         if view.percept.ask is None or view.truth.answer is None:
             return ""
-        kind, answer = self._keys.kind_for(view.percept.ask.kind), view.truth.answer
+        kind, answer = view.percept.ask.kind.with_keys(self._keys), view.truth.answer
         written = kind.write(answer) if isinstance(answer, tuple) else kind.label(answer)
         return sentence("window.correct", self._language, answer=written)
 
@@ -120,7 +120,7 @@ class Preview:
         width, height = room.window.size
         edge = height // 2 - round(1.6 * letter)
         ask = view.percept.ask
-        sheet = None if ask is None else AnswerSheet(replace(ask, kind=self._keys.kind_for(ask.kind)), 0.0)
+        sheet = None if ask is None else AnswerSheet(replace(ask, kind=ask.kind.with_keys(self._keys)), 0.0)
         keys = sentence("window.preview_answer" if self.answer() else "window.preview", self._language)
         above = [Block(self.caption(), letter, weight="semibold")]
         if self.answer_shown:

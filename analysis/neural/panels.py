@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.numbers import with_sign
 from ..data.scoring import plural
-from ..report.html_tables import with_sign
 from . import charts
 from .clusters import STARTS, Clusters, cluster_units
 from .losses import DRAWS, Silencing, lesion_table

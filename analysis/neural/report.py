@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import __version__
 from ...core.errors import SpanLabError
+from ...core.version import __version__
 from ..figures.charts import draw
 from .clusters import MOST
 from .losses import Silencing

@@ -15,7 +15,8 @@ from ..data.style import GROUP_MEANS, Look
 from .commands import Commands
 from .folder import Figure, Folder
 from .text import between, percent, ranked
-from .html_tables import PageTable, Said, counted, limits, number, p_value, page_table, percent_points, with_sign, words_of
+from ..data.numbers import counted, limits, number, p_value, with_sign
+from .html_tables import PageTable, Said, page_table, percent_points, words_of
 from ..effects.trends import trends
 
 if TYPE_CHECKING:

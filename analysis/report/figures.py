@@ -15,7 +15,8 @@ from ..effects.reaction_times import timed_questions
 from .commands import Commands
 from .effects import Shown
 from .folder import Folder
-from .html_tables import PageTable, Said, missing, page_table, whole, words_of
+from ..data.numbers import missing, whole
+from .html_tables import PageTable, Said, page_table, words_of
 
 
 def further_figures(

@@ -1,4 +1,4 @@
-"""The page's tables: rows of text, and how numbers are said in them."""
+"""The page's tables: rows of text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import kind_named
+from ..data.numbers import missing, number, limits, p_value, counted
 from .text import between, percent, ranked
 
 if TYPE_CHECKING:
@@ -72,44 +73,6 @@ def page_table(frame: pd.DataFrame, columns: Sequence[Said], title: str, caption
         file=file,
         cut=max(0, len(frame) - MOST_ROWS),
     )
-
-
-def missing(value: Any) -> bool:
-    """Whether there is no number."""
-    return value is None or str(value) in ("nan", "<NA>", "None")
-
-
-def number(value: Any, digits: int = 2) -> str:
-    """``1.25``; a dash where there is no number."""
-    return "–" if missing(value) else with_sign(float(value), digits).removeprefix("+")
-
-
-def limits(low: Any, high: Any, say: Callable[[float], str] = number) -> str:
-    """``0.21 to 0.84``, ``0.21 or more`` where there is no end above; a dash where there is no interval."""
-    if missing(low) or missing(high):
-        return "–"
-    return f"{say(low)} or more" if high == math.inf else f"{say(high)} or less" if low == -math.inf else f"{say(low)} to {say(high)}"
-
-
-def p_value(p: Any) -> str:
-    """``.023`` or ``< .001``; a dash where there is none."""
-    return "–" if missing(p) else "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
-
-
-def whole(value: Any) -> str:
-    """``1,250``; nothing where there is no number."""
-    return "" if missing(value) else f"{int(value):,}"
-
-
-def counted(value: Any, unit: str) -> str:
-    """``12 participants``; nothing where nothing was counted."""
-    return "" if missing(value) or not unit else f"{int(value):,} {unit}{'' if int(value) == 1 else 's'}"
-
-
-def with_sign(value: float, digits: int = 2) -> str:
-    """``+1.25``, ``−0.50`` and plain 0."""
-    said = f"{value:+.{digits}f}"
-    return said[1:] if not float(said) else said.replace("-", "−")
 
 
 def words_of(column: str, name: str = "") -> Said:

@@ -13,7 +13,8 @@ from ..data.sessions import SessionFacts
 from .commands import Commands
 from .folder import Folder
 from ..data.scoring import plural
-from .html_tables import PageTable, Said, number, page_table, whole, words_of
+from ..data.numbers import number, whole
+from .html_tables import PageTable, Said, page_table, words_of
 from ..data.timing import session_timing, verdict
 
 #: What a damaged record may raise; one session must not hide the others.

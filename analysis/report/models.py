@@ -13,7 +13,8 @@ from ..stats.mixed_contrasts import KINDS, contrasts, terms
 from .commands import Commands
 from .folder import Folder
 from ..data.scoring import plural
-from .html_tables import PageTable, Said, limits, number, p_value, page_table, whole, with_sign, words_of
+from ..data.numbers import limits, number, p_value, whole, with_sign
+from .html_tables import PageTable, Said, page_table, words_of
 
 if TYPE_CHECKING:
     import pandas as pd

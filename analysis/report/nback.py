@@ -13,7 +13,8 @@ from ..nback.published import STUDY_MODEL, printed_cells, printed_name
 from ..nback.significance import kruskal_wallis, mann_whitney
 from .text import Note, between, percent, ranked
 from ..data.scoring import WHO, Scored, plural
-from .html_tables import PageTable, p_value
+from ..data.numbers import p_value
+from .html_tables import PageTable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,8 @@ from .commands import Commands
 from .folder import Folder
 from ..model_vs_human.score_layout import layout
 from ..model_vs_human.scores import DECISIONS, scores
-from .html_tables import PageTable, Said, counted, limits, missing, number, p_value, page_table, whole, words_of
+from ..data.numbers import counted, limits, missing, number, p_value, whole
+from .html_tables import PageTable, Said, page_table, words_of
 
 _EACH = (
     "Pearson's correlation of each curve with the curve of every person, averaged over people, and the root of the mean squared difference; over the points "

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.coding import decoded
+from ..data.numbers import number, p_value
 from ..data.scoring import Scored
 from ..data.style import of_kinds
 from ..means.bootstrap import LEVEL, RESAMPLES, estimate, estimate_pooled
@@ -70,8 +71,6 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """What a story says of it, after a share."""
-        from ..report.html_tables import number, p_value
-
         said = p_value(self.p)
         p = f"p {said}" if said.startswith("<") else f"p = {said}"
         place = f"{self.where} from" if self.where == "not told apart" else self.where

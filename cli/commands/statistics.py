@@ -118,7 +118,7 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
 
 
 def _contrast(one: dict[Any, Any]) -> tuple[str, ...]:
-    from ...analysis.report.html_tables import limits
+    from ...analysis.data.numbers import limits
 
     points = "" if one["points"] != one["points"] else f"{one['points']:+.1f} points, h = {one['cohens_h']:+.2f}"
     interval = limits(one["odds_ratio_low"], one["odds_ratio_high"], lambda value: f"{value:.3g}")

@@ -76,7 +76,9 @@ class ResponseKind(Component):
         raise NotImplementedError
 
     def with_keys(self, keys: AnswerKeys) -> ResponseKind:
-        """The same question, answered with other keys: here itself, as it is for kinds without keys of their own.
+        """The same question with other keys and words, for the window and for what people read; answers and scores stay as they are.
+
+        Here itself, as it is for kinds without keys of their own.
 
         Raises
         ------

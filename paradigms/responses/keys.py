@@ -7,13 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from string import ascii_lowercase, digits
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from ...core.locale import sentence
 from ...core.registry import nearest
-
-if TYPE_CHECKING:
-    from .base import ResponseKind
 
 #: Keys with names of several letters, as PsychoPy calls them, and what is printed on them where that says more than the name.
 _SIGNS: dict[str, str] = {
@@ -116,13 +112,3 @@ class AnswerKeys:
     swapped: bool = False
     own: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     words: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-
-    def kind_for(self, kind: ResponseKind) -> ResponseKind:
-        """The same question with these keys and words: for the window and for what people read. Answers and scores are those of ``kind``.
-
-        Raises
-        ------
-        ValueError
-            when two of its answers would have the same key.
-        """
-        return kind.with_keys(self)

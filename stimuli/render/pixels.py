@@ -6,14 +6,11 @@ At any larger size the same scene is drawn as shapes: pixel boxes become areas, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from ..scene import CANVAS, Arrow, Ellipse, Image, Line, Polygon, Primitive, Rectangle, Scene, Text
-from ..stimulus import Stimulus
 from . import arrows
 from .fonts import CAP_HEIGHT, face
 
@@ -52,19 +49,6 @@ def picture(scene: Scene, size_px: int) -> Pillow.Image:
 def network_frame(scene: Scene) -> np.ndarray:
     """What a network sees of a scene: the 96 × 96 frame brought to 32 × 32 with Pillow's bilinear filter, as torchvision does. uint8 (32, 32, 3)."""
     return np.array(drawn(scene).resize((NETWORK, NETWORK), Pillow.Resampling.BILINEAR))
-
-
-def network_frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
-    """What a network sees of many stimuli: uint8 (n, 32, 32, 3), identical to :func:`network_frame` of each scene, and much faster."""
-    frames, numbers = network_frames_indexed(stimuli)
-    return frames[numbers]
-
-
-def network_frames_indexed(stimuli: Sequence[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
-    """The same without repeating frames: uint8 (m, 32, 32, 3), and int64 (n,), the number of each stimulus's frame. Some of the m may be alike."""
-    from .fast.batch import frames
-
-    return frames(stimuli)
 
 
 def drawn(scene: Scene) -> Pillow.Image:

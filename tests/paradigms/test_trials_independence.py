@@ -10,7 +10,7 @@ import pytest
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, drawn_values, list_paradigms, load_paradigm, paradigm_from_data, plan_dataset, with_streams
-from spanlab.stimuli.render.pixels import network_frames
+from spanlab.stimuli.render.fast.batch import network_frames
 
 #: Less probable by chance than any of the pairs that are looked at here ought to be.
 NEVER = 1e-7

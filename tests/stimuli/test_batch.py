@@ -16,10 +16,11 @@ from stimuli_strategies import DIRECTIONS, any_stimulus, stimulus
 
 from spanlab.stimuli import BACKGROUND, COLOURS, Colour, Ellipse, Line, Primitive, Rectangle, Scene, Stimulus
 from spanlab.stimuli.render.fast import batch, sprites, tables
+from spanlab.stimuli.render.fast.batch import network_frames, network_frames_indexed
 from spanlab.stimuli.render.fast.sprites import Sprites
 from spanlab.stimuli.render.fast.tables import Table
 from spanlab.stimuli.render.fast.tiling import Family, Scatter, Tiling
-from spanlab.stimuli.render.pixels import network_frame, network_frames, network_frames_indexed
+from spanlab.stimuli.render.pixels import network_frame
 
 Random = np.random.RandomState
 RELAXED = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from stimuli_strategies import PARAMETERS
 
 from spanlab.stimuli import STIMULI
-from spanlab.stimuli.render.pixels import network_frames, render
+from spanlab.stimuli.render.fast.batch import network_frames
+from spanlab.stimuli.render.pixels import render
 
 scalars = (
     st.none() | st.booleans() | st.integers(-3, 120) | st.integers() | st.floats() | st.text(max_size=12) | st.sampled_from(["red", "up", "#ff0000", "=x"])

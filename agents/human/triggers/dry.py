@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ....core.errors import SpanLabError
-from .ports import PortLost
+from .port import PortLost
 
 
 class DryPort:

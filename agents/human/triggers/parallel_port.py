@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from ....core.errors import SpanLabError
-from .ports import PortLost
+from .port import PortLost
 
 
 class ParallelPort:

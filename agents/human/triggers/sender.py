@@ -13,7 +13,8 @@ from typing import Any
 
 from ....core.errors import SpanLabError
 from .address import Address
-from .ports import Port, PortLost, open_port
+from .port import Port, PortLost
+from .ports import open_port
 
 #: Seconds for which the line rests between two codes that need not come at once.
 REST = 0.001

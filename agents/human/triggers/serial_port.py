@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from ....core.errors import SpanLabError
-from .ports import PortLost
+from .port import PortLost
 
 #: Seconds for which the first byte may take to leave.
 _DRAIN = 1.0

@@ -54,7 +54,13 @@ _TABLES: _Made[Family, Table | None] = _Made(Table.of, most=64)
 _SPRITES: _Made[tuple[Paint, Colour], Sprites] = _Made(lambda key: Sprites(*key), most=8)
 
 
-def frames(stimuli: Sequence[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
+def network_frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
+    """What a network sees of many stimuli: uint8 (n, 32, 32, 3), identical to :func:`.network_frame` of each scene, and much faster."""
+    frames, numbers = network_frames_indexed(stimuli)
+    return frames[numbers]
+
+
+def network_frames_indexed(stimuli: Sequence[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
     """Frames, uint8 (m, 32, 32, 3), and for each stimulus the number of its frame, int64 (n,).
 
     Stimuli share a frame when it is seen without drawing that they look the same; two of the m frames may still be alike.

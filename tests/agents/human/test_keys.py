@@ -38,7 +38,7 @@ def means(kind: ResponseKind) -> dict[str, int | str]:
 
 
 def test_two_words_change_sides_and_the_legend_says_so() -> None:
-    swapped = AnswerKeys(swapped=True).kind_for(SAME)
+    swapped = SAME.with_keys(AnswerKeys(swapped=True))
     assert means(SAME) == {"f": "same", "j": "different"}
     assert means(swapped) == {"f": "different", "j": "same"}
     assert "f = different, j = same" in swapped.legend("participant")
@@ -51,26 +51,26 @@ def test_two_words_change_sides_and_the_legend_says_so() -> None:
 
 @pytest.mark.parametrize("kind", [MATCH, SIDES, NINE, SEEN, Cells.model_validate({"grid": 4, "take": 2})])
 def test_letters_that_are_words_sides_and_places_are_never_swapped(kind: ResponseKind) -> None:
-    assert AnswerKeys(swapped=True).kind_for(kind) is kind
+    assert kind.with_keys(AnswerKeys(swapped=True)) is kind
 
 
 def test_own_keys_take_the_place_of_others_and_are_swapped_too() -> None:
     own = {"same": "s", "different": "button_2"}
-    assert means(AnswerKeys(False, own).kind_for(SAME)) == {"s": "same", "button_2": "different"}
-    swapped = AnswerKeys(True, own).kind_for(SAME)
+    assert means(SAME.with_keys(AnswerKeys(False, own))) == {"s": "same", "button_2": "different"}
+    swapped = SAME.with_keys(AnswerKeys(True, own))
     assert means(swapped) == {"s": "different", "button_2": "same"}
     assert "button 2 = same" in swapped.legend("participant")
     assert "Knopf 2 = same" in swapped.legend("participant", "de")
-    letters = AnswerKeys(True, {"m": "j", "-": "f"}).kind_for(MATCH)
+    letters = MATCH.with_keys(AnswerKeys(True, {"m": "j", "-": "f"}))
     assert means(MATCH) == {"m": "m", "minus": "-", "num_subtract": "-"}
     assert means(letters) == {"f": "m", "j": "-"}  # once they are mere keys, they change sides
-    pad = means(AnswerKeys(False, {str(n): f"button_{n}" for n in range(1, 10)}).kind_for(NINE))
+    pad = means(NINE.with_keys(AnswerKeys(False, {str(n): f"button_{n}" for n in range(1, 10)})))
     assert pad == {f"button_{n}": n - 1 for n in range(1, 10)}
 
 
 def test_a_key_that_would_mean_two_things_is_refused() -> None:
     with pytest.raises(ValueError, match="'j' would stand for 'same' and 'different'"):
-        AnswerKeys(False, {"same": "j"}).kind_for(SAME)
+        SAME.with_keys(AnswerKeys(False, {"same": "j"}))
 
 
 def test_keys_are_told_as_they_are_labelled() -> None:
@@ -89,7 +89,7 @@ def test_whatever_the_keys_the_answers_stay_what_they_are(swapped: bool, name: s
         for step in compile_trial(paradigm, levels, seed=5).steps:
             if step.percept.ask is not None:
                 kind = step.percept.ask.kind
-                other = keys.kind_for(kind)
+                other = kind.with_keys(keys)
                 assert set(means(kind)) == set(means(other))
                 assert set(means(kind).values()) == set(means(other).values())
                 assert other.allows(step.truth.answer)

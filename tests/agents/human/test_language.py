@@ -139,7 +139,7 @@ def test_answers_are_called_by_their_words_in_the_language_of_the_person_and_rec
     assert set(read_responses(session.folder)["correct_answer"]) <= {'"same"', '"different"'}
     assert {step.ask.kind.answer_names() for _, percepts in agent.seen for step in percepts if step.ask is not None} == {("same", "different")}
     (context, _) = agent.seen[0]
-    asked = context.keys.kind_for(_asked(paradigm))
+    asked = _asked(paradigm).with_keys(context.keys)
     assert asked.label("same") == "gleich"
     assert asked.surface().keys == (("f", "different"), ("j", "same"))
     assert asked.write("same") == "same"
@@ -158,7 +158,7 @@ def test_machines_are_not_told_how_people_call_answers(tmp_path: Path) -> None:
 def test_a_press_is_acknowledged_in_the_words_of_the_person() -> None:
     """What the window draws for an answer that has no place on the screen."""
     paradigm, drawn = load_paradigm("cd"), []
-    kind = AnswerKeys(words=paradigm.translations["de"]).kind_for(_asked(paradigm))
+    kind = _asked(paradigm).with_keys(AnswerKeys(words=paradigm.translations["de"]))
     surface: Any = SurfaceView.__new__(SurfaceView)
     surface._theme, surface.letter_px = STANDARD, 20
     surface._pictures = SimpleNamespace(put=lambda key, make: drawn.append(key))
@@ -170,7 +170,7 @@ def test_a_press_is_acknowledged_in_the_words_of_the_person() -> None:
 def test_words_that_are_to_be_remembered_are_not_translated() -> None:
     kind = _asked(load_paradigm("lsr"))
     words = {str(value): "x" for value in kind.surface().keys}
-    assert AnswerKeys(words=words).kind_for(kind) is kind
+    assert kind.with_keys(AnswerKeys(words=words)) is kind
 
 
 BASE = "extends: nback_verbal_feedback\nparadigm: own\n"

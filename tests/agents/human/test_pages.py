@@ -52,7 +52,7 @@ def instructions(name: str, language: str, number: int = 0) -> Page:
     levels = resolve_levels(paradigm, combinations[number % len(combinations)], 1)
     asks = [step.percept.ask.kind for step in compile_trial(paradigm, levels, 1).steps if step.percept.ask is not None]
     keys = AnswerKeys(words=paradigm.translations.get(language, {}))
-    legends = "\n\n".join(dict.fromkeys(keys.kind_for(kind).legend("participant", language) for kind in asks))
+    legends = "\n\n".join(dict.fromkeys(kind.with_keys(keys).legend("participant", language) for kind in asks))
     return Page(paradigm.told(language, levels, for_people=True), paradigm.titled(language), "", tuple(example_displays(paradigm, language, levels)), legends)
 
 

@@ -20,7 +20,7 @@ from spanlab.paradigms import load_paradigm, plan_session  # noqa: E402
 from spanlab.paradigms.network_view import is_model_step  # noqa: E402
 from spanlab.sessions import Request, Runner, Session, begin, read_responses  # noqa: E402
 from spanlab.sessions.large_run import parts_for  # noqa: E402
-from spanlab.stimuli.render.pixels import network_frames  # noqa: E402
+from spanlab.stimuli.render.fast.batch import network_frames  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

@@ -144,7 +144,7 @@ def answered(devices: str, conditions: str, most: str, names: str) -> Any:
                     continue  # there is nothing to click on
                 for swapped in (False, True) if by == "keys" else (False,):
                     keys = AnswerKeys(swapped)
-                    kind = keys.kind_for(percept.ask.kind)
+                    kind = percept.ask.kind.with_keys(keys)
                     if swapped and kind is percept.ask.kind:
                         continue
                     episode = agent.start(TrialContext(name, name, "en", "", (percept.ask.kind,), keys=keys, seed=5))

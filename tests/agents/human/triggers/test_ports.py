@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from spanlab.agents.human.triggers import parallel_port
 from spanlab.agents.human.triggers.address import Address, read_address
-from spanlab.agents.human.triggers.ports import PortLost
+from spanlab.agents.human.triggers.port import PortLost
 from spanlab.agents.human.triggers.sender import REST, Line, Sending
 from spanlab.core.errors import SpanLabError
 
