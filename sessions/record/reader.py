@@ -27,33 +27,59 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.atomic_files import replacing
 from ...core.errors import SpanLabError
-from .attempts import failed_trials as failed_trials
-from .attempts import finished_scores as finished_scores
-from .attempts import finished_trials as finished_trials
-from .attempts import is_practice as is_practice
-from .attempts import trial_key as trial_key
-from .attempts import trials_taken as trials_taken
-from .columns import COLUMNS as COLUMNS
-from .columns import response_rows as response_rows
+from .attempts import failed_trials, finished_scores, finished_trials, is_practice, trial_key, trials_taken
+from .columns import COLUMNS, response_rows
 from .displays import TRIAL_TIMING, trial_timing
 from .marking import Cell, Column
-from .session_files import FORMAT_VERSION as FORMAT_VERSION
-from .session_files import find_sessions as find_sessions
-from .session_files import has_failed as has_failed
-from .session_files import is_finished as is_finished
-from .session_files import read_events as read_events
-from .session_files import read_session as read_session
-from .session_files import sessions_below as sessions_below
-from .session_files import staircase_of as staircase_of
-from .session_files import streams_of as streams_of
-from .session_files import trials_left as trials_left
-from .session_files import trials_planned as trials_planned
-from .shard_files import PARTS, part_path
-from .shard_files import stored_parts as stored_parts
+from .session_files import (
+    FORMAT_VERSION,
+    find_sessions,
+    has_failed,
+    is_finished,
+    read_events,
+    read_session,
+    sessions_below,
+    staircase_of,
+    streams_of,
+    trials_left,
+    trials_planned,
+)
+from .shard_files import PARTS, part_path, stored_parts
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
+__all__ = [
+    "COLUMNS",
+    "FORMAT_VERSION",
+    "PARTS",
+    "failed_trials",
+    "find_sessions",
+    "finished_scores",
+    "finished_trials",
+    "has_failed",
+    "is_finished",
+    "is_practice",
+    "joined",
+    "read_chunks",
+    "read_events",
+    "read_parts",
+    "read_responses",
+    "read_session",
+    "read_table",
+    "response_rows",
+    "response_table",
+    "sessions_below",
+    "staircase_of",
+    "stored_parts",
+    "streams_of",
+    "trial_key",
+    "trials_left",
+    "trials_planned",
+    "trials_taken",
+    "write_responses",
+]
 
 
 def response_table(rows: Sequence[Mapping[str, Cell]]) -> pyarrow.Table:
