@@ -1,1 +1,1 @@
-"""Commands of the command line, by what they are about; ``cli.py`` registers them. Part of the command line."""
+"""Commands of the command line, by what they are about; ``cli/app.py`` registers them. Part of the command line."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -177,6 +178,14 @@ def test_rooms_stay_small() -> None:
             room = path.parent.relative_to(ROOT).as_posix()
             counts[room] = counts.get(room, 0) + 1
     assert not {room: count for room, count in counts.items() if count > MOST_IN_A_ROOM}
+
+
+def test_the_map_names_every_room() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = text[text.index("### The rooms") : text.index("### What to touch")]
+    assert sorted(re.findall(r"^\| `([\w/]+)/` \|", rooms, re.MULTILINE)) == sorted(
+        name.partition(".")[2].replace(".", "/") for name in packages() if "." in name
+    )
 
 
 def test_no_module_lies_loose_at_the_root() -> None:
