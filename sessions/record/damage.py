@@ -99,6 +99,6 @@ def _sentence(error: ErrorDetails, keys: frozenset[str]) -> str:
     key = next((one for one in reversed(place) if one in keys), None)
     if kind == "missing":
         return f"'{key}' is missing"
-    if key is None or (kind == "dict_type" and isinstance(place[-1], int)):
+    if key is None:
         return "keys with values are missing"
     return f"'{key}' is not what it should be"

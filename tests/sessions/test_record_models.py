@@ -103,7 +103,7 @@ def test_what_does_not_fit_is_said(event: Any, says: str | None) -> None:
         (lambda step: step.pop("chance"), "'chance' is missing"),
         (lambda step: step["scores"][0].pop("answer"), "'answer' is missing"),
         (lambda step: step["scores"][0].update(answer=[1]), "'answer' is not what it should be"),
-        (lambda step: step["scores"].append(3), "keys with values are missing"),
+        (lambda step: step["scores"].append(3), "'scores' is not what it should be"),
         (lambda step: step.update(scores=3), "'scores' is not what it should be"),
         (lambda step: step["notes"].update(own="whatever"), None),
         (lambda step: step["notes"].update(attempts="two"), "'attempts' is not what it should be"),

@@ -127,7 +127,13 @@ except KeyboardInterrupt:
 
 def _start(server: Stub, data: Path, blocks: int, concurrency: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", _PROGRAM, str(data), server.base_url, str(blocks), str(concurrency)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    hung_up = getattr(signal, "SIGHUP", None)
+    before = None if hung_up is None else signal.signal(hung_up, signal.SIG_DFL)  # whoever runs these tests may ignore it (nohup), and children inherit that
+    try:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        if hung_up is not None:
+            signal.signal(hung_up, before)
 
 
 def _when_answered(server: Stub, number: int, process: subprocess.Popen[str], what: str = "answered") -> bool:

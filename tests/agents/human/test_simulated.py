@@ -42,7 +42,10 @@ def test_what_the_observer_decides_is_what_the_window_records() -> None:
         injected, recorded = response["notes"]["injected_ms"], [press["rt_ms"] for press in response["raw"]["presses"]]
         assert len(injected) == len(recorded)
         assert response["rt_ms"] == recorded[-1]
-        assert np.median(np.abs(np.array(recorded) - injected)) < 20
+        # a busy machine makes the hand wait between its note and its press, never the other way round; and no press has the time of another
+        late = np.subtract.outer(np.array(recorded), np.array(injected))
+        assert (np.diag(late) > -5).all()
+        assert np.argmin(np.abs(late), axis=1).tolist() == list(range(len(injected)))
     assert (found["settings"]["observer"], found["settings"]["observer_places"], found["settings"]["speed"]) == ("capacity", 2, 4.0)
     assert found["apparatus"]["tones"] == "ring" or found["apparatus"]["tones"].startswith("sound")
 

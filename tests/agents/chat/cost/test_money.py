@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chat_program import PROGRAM
 from chat_servers import Stub, stub
 from test_faults import ANSWERS, CHAOS, session_table
 
@@ -19,21 +20,6 @@ from spanlab.sessions.record.transcript_file import read_transcript
 from spanlab.sessions.transcripts import Transcript
 
 NBACK = load_paradigm("nback_verbal")
-PROGRAM = """
-import sys
-from pathlib import Path
-from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
-from spanlab.paradigms import load_paradigm, plan_session
-from spanlab.sessions import Request, Runner, begin, find_sessions, reopen
-data, base_url, blocks, concurrency = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-care = Care(concurrency=concurrency, timeout_s=3, max_retries=40, max_retries_begun=40)
-agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(base_url, key_variable=None), care)
-paradigm = load_paradigm("nback_verbal")
-plan = plan_session(paradigm, seed=4, levels={"block_length": [24]}, trials=blocks)
-folders = find_sessions([data]) if data.exists() and any(data.iterdir()) else []
-session = reopen(folders[0]) if folders else begin(data, paradigm, agent, plan, Request(seed=4))
-Runner(session, agent).run()
-"""
 
 
 def _start(server: Stub, data: Path, blocks: int, concurrency: int) -> subprocess.Popen[str]:

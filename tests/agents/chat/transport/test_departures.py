@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_program import PROGRAM
 from chat_servers import stub
 from chat_stub import completion, head
 
@@ -270,8 +271,6 @@ Recorder.note = dies
 @pytest.mark.parametrize(("at", "reached"), [("begun", 8), ("gone", 9)])
 def test_a_kill_between_the_two_notes_is_named(tmp_path: Path, at: str, reached: int) -> None:
     """Between the first note and the first byte, and between the last byte and the second note."""
-    from test_money import PROGRAM
-
     with stub() as server:
         command = [sys.executable, "-c", _DIES + PROGRAM, str(tmp_path / "data"), server.base_url, "1", "1", at]
         killed = subprocess.run(command, capture_output=True, text=True, check=False)
