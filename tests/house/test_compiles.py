@@ -11,7 +11,7 @@ import pytest
 
 from spanlab.agents.base import Agent
 from spanlab.agents.oracles import IdealAgent
-from spanlab.paradigms import Trial, design, load_paradigm, plan_session
+from spanlab.paradigms import Trial, compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.compiled import CompiledTrials
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
@@ -44,8 +44,7 @@ def compiles(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Counte
         made[(repr(levels), seed)] += 1
         return compile_trial(paradigm, levels, seed, *others)
 
-    compile_trial = design.compile_trial
-    monkeypatch.setattr(design, "compile_trial", counted)
+    monkeypatch.setattr("spanlab.paradigms.design.compile_trial", counted)
     paradigm = load_paradigm("vsr")
     plan = plan_session(paradigm, 3, SessionDesign(interval=200.0), {"list_length": [2, 3]}, trials=TRIALS)
     with ExitStack() as stack:
