@@ -356,17 +356,13 @@ def figure(
     >>> table.loc[table["agent_kind"] == "capacity", "serial_position"].tolist()
     [1, 2, 3, 4, 5]
     """
-    from .analysis.figure_catalogue import figure_named
-    from .analysis.figures.figure import Wish
+    from .analysis.figure_catalogue import figure_named, wish_for
 
     paths = _paths(data)
-    if bars not in ("interval", "sem"):
-        raise SpanLabError(f"bars is 'interval' (95%) or 'sem' (one standard error to each side), not '{bars}'")
-    if by and name != "reaction_time":
-        raise SpanLabError(f"by is for the figure reaction_time; {name} has the conditions that it shows")
     one = figure_named(name, tuple(map(str, paths)))
+    wish = wish_for(one, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by)
     loaded = _load(paths, exclude, practice, pilot)
-    drawing = one.draw(loaded, Wish((paradigm,) if isinstance(paradigm, str) else tuple(paradigm), bars, by))
+    drawing = one.draw(loaded, wish)
     return replace(drawing, notes=(*loaded.notes, *drawing.notes))
 
 

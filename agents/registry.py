@@ -36,16 +36,16 @@ class AgentRegistry(Registry[Agent]):
         super().__init__("agent", AGENT_GROUP)
 
     @override
-    def name_of(self, cls: type[Any]) -> str:
-        if not (isinstance(cls, type) and issubclass(cls, Agent)):
-            raise ValueError(f"{cls!r} is no subclass of Agent")
-        if isabstract(cls):
-            raise ValueError(f"{cls.__name__} does not define {', '.join(sorted(cls.__abstractmethods__))}")
-        kind = next((vars(base)["kind"] for base in cls.__mro__ if "kind" in vars(base)), None)
+    def name_of(self, value: Any) -> str:
+        if not (isinstance(value, type) and issubclass(value, Agent)):
+            raise ValueError(f"{value!r} is no subclass of Agent")
+        if isabstract(value):
+            raise ValueError(f"{value.__name__} does not define {', '.join(sorted(value.__abstractmethods__))}")
+        kind = next((vars(base)["kind"] for base in value.__mro__ if "kind" in vars(base)), None)
         if kind is None:
-            raise ValueError(f"{cls.__name__} declares no kind, such as kind = AgentKind('{cls.__name__.lower()}')")
+            raise ValueError(f"{value.__name__} declares no kind, such as kind = AgentKind('{value.__name__.lower()}')")
         if kind.name in {one.name for one in KINDS}:
-            raise ValueError(f"'{kind.name}' is a kind of SpanLab's own; give {cls.__name__} one of its own, such as AgentKind('{cls.__name__.lower()}')")
+            raise ValueError(f"'{kind.name}' is a kind of SpanLab's own; give {value.__name__} one of its own, such as AgentKind('{value.__name__.lower()}')")
         return str(kind.name)
 
     def kinds(self) -> list[AgentKind]:

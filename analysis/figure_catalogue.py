@@ -1,45 +1,47 @@
-"""Every figure that ``spanlab figure`` knows, by name: those of effects, of N-back, of reaction times, and the published ones drawn from any data."""
+"""Every figure by its name: those of effects, of reaction times, of N-back, of the benchmark's paper, and those of other packages. The command line, the
+report, ``spanlab check``, Python and the documentation all go by it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+
+from typing_extensions import override
 
 from ..core.errors import SpanLabError
-from ..core.registry import nearest
+from ..core.registry import Instances, nearest
 from .effects.registry import EFFECTS
-from .figures.effect_figure import draw_effect
-from .figures.figure import Drawing, Wish
+from .figures.effect_figure import effect_figure
+from .figures.figure import SECTIONS, FigureDeclaration, Wish
 from .figures.nback_study import NBACK_FIGURES
-from .figures.reaction_time_figure import LINE, NAME, draw_reaction_times
-from .figures.worm import NUMBERS, PAPER_FIGURES, UNITS, draw_paper_figure, elsewhere
-
-if TYPE_CHECKING:
-    from .data.loading import Data
+from .figures.reaction_time_figure import REACTION_TIME
+from .figures.worm import NUMBERS, PAPER_FIGURES, UNITS, elsewhere, paper_figure
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure by its name: what it shows, in a line, and the function that draws it from data."""
+class Figures(Instances[FigureDeclaration]):
+    """All figures that are made of answers: one for each effect, then SpanLab's others, then those of other packages (entry points ``spanlab.figures``)."""
 
-    name: str
-    line: str
-    draw: Callable[[Data, Wish], Drawing]
+    def __init__(self) -> None:
+        own = (REACTION_TIME, *NBACK_FIGURES, *map(paper_figure, PAPER_FIGURES))
+        super().__init__("figure", "spanlab.figures", FigureDeclaration, own)
+
+    @override
+    def known(self) -> Mapping[str, FigureDeclaration]:
+        effects = {one.name: effect_figure(one) for one in EFFECTS}
+        others = super().known()
+        for name in effects.keys() & others.keys():
+            raise SpanLabError(f"an effect and another figure are both called '{name}'; rename one of them, or uninstall its package")
+        return {**effects, **others}
+
+    def on_page(self) -> list[FigureDeclaration]:
+        """Those that a report has for each paradigm that shows them, in their order."""
+        ranked = [(SECTIONS.index(one.section), one.place, number, one) for number, one in enumerate(self) if one.section is not None]
+        return [one for *_, one in sorted(ranked, key=lambda found: found[:3])]
 
 
-@cache
-def figures() -> dict[str, Figure]:
-    """All figures that are made of answers, by name."""
-    known = [Figure(one.name, f"{one.title} ({', '.join(one.paradigms)})", partial(draw_effect, one)) for one in EFFECTS]
-    known.append(Figure(NAME, LINE, draw_reaction_times))
-    known += [Figure(one.name, one.line, partial(one.draw, one)) for one in NBACK_FIGURES]
-    known += [Figure(one.name, one.line, partial(draw_paper_figure, one)) for one in PAPER_FIGURES]
-    return {one.name: one for one in known}
+FIGURES = Figures()
 
 
-def figure_named(name: str, source: Sequence[str] = ()) -> Figure:
+def figure_named(name: str, source: Sequence[str] = ()) -> FigureDeclaration:
     """The figure of that name.
 
     Parameters
@@ -51,7 +53,7 @@ def figure_named(name: str, source: Sequence[str] = ()) -> Figure:
     SpanLabError
         when there is none, with a list of all that there are; and when it is not made of answers, with what makes it.
     """
-    known = figures()
+    known = FIGURES.known()
     if name in known:
         return known[name]
     other = elsewhere(name, source)
@@ -60,9 +62,29 @@ def figure_named(name: str, source: Sequence[str] = ()) -> Figure:
     raise SpanLabError(f"there is no figure called '{name}'{nearest(name, [*known, *UNITS, *NUMBERS])}\nThese there are:\n{listing()}")
 
 
+def wish_for(figure: FigureDeclaration, paradigms: Sequence[str], bars: str, by: str, option: str = "") -> Wish:
+    """What was asked of a figure, checked.
+
+    Parameters
+    ----------
+    option : what stands before the names of options, such as ``--``
+
+    Raises
+    ------
+    SpanLabError
+        when there are no such bars, or the figure cannot be apart for a column.
+    """
+    if bars != "interval" and bars != "sem":
+        raise SpanLabError(f"{option}bars is 'interval' (95%) or 'sem' (one standard error to each side), not '{bars}'")
+    if by and not figure.by:
+        able = " and ".join(one.name for one in FIGURES if one.by)
+        raise SpanLabError(f"{option}by is for the figure {able}; {figure.name} has the conditions that it shows")
+    return Wish(tuple(paradigms), bars, by)
+
+
 def listing() -> str:
     """All figures, a line each."""
-    shown = [(one.name, one.line) for one in figures().values()]
+    shown = [(one.name, one.line or one.title) for one in FIGURES]
     shown += [(name, f"WorM, {what} (from a checkpoint, by 'spanlab neural')") for name, (_, what) in UNITS.items()]
     shown += [(number, f"the number of {name} in the paper") for number, name in NUMBERS.items()]
     wide = max(len(name) for name, _ in shown)

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt
+from typing_extensions import override
 
 from .errors import SpanLabError
 
@@ -49,6 +50,7 @@ class Named(Protocol):
 
 C = TypeVar("C")
 D = TypeVar("D")
+V = TypeVar("V")
 
 
 def nearest(name: object, names: Iterable[str]) -> str:
@@ -59,72 +61,130 @@ def nearest(name: object, names: Iterable[str]) -> str:
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
-class Registry(Generic[C]):
-    """Components of one sort by their name in YAML.
+class Declarations(Generic[V]):
+    """Things by their name: those of SpanLab, and those of other packages, which are loaded when somebody first asks for one that is not there, or for all.
 
     Parameters
     ----------
-    sort : what they are called in messages, such as ``stimulus``
-    group : the entry-point group from which third-party components are loaded on first use
+    sort : what one is called in messages, such as ``stimulus``
+    group : the entry-point group in which other packages name theirs
+    several : what two are called; ``sort`` and an s when not given
     """
 
-    def __init__(self, sort: str, group: str) -> None:
+    def __init__(self, sort: str, group: str, several: str = "") -> None:
         self.sort = sort
         self.group = group
-        self._classes: dict[str, type[C]] = {}
+        self._several = several or f"{sort}s"
+        self._known: dict[str, V] = {}
         self._loaded = False
 
-    def register(self, cls: type[D]) -> type[D]:
-        """Class decorator; the class's ``name`` is its name in YAML."""
-        name = self.name_of(cls)
-        if self._classes.get(name, cls) is not cls:
-            raise ValueError(f"two {self.sort} classes are called '{name}'")
-        self._classes[name] = cast("type[C]", cls)
-        return cls
-
-    def name_of(self, cls: type[Any]) -> str:
-        """The name under which a class is registered.
+    def name_of(self, value: Any) -> str:
+        """The name under which a thing is known.
 
         Raises
         ------
         ValueError
-            when it cannot be registered.
+            when it is nothing of this sort.
         """
-        if not cast("type[Named]", cls).name:
-            raise ValueError(f"{cls.__name__} declares no name")
-        return cls.name
+        raise NotImplementedError
 
-    def _load(self) -> None:
-        if not self._loaded:
-            self._loaded = True
-            for point in entry_points(group=self.group):
-                try:
-                    self.register(point.load())
-                except Exception as error:
-                    self._loaded = False
-                    where = f" of {point.dist.name}" if point.dist is not None else ""
-                    raise SpanLabError(f"the {self.sort} '{point.name}'{where} cannot be loaded ({error}); mend or uninstall that package") from error
+    def add(self, value: V) -> None:
+        """Make a thing known under its name.
 
-    def get(self, name: str) -> type[C]:
-        """The class called ``name``.
+        Raises
+        ------
+        ValueError
+            when it is nothing of this sort, or another one has its name.
+        """
+        name = self.name_of(value)
+        if self._known.get(name, value) is not value:
+            raise ValueError(f"two {self._several} are called '{name}'")
+        self._known[name] = value
+
+    def known(self) -> Mapping[str, V]:
+        """All there are, by name.
 
         Raises
         ------
         SpanLabError
-            when there is none; the message lists the nearest name.
+            when those of another package cannot be loaded.
         """
-        self._load()
-        if name not in self._classes:
-            raise SpanLabError(f"unknown {self.sort} '{name}'{nearest(name, self._classes)}")
-        return self._classes[name]
+        if not self._loaded:
+            self._loaded = True
+            for point in entry_points(group=self.group):
+                try:
+                    self.add(point.load())
+                except Exception as error:
+                    self._loaded = False
+                    where = f" of {point.dist.name}" if point.dist is not None else ""
+                    raise SpanLabError(f"the {self.sort} '{point.name}'{where} cannot be loaded ({error}); mend or uninstall that package") from error
+        return self._known
+
+    def get(self, name: str) -> V:
+        """The one called ``name``.
+
+        Raises
+        ------
+        SpanLabError
+            when there is none; the message tells the nearest name.
+        """
+        known = self._known if name in self._known else self.known()
+        if name not in known:
+            raise SpanLabError(f"unknown {self.sort} '{name}'{nearest(name, known)}")
+        return known[name]
 
     def __contains__(self, name: object) -> bool:
-        self._load()
-        return name in self._classes
+        return name in self._known or name in self.known()
+
+
+class Registry(Declarations[type[C]]):
+    """Classes of one sort, such as components by their name in YAML."""
+
+    def __init__(self, sort: str, group: str) -> None:
+        super().__init__(sort, group, f"{sort} classes")
+
+    def register(self, cls: type[D]) -> type[D]:
+        """Class decorator; the class's ``name`` is its name in YAML."""
+        self.add(cast("type[C]", cls))
+        return cls
+
+    @override
+    def name_of(self, value: Any) -> str:
+        if not cast("type[Named]", value).name:
+            raise ValueError(f"{value.__name__} declares no name")
+        return str(value.name)
 
     def __iter__(self) -> Iterator[str]:
-        self._load()
-        return iter(sorted(self._classes))
+        return iter(sorted(self.known()))
+
+
+class Instances(Declarations[V]):
+    """Declared objects with a ``name``, in the order in which they were declared; those of other packages follow.
+
+    Parameters
+    ----------
+    sort, group : see :class:`Declarations`
+    cls : what each of them is
+    own : those of SpanLab
+    """
+
+    def __init__(self, sort: str, group: str, cls: type[V], own: Iterable[V] = ()) -> None:
+        super().__init__(sort, group)
+        self._cls = cls
+        for value in own:
+            self.add(value)
+
+    @override
+    def name_of(self, value: Any) -> str:
+        if not isinstance(value, self._cls):
+            raise ValueError(f"{value!r} is no {self._cls.__name__}")
+        return str(cast("Named", value).name)
+
+    def __iter__(self) -> Iterator[V]:
+        return iter(self.known().values())
+
+    def __len__(self) -> int:
+        return len(self.known())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
-"""What an effect of memory is: from scored items to a tidy table, its notes, and the command that draws it again. Which there are: :mod:`.registry`."""
+"""What an effect of memory is: from scored items to a tidy table, and its notes. Which there are: :mod:`.registry`."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -221,10 +220,6 @@ class Effect:
         if self.human and len(own) == len(table):
             notes.append("No digitised human data are published for these conditions.")
         return notes + (guessing_notes(found.guessed, paradigm) if self.against_chance else [])
-
-    def command(self, data: Sequence[Any], paradigm: str, file: str) -> str:
-        """The command that draws it again."""
-        return shlex.join(["spanlab", "figure", self.name, *map(str, data), "--paradigm", paradigm, "-o", file])
 
     def panel(self, row: Mapping[Any, Any]) -> str:
         """What the panel of a row of its table is called."""

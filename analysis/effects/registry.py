@@ -1,13 +1,12 @@
 """The effects of memory that SpanLab looks for, each declared once: figure, table, tests, scores, report and documentation all come from this registry.
 
-An effect applies to whatever data have its columns, not to a list of paradigms, so variants of a paradigm have its figures too. N-back has tables of its own
-(:mod:`.measures`).
+An effect applies to whatever data have its columns, not to a list of paradigms, so variants of a paradigm have its figures too. N-back has tables of its own.
 """
 
 from __future__ import annotations
 
 from ...core.errors import SpanLabError
-from ...core.registry import nearest
+from ...core.registry import Instances, nearest
 from . import transforms
 from .capacity import capacity_of, capacity_sums
 from .effect import Effect
@@ -18,7 +17,7 @@ _JUDGEMENTS = ("one task", "repetition", "switch")
 _CONGRUENCES = ("congruent", "incongruent")
 _COSTS = (("mixing cost", "one task", "repetition"), ("switch cost", "repetition", "switch"))
 _COSTS_IN_TIME = (("mixing cost", "repetition", "one task"), ("switch cost", "switch", "repetition"))
-EFFECTS: tuple[Effect, ...] = (
+_OURS = (
     Effect(
         name="serial_position",
         title="correct by serial position",
@@ -311,6 +310,8 @@ EFFECTS: tuple[Effect, ...] = (
         "change detection here; Cowan's K = N (H − F), for probes of a single item, is put beside it.",
     ),
 )
+#: Every effect: those above, and those that other packages name in the entry points ``spanlab.effects``.
+EFFECTS: Instances[Effect] = Instances("effect", "spanlab.effects", Effect, _OURS)
 
 
 def effect(name: str) -> Effect:
@@ -321,7 +322,7 @@ def effect(name: str) -> Effect:
     SpanLabError
         when there is none; the message lists those that there are.
     """
-    known = {one.name: one for one in EFFECTS}
-    if name not in known:
+    if name not in EFFECTS:
+        known = EFFECTS.known()
         raise SpanLabError(f"there is no figure called '{name}'{nearest(name, known) or ''}; there are {', '.join(known)}")
-    return known[name]
+    return EFFECTS.get(name)

@@ -49,22 +49,32 @@ def effect_chart(effect: Effect, table: pd.DataFrame, agents: Sequence[Look], *,
     return _curves(effect, drawn, agents, panels, columns, title, subtitle, "who", bars)
 
 
-def condition_chart(effect: Effect, table: pd.DataFrame, *, title: str, subtitle: str = "", bars: Bars = "interval") -> tuple[dict[str, Any], list[Look]]:
+def condition_chart(
+    effect: Effect, table: pd.DataFrame, conditions: Sequence[Look], *, title: str, subtitle: str = "", bars: Bars = "interval"
+) -> dict[str, Any]:
     """The figure of an effect the other way round: a line for each condition, a panel for each answerer, people first.
 
-    Returns
-    -------
-    tuple
-        the declaration, as of :func:`effect_chart`, and how each condition looks
+    Parameters
+    ----------
+    conditions : how each looks (:func:`looks_of_conditions`)
+    effect, table, bars : as of :func:`effect_chart`
     """
-    varied = [name for name in effect.panels if table[name].nunique() > 1] or list(effect.panels)
-    shown = _only(effect, varied)
+    shown = _varied(effect, table)
     drawn = with_bars(table, bars).assign(_panel=table["agent"], agent=[shown.panel(row) for row in table.to_dict("records")])
-    scale = not any(isinstance(value, str) for name in varied for value in table[name])
-    conditions = condition_looks(panel_names(shown, table), ordered=scale)
     panels = [look.label for look in looks_of(table)[::-1]]
-    spec = _curves(shown, drawn, conditions, panels, min(_COLUMNS, len(panels)), title, subtitle, "condition", bars)
-    return spec, conditions
+    return _curves(shown, drawn, conditions, panels, min(_COLUMNS, len(panels)), title, subtitle, "condition", bars)
+
+
+def looks_of_conditions(effect: Effect, table: pd.DataFrame) -> list[Look]:
+    """How each condition of an effect looks, in drawing order."""
+    shown = _varied(effect, table)
+    scale = not any(isinstance(value, str) for name in shown.panels for value in table[name])
+    return condition_looks(panel_names(shown, table), ordered=scale)
+
+
+def _varied(effect: Effect, table: pd.DataFrame) -> Effect:
+    """An effect with those of its panel columns that have several values; with all where none has."""
+    return _only(effect, [name for name in effect.panels if table[name].nunique() > 1] or list(effect.panels))
 
 
 def constant(effect: Effect, table: pd.DataFrame) -> str:

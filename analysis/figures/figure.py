@@ -1,15 +1,17 @@
-"""What ``spanlab figure`` makes: a table, a chart of it, and what must be said of both; and what somebody may ask of it."""
+"""What a figure is: its declaration, its numbers, its drawing; and what somebody may ask of it."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...core.errors import SpanLabError
+from ..data.scoring import Scored
 from ..data.style import Look
+from ..nback.measures import has_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,15 +35,11 @@ class Wish:
     paradigms : of which paradigms; all that fit when not given
     bars : what the bars of curves stand for
     by : a column, for each value of which reaction times are shown apart; none when empty
-    source : the data as they were named, for commands that are told
-    agents : how everybody looks, where a page with other figures has decided that; as the data of the figure have it when not given
     """
 
     paradigms: tuple[str, ...] = ()
     bars: Bars = "interval"
     by: str = ""
-    source: tuple[str, ...] = ()
-    agents: tuple[Look, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,6 +86,104 @@ class Drawing:
 
     def __repr__(self) -> str:
         return f"Drawing({self.title!r}, {len(self.table)} rows)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computed:
+    """The numbers of a figure: everything about it but its picture, and how that is drawn.
+
+    Parameters
+    ----------
+    title, caption, table, shown, further : see :class:`Drawing`
+    picture : from how each line looks, in drawing order, to a Vega-Lite specification without configuration
+    looks : how each line looks, where nobody else decides that
+    conditions : whether lines are conditions and not answerers, so that nobody else can decide how they look
+    notes : what must be known, in plain sentences
+    readouts : how networks' answers were read out, where that must be known, too
+    """
+
+    title: str
+    caption: str
+    table: pd.DataFrame
+    shown: pd.DataFrame
+    picture: Callable[[Sequence[Look]], dict[str, Any]]
+    looks: Sequence[Look] = ()
+    conditions: bool = False
+    notes: Sequence[str] = ()
+    readouts: Sequence[str] = ()
+    further: Sequence[tuple[str, pd.DataFrame]] = ()
+
+    def draw(self, looks: Sequence[Look] = ()) -> Drawing:
+        """The figure; ``looks`` as a page with other figures has decided for everybody."""
+        drawn = looks if looks and not self.conditions else self.looks
+        return Drawing(self.title, self.caption, self.table, self.shown, self.picture(drawn), drawn, (*self.readouts, *self.notes), self.further)
+
+
+def _anybody(scored: Scored, paradigm: str) -> str:
+    return "" if paradigm in scored.parts else f"{paradigm} has no scored answers."
+
+
+def _nothing(scored: Scored, paradigm: str) -> tuple[str, ...]:
+    return ()
+
+
+#: Sections of a paradigm's page, in their order: effects, figures of N-back blocks, reaction times, all others.
+Section = Literal["effects", "blocks", "times", "others"]
+SECTIONS: tuple[Section, ...] = ("effects", "blocks", "times", "others")
+
+
+@dataclass(frozen=True)
+class FigureDeclaration:
+    """A figure, declared once: ``spanlab figure``, its list of names, ``spanlab check``, the report, Python and the documentation all go by this.
+
+    Parameters
+    ----------
+    name : as ``spanlab figure`` knows it
+    title : what it shows, as its title says after the paradigm's
+    compute : from data, and what was asked for, to its numbers; raises SpanLabError, with a sentence, where it cannot
+    missing : why one paradigm of the data does not have it, in a sentence; empty where it does
+    lacking : the columns that it needs and a paradigm has no values in
+    line : what it shows, as lists of figures say it; the title when not given
+    answers : of what it is: of N-back ``blocks``, of other ``items``, or of ``any`` answers
+    section, place : where it stands on a paradigm's page (lines must then be answerers), and in which order there; on none where the section is None
+    expected : paradigms of the library that have it; where they do not, the page says why
+    effects : those whose sums are all that it needs, so that it can be made from data that are read piece by piece, here or elsewhere; empty where it needs all
+        answers at once
+    by : whether it can be apart for each value of a column
+    of_people : whether it needs people (or who stands in for them), so that trials alone do not tell whether there will be one
+    excerpt_of : the figure of which it shows some conditions; empty when it is no excerpt
+    """
+
+    name: str
+    title: str
+    compute: Callable[[Data, Wish], Computed]
+    missing: Callable[[Scored, str], str] = _anybody
+    lacking: Callable[[Scored, str], tuple[str, ...]] = _nothing
+    _: KW_ONLY
+    line: str = ""
+    answers: Literal["items", "blocks", "any"] = "any"
+    section: Section | None = "others"
+    place: int = 0
+    expected: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+    by: bool = False
+    of_people: bool = False
+    excerpt_of: str = ""
+
+    def draw(self, data: Data, wish: Wish) -> Drawing:
+        """The figure from data.
+
+        Raises
+        ------
+        SpanLabError
+            when the data do not have what it needs.
+        """
+        return self.compute(data, wish).draw()
+
+    def concerns(self, scored: Scored, paradigm: str) -> bool:
+        """Whether it is of the sort of answers that a paradigm has."""
+        blocks = paradigm in scored.parts and has_blocks(scored.parts[paradigm].items)
+        return self.answers in ("any", "blocks" if blocks else "items")
 
 
 def lines(caption: str) -> str:

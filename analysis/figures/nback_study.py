@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SpanLabError
-from ..data.scoring import WHO
+from ..data.scoring import WHO, Scored
 from ..data.style import Look, condition_looks
 from ..nback.cells import AVERAGED, nback_cells
-from ..nback.measures import OURS, PUBLISHED, Rules, has_blocks, nback_blocks, told
+from ..nback.measures import GRID, OURS, PUBLISHED, Rules, gridded_blocks, has_blocks, told
 from ..nback.published import FAMILIES, REFERENCE, STUDY_MODEL, printed_cells, printed_name, variant_of
 from .effect_charts import looks_of
-from .figure import BARS_SAID, Bars, Drawing, Wish, lines, named_paradigms, with_bars
+from .figure import BARS_SAID, Bars, Computed, FigureDeclaration, Section, Wish, lines, named_paradigms, with_bars
 from .nback_chart import nback_rows
 from .nback_histograms import dprime_histograms, dprime_summary
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from ..data.loading import Data
 
-_GRID = "factor_grid"
 _MEASURES = ("hit_rate", "false_alarm_rate", "accuracy")
 _LURES = ("lure_rate", "before_rate", "after_rate", "plain_rate")
 #: Models whose printed values are drawn; all printed values are in the table.
@@ -38,15 +38,6 @@ _OURS = (
 )
 _THEIRS = "By the rules of the N-back study of language models (Gong, Wan & Wang, 2024): rates clipped to 0.01 and 0.99, all items counted."
 _SHOWN = ("agent", "variant", "n", "measure", "mean", "low", "high", "sem", "unit", "n_units", "note")
-
-
-@dataclass(frozen=True)
-class NBackFigure:
-    """A figure of N-back data: its name, what it shows in a line, and the function that draws it."""
-
-    name: str
-    line: str
-    draw: Callable[[NBackFigure, Data, Wish], Drawing]
 
 
 def variant_blocks(figure: str, data: Data, wish: Wish, rules: Rules) -> pd.DataFrame:
@@ -69,16 +60,16 @@ def variant_blocks(figure: str, data: Data, wish: Wish, rules: Rules) -> pd.Data
         raise SpanLabError(f"no figure {figure}: these data have {have}")
     tables = []
     for paradigm in named or sorted(there):
-        part = data.scored.parts[paradigm]
-        gridded = _GRID in part.items.columns and bool(part.items[_GRID].notna().any())
-        blocks = nback_blocks(part, rules, by=(_GRID,) if gridded else ())
-        grids = [_grid(value) for value in blocks[_GRID]] if gridded else [None] * len(blocks)
+        blocks = gridded_blocks(data.scored.parts[paradigm], rules)
+        grids = [_grid(value) for value in blocks[GRID]] if GRID in blocks.columns else [None] * len(blocks)
         several = len(set(grids)) > 1
         title = data.titles[paradigm]
         blocks["variant"] = [f"{title}, {grid} × {grid}" if several and grid else title for grid in grids]
         blocks["study_variant"] = [variant_of(paradigm, grid) for grid in grids]
         tables.append(blocks)
     whole = pd.concat(tables, ignore_index=True)
+    if not len(whole):
+        raise SpanLabError(f"no figure {figure}: no item of these data tells whether it is a match (record match) and how many back (factor n, or set_size)")
     order = {variant: place for place, variant in enumerate(dict.fromkeys(name for members in FAMILIES.values() for name, _ in members))}
     rank = whole["study_variant"].map(order).fillna(len(order))
     return whole.assign(_rank=rank).sort_values(["_rank", "variant"], kind="stable", ignore_index=True).drop(columns="_rank")
@@ -94,10 +85,10 @@ def _cells(blocks: pd.DataFrame, rules: Rules, measures: Sequence[str]) -> pd.Da
     return nback_cells(blocks, ("variant", "n"), rules, measures=measures)
 
 
-def _of_answerers(table: pd.DataFrame, blocks: pd.DataFrame, wish: Wish) -> tuple[list[tuple[str, pd.DataFrame]], Sequence[Look]]:
+def _of_answerers(table: pd.DataFrame, blocks: pd.DataFrame) -> tuple[list[tuple[str, pd.DataFrame]], Sequence[Look]]:
     """A row for each variant, whose lines are answerers."""
     variants = list(dict.fromkeys(blocks["variant"]))
-    return [(name if len(variants) > 1 else "", table[table["variant"] == name]) for name in variants], wish.agents or looks_of(table)
+    return [(name if len(variants) > 1 else "", table[table["variant"] == name]) for name in variants], looks_of(table)
 
 
 def _of_variants(table: pd.DataFrame, blocks: pd.DataFrame) -> tuple[list[tuple[str, pd.DataFrame]], list[Look]]:
@@ -130,38 +121,38 @@ def families(variants: dict[str, str]) -> list[tuple[str, list[str]]]:
     return [*found, *([("others" if found else "all", others)] if others else [])]
 
 
-def _measures(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
-    blocks = variant_blocks(figure.name, data, wish, OURS)
-    table = _cells(blocks, OURS, (*_MEASURES, OURS.dprime))
+def _measures(name: str, title: str, data: Data, wish: Wish) -> Computed:
+    blocks = variant_blocks(name, data, wish, OURS)
     if blocks["variant"].nunique() == 1:
-        return _models(figure, data, wish)
-    rows, agents = _of_variants(table, blocks)
-    return _over_n(figure, table, blocks, rows, agents, (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS, line="variant")
-
-
-def _models(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
-    blocks = variant_blocks(figure.name, data, wish, OURS)
+        return _models(name, title, data, wish)
     table = _cells(blocks, OURS, (*_MEASURES, OURS.dprime))
-    return _over_n(figure, table, blocks, *_of_answerers(table, blocks, wish), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS)
+    found = _over_n(title, table, blocks, *_of_variants(table, blocks), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS, line="variant")
+    return replace(found, conditions=True)
 
 
-def _lures(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
-    blocks = variant_blocks(figure.name, data, wish, OURS)
+def _models(name: str, title: str, data: Data, wish: Wish) -> Computed:
+    blocks = variant_blocks(name, data, wish, OURS)
+    table = _cells(blocks, OURS, (*_MEASURES, OURS.dprime))
+    return _over_n(title, table, blocks, *_of_answerers(table, blocks), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS)
+
+
+def _lures(name: str, title: str, data: Data, wish: Wish) -> Computed:
+    blocks = variant_blocks(name, data, wish, OURS)
     table = _cells(blocks, OURS, _LURES)
     if not (table["measure"] == "lure_rate").any():
-        raise SpanLabError(f"no figure {figure.name}: no item of these data is recorded as a lure (record lure_lag)")
+        raise SpanLabError(f"no figure {name}: no item of these data is recorded as a lure (record lure_lag)")
     said = "Lures do not match the item N back, but the one before or after it. Other items: from the first on that has one N back."
-    return _over_n(figure, table, blocks, *_of_answerers(table, blocks, wish), _LURES, said, wish.bars, OURS)
+    return _over_n(title, table, blocks, *_of_answerers(table, blocks), _LURES, said, wish.bars, OURS)
 
 
-def _published(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
+def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
     import pandas as pd
 
-    blocks = variant_blocks(figure.name, data, wish, PUBLISHED)
+    blocks = variant_blocks(name, data, wish, PUBLISHED)
     table = _cells(blocks, PUBLISHED, AVERAGED)
     printed = []
     for (paradigm, variant), part in blocks.groupby(["paradigm", "variant"], sort=False):
-        one = printed_cells(str(paradigm), _grid(part[_GRID].iloc[0]) if _GRID in part.columns else None)
+        one = printed_cells(str(paradigm), _grid(part[GRID].iloc[0]) if GRID in part.columns else None)
         if len(one):
             printed.append(one[one["n"].isin(part["n"].unique())].assign(variant=str(variant)))
     whole = pd.concat([table, *printed], ignore_index=True)
@@ -170,17 +161,17 @@ def _published(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
     said = f"{_THEIRS} d′ without its sign, as there, is above 0 for guessing, too; the table has it signed."
     if printed:
         said += " Hollow points: values as printed; other sessions in other blocks."
-    found = _over_n(figure, whole, blocks, *_of_answerers(drawn, blocks, wish), (*_MEASURES, PUBLISHED.dprime), said, wish.bars, PUBLISHED)
+    found = _over_n(title, whole, blocks, *_of_answerers(drawn, blocks), (*_MEASURES, PUBLISHED.dprime), said, wish.bars, PUBLISHED)
     return replace(found, notes=[*found.notes, f"Printed values: {REFERENCE}"] if printed else found.notes)
 
 
-def _bars(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
+def _bars(name: str, title: str, data: Data, wish: Wish) -> Computed:
     rules = replace(PUBLISHED, ddof=1)
-    blocks = variant_blocks(figure.name, data, wish, rules)
+    blocks = variant_blocks(name, data, wish, rules)
     table = _with_t_intervals(_cells(blocks, rules, AVERAGED))
     said = f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which know no limits at 0 and 100%; very long ones end where the panel does."
     measures = (*_MEASURES, "dprime_abs", "dprime")
-    return _over_n(figure, table, blocks, *_of_answerers(table, blocks, wish), measures, said, "interval", rules, marks="bars", spread="95% t interval")
+    return _over_n(title, table, blocks, *_of_answerers(table, blocks), measures, said, "interval", rules, marks="bars", spread="95% t interval")
 
 
 def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:
@@ -194,41 +185,54 @@ def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(low=(mean - half).where(found), high=(mean + half).where(found), interval=found.map({True: "t", False: "none"}), note=note)
 
 
-def _dprime(figure: NBackFigure, data: Data, wish: Wish) -> Drawing:
-    blocks = variant_blocks(figure.name, data, wish, PUBLISHED)
-    agents = wish.agents or looks_of(blocks)
-    title = _title(blocks, "d′ of blocks")
+def _dprime(name: str, title: str, data: Data, wish: Wish) -> Computed:
+    blocks = variant_blocks(name, data, wish, PUBLISHED)
+    title = _title(blocks, title)
     said = (
         f"{_THEIRS} Filled: blocks by their signed d′; outlined: without its sign, as published. Lines: densities by a normal kernel (Scott's rule), that "
         "of d′ without its sign folded at 0. Dotted: 0, which is guessing."
     )
     columns = [*WHO, "variant", "n", "session", "participant", *("hits", "misses", "false_alarms", "correct_rejections"), "dprime", "dprime_abs"]
-    spec = dprime_histograms(blocks, agents, title=title, subtitle=lines(said))
-    return Drawing(title, said, blocks[columns], dprime_summary(blocks), spec, agents, told(blocks, PUBLISHED))
+    return Computed(
+        title=title,
+        caption=said,
+        table=blocks[columns],
+        shown=dprime_summary(blocks),
+        picture=lambda looks: dprime_histograms(blocks, looks, title=title, subtitle=lines(said)),
+        looks=looks_of(blocks),
+        notes=told(blocks, PUBLISHED),
+    )
 
 
 def _over_n(
-    figure: NBackFigure,
+    title: str,
     table: pd.DataFrame,
     blocks: pd.DataFrame,
     rows: Sequence[tuple[str, pd.DataFrame]],
-    agents: Sequence[Look],
+    looks: Sequence[Look],
     measures: Sequence[str],
     said: str,
     bars: Bars,
     rules: Rules,
     **options: Any,
-) -> Drawing:
+) -> Computed:
     """A figure of measures over N, with its table and notes."""
-    title = _title(blocks, figure.line.removeprefix("N-back: ").split(" (")[0])
+    title = _title(blocks, title)
     spread = options.pop("spread", BARS_SAID[bars])
     if options.get("marks") != "bars":
         chance = " Dotted: chance." if table["chance"].notna().any() else ""
         said = f"{said} Bars: {'95% intervals' if bars == 'interval' else 'standard errors of the mean'}.{chance}"
     parts = [(heading, with_bars(part, bars)) for heading, part in rows]
-    spec = nback_rows(parts, agents, measures, title=title, subtitle=lines(said), bars=spread, **options)
     shown = table[table["measure"].isin(measures)][[name for name in _SHOWN if name in table.columns]]
-    return Drawing(title, said, table, shown, spec, agents, told(blocks, rules))
+    return Computed(
+        title=title,
+        caption=said,
+        table=table,
+        shown=shown,
+        picture=lambda drawn: nback_rows(parts, drawn, measures, title=title, subtitle=lines(said), bars=spread, **options),
+        looks=looks,
+        notes=told(blocks, rules),
+    )
 
 
 def _title(blocks: pd.DataFrame, what: str) -> str:
@@ -236,11 +240,37 @@ def _title(blocks: pd.DataFrame, what: str) -> str:
     return f"{variants[0] if len(variants) == 1 else 'N-back'}: {what}"
 
 
-NBACK_FIGURES: tuple[NBackFigure, ...] = (
-    NBackFigure("nback_measures", "N-back: hits, false alarms, accuracy and d′ over N (variants compared, for each answerer and family)", _measures),
-    NBackFigure("nback_models", "N-back: hits, false alarms, accuracy and d′ over N (answerers compared, for each variant)", _models),
-    NBackFigure("nback_bars", "N-back: means of blocks with t intervals (bars for each answerer, as the study counted)", _bars),
-    NBackFigure("nback_dprime", "N-back: d′ of blocks (histograms with densities, signed and without its sign)", _dprime),
-    NBackFigure("nback_lures", "N-back: false alarms on lures and on other items", _lures),
-    NBackFigure("nback_published", "N-back: as the study counted (with its printed values beside)", _published),
+def _no_blocks(scored: Scored, paradigm: str) -> str:
+    return "" if paradigm in scored.parts and has_blocks(scored.parts[paradigm].items) else f"{paradigm} is no N-back paradigm."
+
+
+def _no_lures(scored: Scored, paradigm: str) -> str:
+    lacking = _no_blocks(scored, paradigm)
+    if lacking or gridded_blocks(scored.parts[paradigm], OURS)["lures"].any():
+        return lacking
+    return f"{paradigm} has no item that is recorded as a lure (record lure_lag)."
+
+
+def _declared(
+    name: str,
+    title: str,
+    details: str,
+    compute: Callable[[str, str, Data, Wish], Computed],
+    missing: Callable[[Scored, str], str] = _no_blocks,
+    place: int | None = None,
+) -> FigureDeclaration:
+    """A figure of N-back data; ``place`` is that on the page, None where it is on none."""
+    line = f"N-back: {title}" + (f" ({details})" if details else "")
+    section: Section | None = None if place is None else "blocks"
+    return FigureDeclaration(name, title, partial(compute, name, title), missing, line=line, answers="blocks", section=section, place=place or 0)
+
+
+_OVER_N = "hits, false alarms, accuracy and d′ over N"
+NBACK_FIGURES: tuple[FigureDeclaration, ...] = (
+    _declared("nback_measures", _OVER_N, "variants compared, for each answerer and family", _measures),
+    _declared("nback_models", _OVER_N, "answerers compared, for each variant", _models, place=1),
+    _declared("nback_bars", "means of blocks with t intervals", "bars for each answerer, as the study counted", _bars),
+    _declared("nback_dprime", "d′ of blocks", "histograms with densities, signed and without its sign", _dprime, place=4),
+    _declared("nback_lures", "false alarms on lures and on other items", "", _lures, _no_lures, place=2),
+    _declared("nback_published", "as the study counted", "with its printed values beside", _published, place=3),
 )

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..data.scoring import score_table
-from ..effects.registry import EFFECTS
-from ..nback.measures import has_blocks
-from .nback_study import NBACK_FIGURES
-from .reaction_time_figure import NAME as REACTION_TIME
+from ..figure_catalogue import FIGURES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,18 +48,20 @@ class Prospects:
 def prospects(responses: pd.DataFrame, paradigm: str) -> Prospects:
     """What a response table promises of a paradigm."""
     scored = score_table(responses)
-    if paradigm in scored.parts and has_blocks(scored.parts[paradigm].items):
-        return Prospects((*(one.name for one in NBACK_FIGURES), REACTION_TIME), {}, {})
     figures: list[str] = []
     lacking: dict[str, tuple[str, ...]] = {}
     why: dict[str, str] = {}
-    for effect in EFFECTS:
-        sentence = effect.missing(scored, paradigm)
-        columns = effect.lacking(scored, paradigm)
+    for figure in FIGURES:
+        if figure.excerpt_of or figure.of_people or not figure.concerns(scored, paradigm):
+            continue
+        sentence = figure.missing(scored, paradigm)
+        columns = figure.lacking(scored, paradigm)
         if not sentence:
-            figures.append(effect.name)
+            figures.append(figure.name)
         elif columns:
-            lacking[effect.name] = columns
+            lacking[figure.name] = columns
         else:
-            why[effect.name] = sentence.removeprefix(f"{paradigm} has ").removesuffix(".")
-    return Prospects((*figures, REACTION_TIME) if len(scored.items) else (), lacking, why)
+            why[figure.name] = sentence.removeprefix(f"{paradigm} has ").removesuffix(".")
+    if len(scored.items):
+        figures += [one.name for one in FIGURES if one.of_people and one.concerns(scored, paradigm)]
+    return Prospects(tuple(figures), lacking, why)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from ..effects.reaction_times import ENOUGH, KINDS, ExGaussian, over_people, rea
 from .charts import grid, panel_of, title_lines
 from .curve_marks import PANEL, whole_axis
 from .effect_charts import looks_of
-from .figure import Drawing, Wish, lines, named_paradigms
+from .figure import Computed, FigureDeclaration, Wish, lines, named_paradigms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ..data.loading import Data
 
 NAME = "reaction_time"
-LINE = "distribution of reaction times of each person, with the fitted ex-Gaussian (mu, sigma, tau)"
 #: Panels that are drawn at most; the table has everybody.
 MOST = 24
 #: Bars of a histogram, over the middle of all times.
@@ -39,7 +39,12 @@ _METHOD = (
 )
 
 
-def draw_reaction_times(data: Data, wish: Wish) -> Drawing:
+@dataclass(frozen=True, kw_only=True)
+class ComputedTimes(Computed):
+    """Distributions of reaction times: a row for each person, and one for all together."""
+
+
+def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
     """Distributions of reaction times in one paradigm.
 
     Raises
@@ -58,7 +63,6 @@ def draw_reaction_times(data: Data, wish: Wish) -> Drawing:
     if not len(each):
         raise SpanLabError(f"no figure {NAME}: {paradigm} has no {wish.by} in questions that were answered correctly and timed")
     table = pd.concat([each, over_people(each, by=by)], ignore_index=True)
-    agents = wish.agents or looks_of(each)
     title = f"{data.titles[paradigm]}: reaction times"
     notes = [f"{plural(len(each) - MOST, 'panel')} of {len(each)} are not drawn; the table has all."] if len(each) > MOST else []
     rough = int(each["note"].ne("").sum())
@@ -67,8 +71,21 @@ def draw_reaction_times(data: Data, wish: Wish) -> Drawing:
     shown = table[
         ["agent", "participant", *by, "n_items", "mean", "sd", *(f"{one}{end}" for one in ("mu", "sigma", "tau") for end in ("", "_low", "_high")), "note"]
     ]
-    spec = _chart(timed_questions(part), each.iloc[:MOST], by, agents, title, lines(_METHOD))
-    return Drawing(title, _METHOD, table, shown, spec, agents, notes)
+    questions = timed_questions(part)
+    return ComputedTimes(
+        title=title,
+        caption=_METHOD,
+        table=table,
+        shown=shown,
+        picture=lambda looks: _chart(questions, each.iloc[:MOST], by, looks, title, lines(_METHOD)),
+        looks=looks_of(each),
+        notes=notes,
+    )
+
+
+def _untimed(scored: Scored, paradigm: str) -> str:
+    there = paradigm in scored.parts and len(timed_questions(scored.parts[paradigm])) > 0
+    return "" if there else f"{paradigm} has no correct answers of people with a reaction time."
 
 
 def _paradigm(data: Data, wish: Wish) -> str:
@@ -190,3 +207,15 @@ def _layers(colour: str, across: tuple[float, float], top: float, x_title: str, 
         "encoding": {"x": x, "y": y},
     }
     return {"layer": [bars, line], "width": PANEL[0], "height": PANEL[1] * 0.7}
+
+
+REACTION_TIME = FigureDeclaration(
+    NAME,
+    "reaction times",
+    compute_reaction_times,
+    _untimed,
+    line="distribution of reaction times of each person, with the fitted ex-Gaussian (mu, sigma, tau)",
+    section="times",
+    by=True,
+    of_people=True,
+)

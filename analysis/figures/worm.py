@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,9 @@ from ..data.coding import decoded
 from ..data.scoring import Scored
 from ..effects.effect import Effect
 from ..effects.registry import effect
-from .effect_charts import caption, condition_chart, constant, effect_chart, looks_of
+from .effect_charts import caption, condition_chart, constant, effect_chart, looks_of, looks_of_conditions
 from .effect_figure import chosen, shown
-from .figure import Drawing, Wish, lines
+from .figure import Computed, FigureDeclaration, Wish, lines
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -62,6 +63,11 @@ class PaperFigure:
     def paradigm(self) -> str:
         """The paradigm of the library that it is of."""
         return self.effect.paradigms[0]
+
+    @property
+    def excerpt_of(self) -> str:
+        """The effect that shows all conditions of what it shows some of."""
+        return "memory_resolution" if self.effect is _RESOLUTION else self.effect.name
 
     @property
     def line(self) -> str:
@@ -111,7 +117,27 @@ NUMBERS: Mapping[str, str] = {"worm-5a": "worm-sts"}
 UNKNOWN: tuple[str, ...] = tuple(f"worm-{one}" for one in (*(f"4{letter}" for letter in "abcdef"), "5b", "5c", "5d", *(f"a{n}" for n in range(2, 15))))
 
 
-def draw_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Drawing:
+def paper_figure(figure: PaperFigure) -> FigureDeclaration:
+    """The declaration of a figure of the paper. A report has all conditions, and so none of these."""
+
+    def missing(scored: Scored, paradigm: str) -> str:
+        return figure.effect.missing(_kept(figure, scored.parts[paradigm])[0], paradigm) if paradigm in scored.parts else f"{paradigm} has no scored answers."
+
+    return FigureDeclaration(
+        figure.name,
+        figure.title,
+        partial(compute_paper_figure, figure),
+        missing,
+        figure.effect.lacking,
+        line=figure.line,
+        answers="items",
+        section=None,
+        expected=figure.effect.paradigms,
+        excerpt_of=figure.excerpt_of,
+    )
+
+
+def compute_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Computed:
     """A figure of the paper from some data.
 
     Raises
@@ -122,30 +148,31 @@ def draw_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Drawing:
     alike = [name for name in data.titles if figure.paradigm in (name, data.human.get(name))]
     paradigm = chosen(figure.effect, figure.name, data, wish, alike)
     part, absent = _kept(figure, data.scored.parts[paradigm])
-    named = effect_named(figure)
     if not len(part.items) or figure.effect.missing(part, paradigm):
         kept = "; ".join(f"{column_said(name)} {', '.join(map(str, values))}" for name, values in figure.keeps)
-        raise SpanLabError(f"no figure {figure.name}: {paradigm} has nothing of what it shows ({kept}); 'spanlab figure {named}' draws everything there is")
+        everything = f"'spanlab figure {figure.excerpt_of}' draws everything there is"
+        raise SpanLabError(f"no figure {figure.name}: {paradigm} has nothing of what it shows ({kept}); {everything}")
     table = figure.effect.table(part, paradigm, human=data.human.get(paradigm))
     for name, values in figure.keeps:
         table = table[table[name].isin(values)] if name in table.columns else table
     table = table.reset_index(drop=True)
-    notes = [*data.readouts.get(paradigm, ()), *figure.effect.notes(part, paradigm, table), *absent]
     below = caption(figure.effect, table, wish.bars, conditions=figure.conditions) + (f" {figure.differs}" if figure.differs else "")
     title = f"{data.titles[paradigm]}: {figure.title}"
     if figure.conditions:
-        alike = constant(figure.effect, table)
-        title += f" ({alike})" if alike else ""
-        spec, agents = condition_chart(figure.effect, table, title=title, subtitle=lines(below), bars=wish.bars)
-    else:
-        agents = looks_of(table)
-        spec = effect_chart(figure.effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars)
-    return Drawing(title, below, table, shown(figure.effect, table), spec, agents, notes)
-
-
-def effect_named(figure: PaperFigure) -> str:
-    """The effect that shows all conditions of what a figure shows some of."""
-    return "memory_resolution" if figure.effect is _RESOLUTION else figure.effect.name
+        same = constant(figure.effect, table)
+        title += f" ({same})" if same else ""
+    draw = condition_chart if figure.conditions else effect_chart
+    return Computed(
+        title=title,
+        caption=below,
+        table=table,
+        shown=shown(figure.effect, table),
+        picture=lambda looks: draw(figure.effect, table, looks, title=title, subtitle=lines(below), bars=wish.bars),
+        looks=looks_of_conditions(figure.effect, table) if figure.conditions else looks_of(table),
+        conditions=figure.conditions,
+        notes=(*figure.effect.notes(part, paradigm, table), *absent),
+        readouts=data.readouts.get(paradigm, ()),
+    )
 
 
 def _kept(figure: PaperFigure, part: Scored) -> tuple[Scored, list[str]]:

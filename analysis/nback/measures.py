@@ -56,6 +56,8 @@ PUBLISHED = Rules("published", "clip", first_n=True, prefilled=True, unanswered=
 COUNTS = ("hits", "misses", "false_alarms", "correct_rejections")
 #: False alarms on lures and on other items that do not match, from the item on that has one N back; ``before`` lures would match N-1 back, ``after`` N+1 back.
 LURE_COUNTS = ("lures", "lure_alarms", "before_lures", "before_alarms", "after_lures", "after_alarms", "plain", "plain_alarms")
+#: Size of the grid, where a paradigm has several.
+GRID = "factor_grid"
 #: Columns of a table of blocks after who, ``by`` and n.
 BLOCK_COLUMNS = (
     *COUNTS,
@@ -164,6 +166,15 @@ def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: S
         blocks[name] = decoded(blocks[name]) if name in blocks.columns else None
     with np.errstate(invalid="ignore", divide="ignore"):
         return measured(blocks.assign(n=back[first].astype(int), **counts, chance=chance / counts["n_items"]), rules)
+
+
+def gridded_blocks(part: Scored, rules: Rules) -> pd.DataFrame:
+    """The blocks of one paradigm, with the size of their grid (:data:`GRID`) where they have one; counted once for each set of rules."""
+    found = part.known.get(("blocks", rules))
+    if found is None:
+        gridded = GRID in part.items.columns and bool(part.items[GRID].notna().any())
+        found = part.known["blocks", rules] = nback_blocks(part, rules, by=(GRID,) if gridded else ())
+    return found.copy()
 
 
 def measured(blocks: pd.DataFrame, rules: Rules = OURS) -> pd.DataFrame:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..effects.effect import Effect
-
 
 @dataclass(frozen=True)
 class Commands:
@@ -34,12 +32,8 @@ class Commands:
         rules = [] if self.exclude is None else ["--exclude", str(self.exclude)]
         return [*rules, *["--practice"] * self.practice, *["--pilot"] * self.pilot]
 
-    def effect(self, effect: Effect, paradigm: str, file: str) -> str:
-        """One figure of an effect; ``file`` is its name in the report's folder."""
-        return self._with_rows(effect.command(self.data, paradigm, str(self.out / file)))
-
     def figure(self, name: str, paradigm: str, file: str) -> str:
-        """One figure that is no effect of the registry."""
+        """One figure; ``file`` is its name in the report's folder."""
         return self._with_rows(shlex.join(["spanlab", "figure", name, *self.data, "--paradigm", paradigm, "-o", str(self.out / file)]))
 
     def scores(self, file: str = "", against: str = "") -> str:

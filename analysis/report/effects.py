@@ -1,86 +1,43 @@
-"""The effects of a paradigm on the page: each with its figure, its numbers, its slopes or differences, and the command that makes it again."""
+"""The tables below the figure of an effect: its numbers, and its slopes or differences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..figures.figure import lines
-from ..effects.effect import Effect
-from ..figures.effect_charts import caption, effect_chart, panel_names
-from ..effects.registry import EFFECTS
-from ..data.loading import Data
-from ..data.style import GROUP_MEANS, Look
-from .commands import Commands
-from .folder import Figure, Folder
-from .text import between, percent, ranked
+from ..data.style import GROUP_MEANS
 from ..data.numbers import counted, limits, number, p_value, with_sign
+from ..effects.effect import Effect
+from ..figures.effect_charts import panel_names
+from ..figures.effect_figure import ComputedEffect
+from .folder import Folder
 from .html_tables import PageTable, Said, page_table, percent_points, words_of
-from ..effects.trends import trends
+from .text import between, percent, ranked
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class Measured:
-    """An effect in one paradigm, in numbers: its table, its slopes or differences, and what must be known of it."""
+def effect_tables(one: ComputedEffect, file: str, name: str, folder: Folder) -> list[PageTable]:
+    """The numbers of an effect, and its slopes or differences; these are written, too.
 
-    effect: Effect
-    table: pd.DataFrame
-    trends: pd.DataFrame
-    notes: tuple[str, ...]
-
-    @property
-    def shares(self) -> bool:
-        """Whether its values are shares, which are said in percent."""
-        return self.effect.value == "correct" and self.effect.make is None
+    Parameters
+    ----------
+    file, name : of the numbers, as the page knows their file; and of the figure
+    """
+    return [_numbers(one, file), *([_trends(one, folder.table(f"{name}_trends", one.trends))] if len(one.trends) else [])]
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A figure with everything that is told below it."""
-
-    figure: Figure
-    tables: tuple[PageTable, ...]
-    notes: tuple[str, ...]
-    command: str
-
-
-def measured(data: Data, paradigm: str) -> tuple[list[Measured], list[str]]:
-    """The effects that a paradigm shows; and for those that the library's paradigm of this name has, but these data do not, why not."""
-    found, absent = [], []
-    for effect in EFFECTS:
-        why = effect.missing(data.scored, paradigm)
-        if why:
-            if paradigm in effect.paradigms:
-                absent.append(f"No figure “{effect.title}”: {why}")
-            continue
-        table = effect.table(data.scored, paradigm, human=data.human.get(paradigm))
-        notes = tuple(effect.notes(data.scored, paradigm, table))
-        found.append(Measured(effect, table, trends(effect, data.scored, paradigm), notes))
-    return found, absent
-
-
-def shown(one: Measured, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands) -> Shown:
-    """An effect as it stands on the page; its figure and tables are written on the way."""
-    effect, name = one.effect, f"{stem}_{one.effect.name}"
-    file = folder.table(name, one.table)
-    words = caption(effect, one.table)
-    spec = effect_chart(effect, one.table, styles, title=f"{title}: {effect.title}", subtitle=lines(words))
-    figure = folder.figure(name, spec, effect.title[:1].upper() + effect.title[1:], words, file, styles)
-    tables = [_numbers(one, file)]
-    if len(one.trends):
-        tables.append(_trends(one, folder.table(f"{name}_trends", one.trends)))
-    return Shown(figure, tuple(tables), one.notes, commands.effect(effect, paradigm, f"{figure.stem}.svg"))
+def _shares(effect: Effect) -> bool:
+    """Whether its values are shares, which are said in percent."""
+    return effect.value == "correct" and effect.make is None
 
 
 def _value(value: Any, shares: bool) -> str:
     return percent(value) if shares else number(value)
 
 
-def _ordered(one: Measured, table: pd.DataFrame) -> pd.DataFrame:
+def _ordered(one: ComputedEffect, table: pd.DataFrame) -> pd.DataFrame:
     """Rows by panel, then people first, then along the axis."""
     rows = ranked(table)
     effect = one.effect
@@ -99,8 +56,8 @@ def _along(value: Any) -> str:
     return value if isinstance(value, str) else f"{float(value):g}"
 
 
-def _numbers(one: Measured, file: str) -> PageTable:
-    effect, shares = one.effect, one.shares
+def _numbers(one: ComputedEffect, file: str) -> PageTable:
+    effect, shares = one.effect, _shares(one.effect)
 
     def sem(row: Mapping[Any, Any]) -> str:
         return percent_points(row["sem"]) if shares else number(row["sem"])
@@ -123,8 +80,8 @@ def _numbers(one: Measured, file: str) -> PageTable:
     return page_table(_ordered(one, one.table), columns, "The numbers", "s.e.m. in percentage points." if shares else "", words=words, file=file)
 
 
-def _trends(one: Measured, file: str) -> PageTable:
-    effect, shares = one.effect, one.shares
+def _trends(one: ComputedEffect, file: str) -> PageTable:
+    effect, shares = one.effect, _shares(one.effect)
     scale = 100 if shares else 1
 
     def signed(value: Any) -> str:

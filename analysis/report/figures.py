@@ -1,57 +1,80 @@
-"""Figures on the page that are no effects of the registry: those of N-back, and reaction times. ``spanlab figure`` draws the same."""
+"""The figures of a paradigm on the page: all that are declared for it and that the data have, each with its tables and the command that makes it again."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import SpanLabError
-from ..figures.figure import Drawing, Wish
 from ..data.loading import Data
-from ..data.style import Look
-from .nback import NBack
-from ..figure_catalogue import figure_named
-from ..effects.reaction_times import timed_questions
-from .commands import Commands
-from .effects import Shown
-from .folder import Folder
 from ..data.numbers import missing, whole
+from ..data.style import Look
+from ..figure_catalogue import FIGURES
+from ..figures.effect_figure import ComputedEffect
+from ..figures.figure import Computed, Wish
+from ..figures.reaction_time_figure import ComputedTimes
+from .commands import Commands
+from .effects import effect_tables
+from .folder import Figure, Folder
 from .html_tables import PageTable, Said, page_table, words_of
 
 
-def further_figures(
-    data: Data, paradigm: str, nback: NBack | None, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands
-) -> tuple[list[Shown], list[str]]:
-    """The figures of a paradigm that are no effects, and why one of them could not be drawn."""
-    found, failed = [], []
-    for name in _names(data, paradigm, nback):
-        try:
-            drawing = figure_named(name).draw(data, Wish((paradigm,), agents=tuple(styles)))
-        except SpanLabError as error:
-            failed.append(str(error))
+@dataclass(frozen=True)
+class Shown:
+    """A figure with everything that is told below it."""
+
+    figure: Figure
+    tables: tuple[PageTable, ...]
+    notes: tuple[str, ...]
+    command: str
+
+
+def compute_figures(data: Data, paradigm: str) -> tuple[dict[str, Computed], list[str], list[str]]:
+    """The numbers of all figures that a paradigm has, by name and in the page's order; why those are missing that the library's paradigm of this name has; and
+    why others could not be computed."""
+    found: dict[str, Computed] = {}
+    absent, failed = [], []
+    for figure in FIGURES.on_page():
+        if not figure.concerns(data.scored, paradigm):
             continue
-        found.append(_shown(name, drawing, paradigm, data.titles[paradigm], stem, styles, folder, commands))
-    return found, failed
+        why = figure.missing(data.scored, paradigm)
+        if why and paradigm in figure.expected:
+            absent.append(f"No figure “{figure.title}”: {why}")
+        if not why:
+            try:
+                found[figure.name] = figure.compute(data, Wish((paradigm,)))
+            except SpanLabError as error:
+                failed.append(str(error))
+    return found, absent, failed
 
 
-def _names(data: Data, paradigm: str, nback: NBack | None) -> list[str]:
-    names = []
-    if nback is not None:
-        lures = bool((nback.cells["measure"] == "lure_rate").any())
-        names += ["nback_models", *["nback_lures"] * lures, "nback_published", "nback_dprime"]
-    return [*names, *["reaction_time"] * bool(len(timed_questions(data.scored.parts[paradigm])))]
+def show_figure(name: str, computed: Computed, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands) -> Shown:
+    """A figure as it stands on the page; its files are written on the way.
 
-
-def _shown(name: str, drawing: Drawing, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands) -> Shown:
-    file = folder.table(f"{stem}_{name}", drawing.table)
-    words = drawing.title.removeprefix(f"{title}: ").removeprefix("N-back: ")
+    Parameters
+    ----------
+    title : of the paradigm
+    stem : what its files begin with
+    styles : how everybody on the page looks
+    """
+    key = f"{stem}_{name}"
+    file = folder.table(key, computed.table)
+    words = computed.title.removeprefix(f"{title}: ").removeprefix("N-back: ")
     words = words if words.startswith("d′") else words[:1].upper() + words[1:]
-    figure = folder.figure(f"{stem}_{name}", drawing.spec, words, drawing.caption, file, styles)
-    tables = (_times(drawing, file),) if name == "reaction_time" else ()
-    return Shown(figure, tables, tuple(drawing.notes), commands.figure(name, paradigm, f"{figure.stem}.svg"))
+    drawing = computed.draw(styles)
+    figure = folder.figure(key, drawing.spec, words, computed.caption, file, drawing.agents)
+    return Shown(figure, tuple(_tables(computed, file, key, folder)), tuple(computed.notes), commands.figure(name, paradigm, f"{figure.stem}.svg"))
 
 
-def _times(drawing: Drawing, file: str) -> PageTable:
+def _tables(computed: Computed, file: str, name: str, folder: Folder) -> list[PageTable]:
+    """What is folded below a figure; others have their numbers in a file, or in tables of the whole paradigm."""
+    if isinstance(computed, ComputedEffect):
+        return effect_tables(computed, file, name, folder)
+    return [_times(computed, file)] if isinstance(computed, ComputedTimes) else []
+
+
+def _times(computed: ComputedTimes, file: str) -> PageTable:
     def who(row: Mapping[Any, Any]) -> str:
         return str(row["participant"] or row["agent"])
 
@@ -66,7 +89,7 @@ def _times(drawing: Drawing, file: str) -> PageTable:
 
     columns = [("who", who), ("times", lambda row: whole(row["n_items"])), *map(milliseconds, ("mean", "median", "sd", "mu", "sigma", "tau")), words_of("note")]
     caption = "In ms; 95% intervals in brackets. mu and sigma: the normal part of the fitted ex-Gaussian, tau: its exponential part."
-    return page_table(drawing.table, columns, "The numbers", caption, file=file)
+    return page_table(computed.table, columns, "The numbers", caption, file=file)
 
 
 def _whole(value: float) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..nback.measures import OURS, PUBLISHED, has_blocks, nback_blocks, told
+from ..nback.measures import GRID, OURS, PUBLISHED, gridded_blocks, has_blocks, told
 from ..nback.cells import AVERAGED, nback_cells
 from ..figures.nback_chart import TITLES
-from ..nback.published import STUDY_MODEL, printed_cells, printed_name
+from ..nback.published import printed_cells
 from ..nback.significance import kruskal_wallis, mann_whitney
 from .text import Note, between, percent, ranked
 from ..data.scoring import WHO, Scored, plural
@@ -19,11 +19,8 @@ from .html_tables import PageTable
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Models whose printed values are drawn; all printed values are in the table.
-_DRAWN = (STUDY_MODEL, "gpt-4")
 #: Blocks that each level needs before a test is printed.
 _ENOUGH = 5
-_GRID = "factor_grid"
 
 
 @dataclass(frozen=True)
@@ -36,11 +33,6 @@ class NBack:
     printed: pd.DataFrame
     grids: tuple[int | None, ...]
 
-    @property
-    def drawn(self) -> list[str]:
-        """The printed values that figures show."""
-        return [name for name in map(printed_name, _DRAWN) if len(self.printed) and name in set(self.printed["agent"])]
-
 
 def nback_results(own: Scored, paradigm: str) -> NBack | None:
     """The results of one paradigm; None when it has no N-back blocks."""
@@ -48,16 +40,16 @@ def nback_results(own: Scored, paradigm: str) -> NBack | None:
 
     if not has_blocks(own.items):
         return None
-    by = (_GRID,) if _GRID in own.items.columns and own.items[_GRID].notna().any() else ()
-    blocks, theirs = nback_blocks(own, OURS, by=by), nback_blocks(own, PUBLISHED, by=by)
+    blocks, theirs = gridded_blocks(own, OURS), gridded_blocks(own, PUBLISHED)
+    by = (GRID,) if GRID in blocks.columns else ()
     over = (*by, "n")
-    grids: tuple[int | None, ...] = tuple(int(grid) for grid in sorted(blocks[_GRID].dropna().unique())) if by else (None,)
+    grids: tuple[int | None, ...] = tuple(int(grid) for grid in sorted(blocks[GRID].dropna().unique())) if by else (None,)
     printed = []
     for grid in grids:
         one = printed_cells(paradigm, grid)
-        there = blocks.loc[blocks[_GRID] == grid, "n"] if grid is not None else blocks["n"]
+        there = blocks.loc[blocks[GRID] == grid, "n"] if grid is not None else blocks["n"]
         if len(one):
-            printed.append(one[one["n"].isin(there.unique())].assign(**({} if grid is None else {_GRID: grid})))
+            printed.append(one[one["n"].isin(there.unique())].assign(**({} if grid is None else {GRID: grid})))
     return NBack(
         blocks=blocks,
         cells=nback_cells(blocks, over, OURS),
@@ -68,7 +60,7 @@ def nback_results(own: Scored, paradigm: str) -> NBack | None:
 
 
 def _of_grid(table: pd.DataFrame, grid: int | None) -> pd.DataFrame:
-    return table if grid is None or _GRID not in table.columns else table[table[_GRID] == grid]
+    return table if grid is None or GRID not in table.columns else table[table[GRID] == grid]
 
 
 def nback_tables(results: NBack) -> list[PageTable]:

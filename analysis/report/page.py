@@ -109,7 +109,7 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
     styles = looks([*met, *((agent, GROUP_MEANS) for one in numbers.values() for agent in one.printed)])
     drawn = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}
     parts = [part_of(data, name, numbers[name], styles, drawn, stems[name], folder, commands, options.models) for name in names]
-    specs = {one.figure.key: one.figure.spec for part in parts for one in part.effects}
+    specs = {one.figure.key: one.figure.spec for part in parts for one in part.figures}
     title, lead, facts = opening(data.sessions, data.scored, names)
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]

@@ -1,4 +1,4 @@
-"""One paradigm of a report: its effects, tables, model and notes; figures and tables are written on the way."""
+"""One paradigm of a report: its figures, tables, model and notes; figures and tables are written on the way."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from ..data.style import GROUP_MEANS, Look
 from ..data.labels import same_trials
 from .nback import NBack, nback_ends, nback_notes, nback_results, nback_tables
 from ..effects.human_curves import sources
+from ..figures.effect_figure import ComputedEffect
+from ..figures.figure import Computed
 from .commands import Commands
-from .effects import Measured, Shown, measured, shown
-from .figures import further_figures
+from .figures import Shown, compute_figures, show_figure
 from .folder import Folder
 from .models import Modelled, modelled
 from .text import Note, headline, like_for_like, ranked
@@ -38,7 +39,8 @@ class Numbers:
     overall : everything together, people first
     guessed : everybody against guessing
     intrusions, intruded : answers that were not asked for, by list length and in all
-    effects, absent : the effects that it shows, and why it does not show others
+    figures : those that it has, by name and in their order
+    absent, failed : why it lacks others, and why some could not be computed
     nback : N-back results, None for other paradigms
     """
 
@@ -47,19 +49,20 @@ class Numbers:
     guessed: pd.DataFrame
     intrusions: pd.DataFrame
     intruded: pd.DataFrame
-    effects: tuple[Measured, ...]
+    figures: Mapping[str, Computed]
     absent: tuple[str, ...]
+    failed: tuple[str, ...]
     nback: NBack | None
 
     @property
     def printed(self) -> list[str]:
         """Names of the published curves that its figures show."""
-        curves = [one.table[one.table["agent_kind"] == GROUP_MEANS] for one in self.effects]
-        return sorted({agent for curve in curves for agent in curve["agent"]} | set(self.nback.drawn if self.nback else ()))
+        return sorted({look.label for one in self.figures.values() for look in one.looks if look.kind == GROUP_MEANS})
 
-    def curve(self, name: str) -> pd.DataFrame | None:
-        """The table of an effect, where there is one."""
-        return next((one.table for one in self.effects if one.effect.name == name), None)
+    @property
+    def effects(self) -> list[ComputedEffect]:
+        """The effects that it shows."""
+        return [one for one in self.figures.values() if isinstance(one, ComputedEffect)]
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Part:
     same : that everybody took the same trials, in a sentence; empty where a warning says that it is not so
     headline : sentences: a name, and what is said of it
     instructions, told_how : what people and models were told, and how far this holds for all of them; empty where it does
-    effects : figures with their tables
+    figures : with their tables
     overall, lost, intruded : rows of the table of everything together, and whether it has columns for lost answers and for intrusions
     tables : further tables
     model : the mixed-effects model, None where it was not asked for
@@ -88,7 +91,7 @@ class Part:
     headline: list[tuple[str, str]]
     instructions: str
     told_how: str
-    effects: list[Shown]
+    figures: list[Shown]
     overall: list[dict[str, Any]]
     overall_file: str
     lost: bool
@@ -104,17 +107,17 @@ class Part:
 def numbers_of(data: Data, paradigm: str) -> Numbers:
     """Every table of one paradigm."""
     own = data.scored.parts[paradigm]
-    effects, absent = measured(data, paradigm)
-    nback = nback_results(own, paradigm)
+    figures, absent, failed = compute_figures(data, paradigm)
     return Numbers(
         own=own,
         overall=ranked(overall(own)),
         guessed=against_guessing(own),
         intrusions=intrusions(own),
         intruded=intrusions(own, ()),
-        effects=tuple(effects),
-        absent=() if nback else tuple(absent),
-        nback=nback,
+        figures=figures,
+        absent=tuple(absent),
+        failed=tuple(failed),
+        nback=nback_results(own, paradigm),
     )
 
 
@@ -135,14 +138,13 @@ def part_of(
     total = numbers.overall
     overall_file = folder.table(f"{stem}_overall", total)
     intruding = folder.table(f"{stem}_intrusions", numbers.intrusions)
-    further, failed = further_figures(data, paradigm, numbers.nback, stem, styles, folder, commands)
-    effects = [*(shown(one, paradigm, title, stem, styles, folder, commands) for one in numbers.effects), *further]
+    figures = [show_figure(name, one, paradigm, title, stem, styles, folder, commands) for name, one in numbers.figures.items()]
     details = [tables.intrusion_table(numbers.intrusions, intruding)] if len(numbers.intrusions) else []
     if len(numbers.guessed):
         details.append(tables.guessing_table(numbers.guessed, folder.table(f"{stem}_guessing", numbers.guessed)))
-    notes = [*_notes(data, paradigm, numbers), *map(Note, failed)]
-    sizes = numbers.curve("set_size")
-    sentences = headline(total, total.iloc[:0] if sizes is None else sizes, from_people(data, paradigm), numbers.guessed, _blind(numbers))
+    notes = [*_notes(data, paradigm, numbers), *map(Note, numbers.failed)]
+    sizes = numbers.figures.get("set_size")
+    sentences = headline(total, total.iloc[:0] if sizes is None else sizes.table, from_people(data, paradigm), numbers.guessed, _blind(numbers))
     if numbers.nback is not None:
         folder.table(f"{stem}_nback_blocks", numbers.nback.blocks)
         details += nback_tables(numbers.nback)
@@ -157,7 +159,7 @@ def part_of(
         headline=sentences,
         instructions=told,
         told_how=how,
-        effects=effects,
+        figures=figures,
         overall=tables.overall_rows(total, numbers.intruded, looks),
         overall_file=overall_file,
         lost=bool(total["n_omitted"].sum() + total["n_invalid"].sum()),

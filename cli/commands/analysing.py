@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ...analysis.data.loading import Data
+    from ...analysis.figures.figure import FigureDeclaration
 
 DataArgument = Annotated[list[Path], typer.Argument(help="sessions, folders full of sessions, or response tables (.parquet, .csv, .xlsx)", metavar="DATA...")]
 PracticeOption = Annotated[bool, typer.Option("--practice", help="include practice trials")]
@@ -38,17 +39,13 @@ def figure(
     scheduler: SchedulerOption = None,
 ) -> None:
     """One figure of one effect, from any data; its table when no file is named."""
-    from ...analysis.figure_catalogue import figure_named
+    from ...analysis.figure_catalogue import figure_named, wish_for
     from ...analysis.figures.charts import save_as
-    from ...analysis.figures.figure import Wish
 
     one = figure_named(name, tuple(map(str, data)))
-    if bars != "interval" and bars != "sem":
-        raise SpanLabError(f"--bars is 'interval' (95%) or 'sem' (one standard error to each side), not '{bars}'")
-    if by and name != "reaction_time":
-        raise SpanLabError(f"--by is for the figure reaction_time; {name} has the conditions that it shows")
-    loaded = _load_for(name, data, practice, pilot, exclude, workers, scheduler)
-    drawn = one.draw(loaded, Wish(tuple(paradigm or ()), bars, by))
+    wish = wish_for(one, paradigm or (), bars, by, "--")
+    loaded = _load_for(one, data, practice, pilot, exclude, workers, scheduler)
+    drawn = one.draw(loaded, wish)
     if output is None:
         _print(drawn.shown)
         for heading, table in drawn.further:
@@ -103,17 +100,18 @@ def scores(
     _tell([*loaded.notes, *left_out, *(note for notes in loaded.readouts.values() for note in notes), *(DECISIONS if len(table) else ())])
 
 
-def _load_for(name: str, data: list[Path], practice: bool, pilot: bool, exclude: Path | None, workers: int | None, scheduler: str | None) -> Data:
-    """The data of a figure: for those of effects piece by piece, however many answers there are."""
+def _load_for(
+    figure: FigureDeclaration, data: list[Path], practice: bool, pilot: bool, exclude: Path | None, workers: int | None, scheduler: str | None
+) -> Data:
+    """The data of a figure: where sums of effects are enough piece by piece, however many answers there are."""
     from ...analysis.effects.out_of_core import load_scattered
-    from ...analysis.effects.registry import EFFECTS
     from ...core.worker_pool import crew
 
-    if exclude is None and name in {one.name for one in EFFECTS}:
+    if exclude is None and figure.effects:
         with crew(workers, scheduler) as found:
-            return load_scattered(data, [name], crew=found, include_practice=practice, include_pilot=pilot)
+            return load_scattered(data, figure.effects, crew=found, include_practice=practice, include_pilot=pilot)
     if workers is not None or scheduler is not None:
-        why = "rules of exclusion judge all answers of somebody at once" if exclude is not None else f"{name} needs all answers at once"
+        why = "rules of exclusion judge all answers of somebody at once" if exclude is not None else f"{figure.name} needs all answers at once"
         raise SpanLabError(f"the work cannot be shared out: {why}. Leave out --workers and --scheduler")
     return _load(data, practice, pilot, exclude, trial_ids=False)
 

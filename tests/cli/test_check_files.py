@@ -177,7 +177,7 @@ class Faulty(Stimulus):
 
 @pytest.fixture
 def faulty(monkeypatch: pytest.MonkeyPatch) -> Registry[Stimulus]:
-    monkeypatch.setattr(STIMULI, "_classes", {**STIMULI._classes, "faulty": Faulty})
+    monkeypatch.setattr(STIMULI, "_known", {**STIMULI._known, "faulty": Faulty})
     return STIMULI
 
 

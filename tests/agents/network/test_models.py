@@ -346,11 +346,11 @@ def documented() -> Iterator[str]:
     """The example of docs/networks.md, registered for this test alone."""
     text = (FOLDER.parent / "docs" / "networks.md").read_text(encoding="utf-8")
     (example,) = (block for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL) if "register" in block)
-    before = dict(ARCHITECTURES._classes)
+    before = dict(ARCHITECTURES._known)
     exec(compile(example, "docs/networks.md", "exec"), {"__name__": "documented"})
-    (name,) = ARCHITECTURES._classes.keys() - before.keys()
+    (name,) = ARCHITECTURES._known.keys() - before.keys()
     yield name
-    del ARCHITECTURES._classes[name]
+    del ARCHITECTURES._known[name]
 
 
 def test_the_documented_architecture_works(documented: str) -> None:
