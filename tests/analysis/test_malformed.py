@@ -150,7 +150,7 @@ def finite(found: pd.DataFrame, *names: str) -> None:
         assert not np.isinf(values).any(), f"{name} is endless"
 
 
-def through_effects(scored: Scored, effects: Sequence[Effect] = EFFECTS) -> None:
+def through_effects(scored: Scored, effects: Iterable[Effect] = EFFECTS) -> None:
     there = [*scored.parts] or ["vsr"]
     for one in effects:
         for paradigm in there:

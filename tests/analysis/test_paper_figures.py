@@ -17,7 +17,7 @@ from observed import along, recall, rows_by, table, together
 from spanlab.analysis.data.loading import Data
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.reaction_times import fit, limits, over_people, reaction_times, timed_questions
-from spanlab.analysis.figure_catalogue import figure_named, figures, listing
+from spanlab.analysis.figure_catalogue import FIGURES, figure_named, listing
 from spanlab.analysis.figures.charts import draw
 from spanlab.analysis.figures.figure import Drawing, Wish
 from spanlab.analysis.figures.nback_histograms import BIN
@@ -98,11 +98,11 @@ def test_bars_are_intervals_or_standard_errors() -> None:
 
 
 def test_every_name_has_a_line_and_every_number_an_answer() -> None:
-    assert {one.name for one in PAPER_FIGURES} <= set(figures())
+    assert {one.name for one in PAPER_FIGURES} <= {one.name for one in FIGURES}
     with pytest.raises(SpanLabError, match="did you mean 'nback_lures'") as told:
         figure_named("nback_lure")
-    assert all(f"  {name} " in str(told.value) for name in (*figures(), *UNITS, *NUMBERS))
-    assert len(listing().splitlines()) == len(figures()) + len(UNITS) + len(NUMBERS)
+    assert all(f"  {name} " in str(told.value) for name in (*FIGURES.known(), *UNITS, *NUMBERS))
+    assert len(listing().splitlines()) == len(FIGURES) + len(UNITS) + len(NUMBERS)
     for name in UNKNOWN:
         with pytest.raises(SpanLabError, match=r"neither the code nor the tables of WorM tell what its Fig\. .* shows"):
             figure_named(name)
