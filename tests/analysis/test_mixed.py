@@ -194,7 +194,7 @@ def test_degenerate_data_give_notes_and_finite_numbers_or_a_sentence(name: str) 
     assert np.isfinite(table[["estimate", "se"]].to_numpy(float)).all()
     assert (table["se"] > 0).all()
     ends = table[["low", "high"]]
-    assert (np.isfinite(ends.to_numpy(float)).all(axis=1) | table["note"].str.contains("%")).all()  # no end without a word
+    assert np.logical_or(np.isfinite(ends.to_numpy(float)).all(axis=1), table["note"].str.contains("%")).all()  # no end without a word
     around = table["estimate"].between(table["low"], table["high"])
     assert (around | ends.isna().all(axis=1)).all()
     if name in ("all right", "all wrong", "separated"):
