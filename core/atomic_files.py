@@ -113,3 +113,26 @@ def whole_folder(path: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
+
+
+@contextmanager
+def whole_path(path: Path) -> Iterator[Path]:
+    """The name of a new file or folder to write, in a hidden folder beside its place. It takes its place when the block ends well, and is removed otherwise.
+
+    Raises
+    ------
+    SpanLabError
+        when there is something at its place already, or it cannot be written.
+    """
+    if path.exists():
+        raise SpanLabError(f"{path} exists; name another place, so that nothing is overwritten")
+    hidden = path.with_name(f".{path.name}.part")
+    try:
+        shutil.rmtree(hidden, ignore_errors=True)
+        hidden.mkdir(parents=True)
+        yield hidden / path.name
+        (hidden / path.name).rename(path)
+    except OSError as error:
+        raise _refused(path, error, "") from None
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)

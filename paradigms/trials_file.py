@@ -68,6 +68,21 @@ class GivenTrial:
     draws: Mapping[str, Any]
 
 
+def given_trial(paradigm: Paradigm, name: str, levels: Mapping[str, Any], draws: Mapping[str, Any]) -> GivenTrial:
+    """A trial that somebody else has made, with a level for every factor and a value for everything that is random.
+
+    Raises
+    ------
+    SpanLabError
+        for a factor, level or draw that there is not, and for one that is missing.
+    """
+    found = {factor: paradigm.level(factor, level) for factor, level in levels.items()}
+    for factor in paradigm.factors:
+        if factor not in found:
+            raise SpanLabError(f"the level of '{factor}' is missing")
+    return GivenTrial(name, {factor: found[factor] for factor in paradigm.factors}, given_draws(paradigm, draws))
+
+
 def write_trials(path: Path, paradigm: Paradigm, generator: Generator, source: str | Mapping[str, Any], trials: Iterable[GivenTrial]) -> int:
     """Write a trials file, whole or not at all.
 
@@ -194,11 +209,7 @@ class TrialsFile:
     def _trial(self, number: int, text: str) -> GivenTrial:
         line = self._valid(_Line, number, self._parsed(number, text))
         try:
-            found = {name: self.paradigm.level(name, level) for name, level in line.levels.items()}
-            for name in self.paradigm.factors:
-                if name not in found:
-                    raise SpanLabError(f"the level of '{name}' is missing")
-            return GivenTrial(line.name, {name: found[name] for name in self.paradigm.factors}, given_draws(self.paradigm, line.draws))
+            return given_trial(self.paradigm, line.name, line.levels, line.draws)
         except SpanLabError as error:
             raise self.wrong(number, f"{show(line.name)}: {error}") from None
 

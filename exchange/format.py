@@ -1,0 +1,174 @@
+"""What a format is: its name, what it reads and what it writes, and the options that it takes.
+
+A format declares these once, and its commands follow from them: ``spanlab import NAME`` for what it reads, ``spanlab export NAME`` for what it writes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypeVar
+
+from ..core.errors import Problem, SpanLabError
+from ..core.overrides import check_overrides
+from ..paradigms.paradigm import Generator
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Trials that nobody has answered yet, answers that others have published, or sessions recorded here.
+Content = Literal["trials", "results", "sessions"]
+#: Levels to use for some factors.
+Levels = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How an option is written on the command line, where the name of its field does not say it.
+
+    Parameters
+    ----------
+    name : such as ``--as``
+    metavar : what stands for its value in the help, such as ``PARADIGM``
+    """
+
+    name: str = ""
+    metavar: str = ""
+
+
+class Options(BaseModel):
+    """Options of a format: one field for each, with a type, a default and a line of help."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+SkipMalformed = Annotated[bool, Field(description="leave out what is malformed, instead of importing nothing")]
+AsParadigm = Annotated[str | None, Field(description="the paradigm, when names do not say it, or another one is meant"), Flag("--as", "PARADIGM")]
+OfGenerator = Annotated[Generator, Field(description="corrected or published trials")]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file or folder that is read or written, or several.
+
+    Parameters
+    ----------
+    help : what it is, in a line
+    metavar : what stands for it in the help, such as ``FOLDER``
+    many : whether there may be several
+    """
+
+    help: str
+    metavar: str
+    many: bool = False
+
+
+LIBRARY = Place("name in the library (spanlab list), or a YAML file", "PARADIGM")
+R = TypeVar("R", bound=Options, default=Options)
+W = TypeVar("W", bound=Options, default=Options)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What a format reads, or what it writes.
+
+    Parameters
+    ----------
+    content : trials, results or sessions. Trials are read into trials files, results and sessions into sessions
+    help : what comes of it, in a sentence
+    options : what there is to choose
+    source : what is read, or what is written: a paradigm, of which trials are made, or folders of sessions
+    target : where it is written; for what is read, SpanLab says so itself
+    """
+
+    content: Content
+    help: str
+    options: type[Options]
+    source: Place = Place("file or folder in this format", "PATH")
+    target: Place = Place("new file or folder", "PATH")
+
+
+def _complain(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Where an import or export tells what it does.
+
+    Parameters
+    ----------
+    done : gets a line for everything that was made
+    note : gets a line for everything that somebody has to know besides
+    """
+
+    done: Callable[[str], None] = print
+    note: Callable[[str], None] = _complain
+
+    def left_out(self, problems: Iterable[Problem]) -> None:
+        """Tell what was malformed and left out on request."""
+        for problem in problems:
+            self.note(f"left out: {problem}")
+
+
+class Format(Generic[R, W]):
+    """A format of others. What a subclass does not define, it refuses in a sentence.
+
+    Formats that hold trials one by one are less work as :class:`.trials_format.TrialsFormat`.
+    """
+
+    #: ``spanlab import NAME``, ``spanlab export NAME``
+    name: ClassVar[str] = ""
+    #: what is read by :meth:`read`, and what is written by :meth:`write`
+    reads: ClassVar[Side | None] = None
+    writes: ClassVar[Side | None] = None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        check_overrides(cls)
+
+    def read(self, sources: Sequence[Path], output: Path, options: R, report: Report) -> None:
+        """Import everything or nothing.
+
+        Parameters
+        ----------
+        sources : files or folders; one, unless ``reads.source.many``
+        output : for trials a new folder for trials files, otherwise the folder for sessions, which may hold others already
+        options : of the class ``reads.options``
+        report : is told what was made
+
+        Raises
+        ------
+        SpanLabError
+            for everything that is malformed; nothing is left behind then.
+        """
+        raise self._refusal("read", None if self.writes is None else f"it writes {self.writes.content}")
+
+    def write(self, sources: Sequence[str], output: Path, options: W, report: Report) -> None:
+        """Export everything or nothing.
+
+        Parameters
+        ----------
+        sources : where trials are written, one paradigm (name or file), otherwise folders of sessions
+        output : where
+        options : of the class ``writes.options``
+        report : is told what was made
+
+        Raises
+        ------
+        SpanLabError
+            when that cannot be written, or something is there already; nothing is left behind then.
+        """
+        raise self._refusal("written", None if self.reads is None else f"it reads {self.reads.content}")
+
+    def _refusal(self, done: str, instead: str | None) -> SpanLabError:
+        return SpanLabError(f"the format '{self.name}' cannot be {done}{f': {instead}' if instead else ''}")
+
+
+def counted(many: int, word: str) -> str:
+    """``1 block``, ``2 blocks``."""
+    return f"{many} {word}{'' if many == 1 else 's' if not word.endswith('ch') else 'es'}"

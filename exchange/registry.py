@@ -1,0 +1,56 @@
+"""Formats by name: those that SpanLab knows, and those of other packages (entry points ``spanlab.formats``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from typing_extensions import override
+
+from ..core.registry import Registry
+from .format import Format
+from .nback.format import NBackBlocks, NBackResults
+from .trials_format import TrialsFormat
+from .worm.format import WormTrials
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class FormatRegistry(Registry[Format[Any, Any]]):
+    """Formats in the order in which they were registered: SpanLab's own come first, and are found without a look at other packages."""
+
+    def __init__(self) -> None:
+        super().__init__("format", "spanlab.formats")
+        for own in (WormTrials, NBackBlocks, NBackResults):
+            self.register(own)
+
+    @override
+    def name_of(self, cls: type[Any]) -> str:
+        if not (isinstance(cls, type) and issubclass(cls, Format)):
+            raise ValueError(f"{cls!r} is no subclass of Format")
+        if not _NAME.fullmatch(cls.name):
+            raise ValueError(f"{cls.__name__} needs a name of small letters, digits and hyphens, such as name = '{cls.__name__.lower()}'; found '{cls.name}'")
+        if cls.reads is None and cls.writes is None:
+            raise ValueError(f"{cls.__name__} neither reads nor writes anything")
+        base, methods = (TrialsFormat, ("read_trials", "write_trials")) if issubclass(cls, TrialsFormat) else (Format, ("read", "write"))
+        for side, method in zip(("reads", "writes"), methods, strict=True):
+            if (getattr(cls, side) is None) != (getattr(cls, method) is getattr(base, method)):
+                raise ValueError(f"{cls.__name__} has '{side}' or '{method}', and not the other; they belong together")
+        return cls.name
+
+    @override
+    def get(self, name: str) -> type[Format[Any, Any]]:
+        return self._classes.get(name) or super().get(name)
+
+    def loaded(self) -> list[str]:
+        """The names that are known without a further look at other packages."""
+        return list(self._classes)
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        self._load()
+        return iter(self.loaded())
+
+
+FORMATS = FormatRegistry()

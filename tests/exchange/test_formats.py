@@ -1,0 +1,205 @@
+"""Formats as classes: those that ship, one of another package, and what is told when one is wrong."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import pytest
+from command_line import Run, complaint
+from pydantic import Field
+
+from spanlab.core.errors import Problem, SpanLabError
+from spanlab.exchange import FORMATS, Format, GivenTrial, Options, Place, ReadingOptions, Report, Side, TrialSet, TrialsFormat, WritingOptions, registry
+from spanlab.exchange.registry import FormatRegistry
+from spanlab.paradigms import compile_trial, drawn_values, load_paradigm
+from spanlab.paradigms.trials_file import TrialsFile
+from spanlab.sessions.chosen_trials import plan_trials
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def documented() -> tuple[str, dict[str, str]]:
+    """The worked example of docs/exchange.md: the module, and the entry points of its package."""
+    text = (ROOT / "docs" / "exchange.md").read_text(encoding="utf-8")
+    blocks = dict(re.findall(r"```(python|toml)\n(.*?)```", text, flags=re.DOTALL))
+    return blocks["python"], tomllib.loads(blocks["toml"])["project"]["entry-points"]["spanlab.formats"]
+
+
+def install(site: Path, module: str, points: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package with a format, as an installer leaves it, for a program that has just begun."""
+    folder = site / "spanlab_lab_json-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: spanlab-lab-json\nVersion: 1.0\n", encoding="utf-8")
+    lines = [f"{name} = {target}\n" for name, target in points.items()]
+    (folder / "entry_points.txt").write_text("[spanlab.formats]\n" + "".join(lines), encoding="utf-8")
+    (site / "lab_json.py").write_text(module, encoding="utf-8")
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.delitem(sys.modules, "lab_json", raising=False)
+    monkeypatch.setattr(registry, "FORMATS", FormatRegistry())
+
+
+def test_a_format_of_another_package_is_one_small_file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example of the documentation: its trials are those of a session with the same options, and come back as they were."""
+    module, points = documented()
+    assert len(module.splitlines()) <= 20
+    install(tmp_path / "site", module, points, monkeypatch)
+    assert "lab-json  " in run("import", "--help")[1]
+    assert "--set NAME=LEVEL" in run("export", "lab-json", "--help")[1]
+    choice = ("--trials", "6", "--seed", "4", "--set", "list_length=2,5", "--generator", "published")
+    assert run("export", "lab-json", "vsr", "trials.json", *choice) == (0, "trials.json: 6 trials\n", "")
+    assert run("import", "lab-json", "trials.json", "-o", "imported") == (0, "imported/vsr.jsonl: 6 trials\n", "")
+    back = TrialsFile(tmp_path / "imported" / "vsr.jsonl")
+    planned = plan_trials("vsr", 4, {"list_length": [2, 5]}, 6, generator="published")
+    assert (back.header.generator, back.header.source) == ("published", {"format": "lab-json", "file": "trials.json", "left_out": 0})
+    again = [compile_trial(back.paradigm, one.levels, 0, "published", one.draws).steps for one in back]
+    assert again == [one.compile(planned.paradigm, "published").steps for one in planned.plan]
+    # what is wrong is told, and leaves nothing behind
+    assert "did you mean 'vsr'" in complaint(*run("export", "lab-json", "vsrr", "other.json"))
+    assert "trials.json exists; name another place" in complaint(*run("export", "lab-json", "vsr", "trials.json"))
+    assert "Did you mean 'lab-json'?" in complaint(*run("import", "labjson", "trials.json", "-o", "other"))
+    assert "nowhere cannot be read: there is no such file or folder" in complaint(*run("import", "lab-json", "nowhere", "-o", "other"))
+    (tmp_path / "file").write_text('{"task": "vsr"}', encoding="utf-8")
+    assert "file cannot be read by the format 'lab-json' (KeyError: 'trials')" in complaint(*run("import", "lab-json", "file", "-o", "other"))
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["file", "imported", "site", "trials.json"]
+
+
+def test_a_broken_package_is_named_and_hinders_no_other_format(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, points = documented()
+    install(tmp_path / "site", module.replace("def read_trials", "def raed_trials"), points, monkeypatch)
+    status, out, err = run("import", "--help")
+    assert (status, "nback-results" in out, "lab-json" in out) == (0, True, False)
+    assert "NOTE the format 'lab-json' of spanlab-lab-json cannot be loaded (LabJson.raed_trials is nearly 'read_trials'" in err
+    assert run("export", "nback", "nback_verbal", "sets", "--blocks", "1", "--n", "1")[:2] == (0, "sets/letters: 1 block\n")
+
+
+TRIAL = {"name": "one", "levels": {"list_length": 2}, "draws": drawn_values(load_paradigm("vsr"), {"list_length": 2}, 7)}
+
+
+class Given(TrialsFormat):
+    """Reads whatever a test wants it to."""
+
+    name = "given"
+    items: ClassVar[list[Any]] = []
+
+    def read_trials(self, source: Path, options: ReadingOptions) -> Any:
+        yield TrialSet(load_paradigm("vsr"), self.items) if self.items else 3
+
+
+def test_malformed_trials_are_told_together_and_left_out_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = [
+        GivenTrial(**{**TRIAL, "name": "two", "draws": {}}),
+        GivenTrial(**{**TRIAL, "name": "three", "levels": {"list_lenght": 2}}),
+        GivenTrial(**{**TRIAL, "name": "four", "levels": {}}),
+        GivenTrial(**{**TRIAL, "name": "five", "draws": {**TRIAL["draws"], "slots": [0, 0]}}),
+        GivenTrial(**TRIAL),
+        GivenTrial(**{**TRIAL, "name": 6}),
+        Problem("place:7", "seven", "seen by the format"),
+    ]
+    told = [
+        "two: vsr: the draw 'patterns' is missing",
+        "three: vsr has no factor",
+        "four: the level of 'list_length' is missing",
+    ]
+    told += ["five: ", "one: a second trial of this name", "6: expected a name, levels and draws", "place:7 seven: seen by the format"]
+    monkeypatch.setattr(Given, "items", [GivenTrial(**TRIAL), *bad])
+    with pytest.raises(SpanLabError) as refused:
+        Given().read([tmp_path], tmp_path / "out", ReadingOptions(), Report())
+    assert all(one in line for one, line in zip([*told, "nothing was imported"], str(refused.value).splitlines(), strict=True))
+    assert not list(tmp_path.iterdir())
+    Given().read([tmp_path], tmp_path / "out", ReadingOptions(skip_malformed=True), Report())
+    printed = capsys.readouterr()
+    assert printed.out == f"{tmp_path / 'out' / 'vsr.jsonl'}: 1 trial\n"
+    assert all(one in line for one, line in zip(told, printed.err.splitlines(), strict=True))
+    file = TrialsFile(tmp_path / "out" / "vsr.jsonl")
+    assert ([one.name for one in file], file.header.source) == (["one"], {"format": "given", "file": tmp_path.name, "left_out": 7})
+
+
+def test_faults_of_formats_are_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(Given):
+        name = "silent"
+
+        def write_trials(self, trials: TrialSet, output: Path, options: Any) -> None:
+            assert output.parent.parent == tmp_path, "beside its place"
+
+    class Failing(Silent):
+        def write_trials(self, trials: TrialSet, output: Path, options: Any) -> None:
+            output.mkdir()
+            raise KeyError("task")
+
+    few = WritingOptions(trials=1)
+    for cls, told in ((Silent, "the format 'silent' has written nothing to"), (Failing, r"cannot be written by the format 'silent' \(KeyError: 'task'\)")):
+        with pytest.raises(SpanLabError, match=told):
+            cls().write(["vsr"], tmp_path / "out", few, Report())
+    with pytest.raises(SpanLabError, match="the format 'given' gives 3 while it reads"):
+        Given().read([tmp_path], tmp_path / "out", ReadingOptions(), Report())
+    monkeypatch.setattr(Given, "items", [TRIAL])
+    with pytest.raises(SpanLabError, match=r"the format 'given' gives {'name': 'one'"):
+        Given().read([tmp_path], tmp_path / "out", ReadingOptions(), Report())
+    assert not list(tmp_path.iterdir())
+
+
+class Choices(Options):
+    tasks: Annotated[int, Field(ge=1, le=9, description="how many tasks")]
+    label: str = "none"
+    raw: Annotated[bool, Field(description="without scores")] = True
+
+
+class Archive(Format[Choices, Options]):
+    """Sessions in and out, with options of its own."""
+
+    name = "archive"
+    reads = Side("sessions", "Sessions of an archive.", Choices, Place("archives", "FILE...", many=True))
+    writes = Side("sessions", "An archive of sessions.", Options, Place("sessions", "SESSION...", many=True))
+
+    def read(self, sources: Sequence[Path], output: Path, options: Choices, report: Report) -> None:
+        report.done(f"{sources} {output} {options}")
+
+    def write(self, sources: Sequence[str], output: Path, options: Options, report: Report) -> None:
+        report.done(f"{sources} {output}")
+
+
+def test_options_and_places_are_those_that_a_format_declares(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_archive = FormatRegistry()
+    with_archive.register(Archive)
+    monkeypatch.setattr(registry, "FORMATS", with_archive)
+    status, out, _ = run("import", "archive", "a", "b", "--data", "d", "--tasks", "3", "--no-raw")
+    assert (status, out) == (0, f"{[Path('a'), Path('b')]} d tasks=3 label='none' raw=False\n")
+    assert run("export", "archive", "s1", "s2", "out")[:2] == (0, "['s1', 's2'] out\n")
+    assert "Missing option '--tasks'" in complaint(*run("import", "archive", "a", "-o", "d"))
+    assert "Invalid value for '--tasks'" in complaint(*run("import", "archive", "a", "-o", "d", "--tasks", "10"))
+
+
+def test_what_a_format_does_not_do_it_refuses() -> None:
+    assert [(name, FORMATS.get(name).reads is not None, FORMATS.get(name).writes is not None) for name in ("worm", "nback", "nback-results")] == [
+        ("worm", True, True),
+        ("nback", True, True),
+        ("nback-results", True, False),
+    ]
+    with pytest.raises(SpanLabError, match="the format 'nback-results' cannot be written: it reads results"):
+        FORMATS.get("nback-results")().write(["data"], Path("out"), Options(), Report())
+    with pytest.raises(SpanLabError, match="unknown format 'nbak'; did you mean 'nback'"):
+        FORMATS.get("nbak")
+
+
+@pytest.mark.parametrize(
+    ("cls", "told"),
+    [
+        (dict, "is no subclass of Format"),
+        (type("Nameless", (Given,), {"name": ""}), "Nameless needs a name of small letters, digits and hyphens"),
+        (type("Spaced", (Given,), {"name": "my format"}), "found 'my format'"),
+        (type("Idle", (Format,), {"name": "idle"}), "Idle neither reads nor writes anything"),
+        (type("Claims", (Format,), {"name": "claims", "reads": Archive.reads}), "Claims has 'reads' or 'read', and not the other"),
+        (type("Claims", (TrialsFormat,), {"name": "claims", "writes": Archive.writes}), "Claims has 'writes' or 'write_trials', and not the other"),
+        (type("Mine", (Given,), {"name": "worm"}), "two format classes are called 'worm'"),
+    ],
+)
+def test_classes_that_cannot_be_registered(cls: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        FormatRegistry().register(cls)
