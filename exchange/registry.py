@@ -26,9 +26,10 @@ class FormatRegistry(Registry[Format[Any, Any]]):
             self.register(own)
 
     @override
-    def name_of(self, cls: type[Any]) -> str:
-        if not (isinstance(cls, type) and issubclass(cls, Format)):
-            raise ValueError(f"{cls!r} is no subclass of Format")
+    def name_of(self, value: Any) -> str:
+        if not (isinstance(value, type) and issubclass(value, Format)):
+            raise ValueError(f"{value!r} is no subclass of Format")
+        cls: type[Format[Any, Any]] = value
         if not _NAME.fullmatch(cls.name):
             raise ValueError(f"{cls.__name__} needs a name of small letters, digits and hyphens, such as name = '{cls.__name__.lower()}'; found '{cls.name}'")
         if cls.reads is None and cls.writes is None:
@@ -39,18 +40,13 @@ class FormatRegistry(Registry[Format[Any, Any]]):
                 raise ValueError(f"{cls.__name__} has '{side}' or '{method}', and not the other; they belong together")
         return cls.name
 
-    @override
-    def get(self, name: str) -> type[Format[Any, Any]]:
-        return self._classes.get(name) or super().get(name)
-
     def loaded(self) -> list[str]:
         """The names that are known without a further look at other packages."""
-        return list(self._classes)
+        return list(self._known)
 
     @override
     def __iter__(self) -> Iterator[str]:
-        self._load()
-        return iter(self.loaded())
+        return iter(tuple(self.known()))
 
 
 FORMATS = FormatRegistry()
