@@ -106,10 +106,28 @@ def illegible(data: Mapping[str, Any], languages: Iterable[str]) -> Iterator[tup
                     yield (key, language) if part is None else (key, language, part), why
 
 
-def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languages: Iterable[str]) -> list[str]:
-    """What people of these languages would read in another one: sentences for whoever checks a paradigm.
+_NO_INSTRUCTIONS = "there are no instructions"
+
+
+def missing_texts(data: Mapping[str, Any], language: str) -> list[str]:
+    """Which texts of a paradigm (by the content of its file) there are not in a language.
 
     A timeline is taken to be written in the first language of the instructions.
+    """
+    title, translations, instructions = data.get("title"), data.get("translations") or {}, data.get("instructions") or {FALLBACK: ""}
+    read = dict.fromkeys((*_texts(data.get("timeline")), *(answer for answer in _answers(data.get("timeline")) if len(answer) > 1)))
+    lacking: list[str] = []
+    if language not in instructions:
+        lacking.append(_NO_INSTRUCTIONS)
+    if isinstance(title, dict) and language not in title:
+        lacking.append("there is no title")
+    if language != next(iter(instructions)) and (others := [text for text in read if text not in translations.get(language, {})]):
+        lacking.append(f"the timeline has texts or answers without a translation: {listed(others)} (translations)")
+    return lacking
+
+
+def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languages: Iterable[str]) -> list[str]:
+    """What people of these languages would read in another one: sentences for whoever checks a paradigm.
 
     Parameters
     ----------
@@ -117,14 +135,8 @@ def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languag
     kinds : of the questions that trials ask
     """
     told: list[str] = []
-    title, translations = data.get("title"), data.get("translations") or {}
-    first = next(iter(data.get("instructions") or {FALLBACK: ""}))
-    read = dict.fromkeys((*_texts(data.get("timeline")), *(answer for answer in _answers(data.get("timeline")) if len(answer) > 1)))
     for language in languages:
-        if isinstance(title, dict) and language not in title:
-            told.append(f"'{language}': there is no title")
-        if language != first and (others := [text for text in read if text not in translations.get(language, {})]):
-            told.append(f"'{language}': the timeline has texts or answers without a translation: {listed(others)} (translations)")
+        told += [f"'{language}': {lacks}" for lacks in missing_texts(data, language) if lacks != _NO_INSTRUCTIONS]
         if language not in spoken():
             told.append(f"'{language}': the window and legends speak {', '.join(spoken())}; what they say themselves is said in English")
         elif language != FALLBACK:

@@ -17,8 +17,19 @@ if TYPE_CHECKING:
 _ENOUGH = 20_000
 
 
-def check(files: Annotated[list[Path], typer.Argument(help="files of paradigms and studies", metavar="FILE...")]) -> None:
+def check(
+    files: Annotated[list[Path] | None, typer.Argument(help="files of paradigms and studies", metavar="[FILE...]")] = None,
+    language: Annotated[
+        str,
+        typer.Option("--language", help="what a language lacks: SpanLab's own sentences, and texts of these paradigms or of all that ship", metavar="xx"),
+    ] = "",
+) -> None:
     """Check files of paradigms and studies: every problem with its file, line and key; and which figures the data of a paradigm will have."""
+    if language:
+        _check_language(language, files or [])
+        return
+    if not files:
+        raise SpanLabError("which files? Name files of paradigms and studies, or give --language xx for what a language lacks")
     from ...sessions.studies.study import is_study
     from .study import check_study
 
@@ -32,6 +43,22 @@ def check(files: Annotated[list[Path], typer.Argument(help="files of paradigms a
             print(report)
     if problems:
         raise SpanLabError("\n".join(problems))
+
+
+def _check_language(language: str, files: list[Path]) -> None:
+    """What a language lacks, in SpanLab and in paradigms; an error when it lacks anything."""
+    from ...core.locale import missing_sentences
+    from ...paradigms import list_paradigms, load_paradigm
+    from ...paradigms.translation import missing_texts
+
+    lacking = missing_sentences(language)
+    names = [str(file) for file in files] or list_paradigms()
+    for name in names:
+        paradigm = load_paradigm(name)
+        lacking += [f"{paradigm.name}: {told}" for told in missing_texts(paradigm.data, language)]
+    if lacking:
+        raise SpanLabError("\n".join([f"'{language}' lacks:", *(f"  {told}" for told in lacking)]))
+    print(f"'{language}' lacks nothing: SpanLab's own sentences, and the texts of {len(names)} paradigm{'s' * (len(names) != 1)}")
 
 
 def _paradigm_checked(source: str | Path) -> str:

@@ -6,11 +6,13 @@ chat models are sent does not.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib.resources import files
+from string import Formatter
 from types import MappingProxyType
 
 import yaml
@@ -54,6 +56,35 @@ def sentence(key: str, language: str, **values: object) -> str:
         except (LookupError, ValueError, AttributeError):
             pass  # it has gaps that nothing is said for any more
     return sentences(language)[key].format(**values)
+
+
+def missing_sentences(language: str) -> list[str]:
+    """What the file of a language lacks, beside the English one: sentences for whoever translates.
+
+    A file of one's own that is complete, and has the same gaps in its sentences, makes SpanLab speak another language.
+    """
+    wanted = sentences(FALLBACK)
+    if language not in languages():
+        sections = Counter(key.partition(".")[0] for key in wanted)
+        counts = ", ".join(f"{section} {count}" for section, count in sections.items())
+        return [f"there is no file core/locale/{language}.yaml; core/locale/{FALLBACK}.yaml has what it needs: {len(wanted)} sentences ({counts})"]
+    there = sentences(language)
+    lacking = [f"core/locale/{language}.yaml: {key} is missing; in English: {text}" for key, text in wanted.items() if key not in there]
+    unknown = [f"core/locale/{language}.yaml: {key} is unknown" for key in there if key not in wanted]
+    gaps = [
+        f"core/locale/{language}.yaml: {key} has the gaps {_spelt(there[key])}, and in English {_spelt(text)}"
+        for key, text in wanted.items()
+        if key in there and _gaps(there[key]) != _gaps(text)
+    ]
+    return [*lacking, *unknown, *gaps]
+
+
+def _gaps(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def _spelt(text: str) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(_gaps(text))) or "none"
 
 
 def said_to_people(language: str) -> dict[str, str]:

@@ -210,6 +210,33 @@ def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
     assert "cd has no instructions in 'fr'; there are en, de" in complaint(*run("check", "t.yaml"))
 
 
+def test_what_another_language_needs_is_told(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("check", "--language", "de")[:2] == (0, "'de' lacks nothing: SpanLab's own sentences, and the texts of 24 paradigms\n")
+    complaints = complaint(*run("check", "--language", "fr"))
+    assert "there is no file core/locale/fr.yaml; core/locale/en.yaml has what it needs" in complaints
+    assert "vsr: there are no instructions" in complaints
+    assert "cd: the timeline has texts or answers without a translation: same, different (translations)" in complaints
+    (tmp_path / "own.yaml").write_text("extends: sfr\nparadigm: own\ninstructions: {fr: Regardez bien.}\n", encoding="utf-8")
+    complaints = complaint(*run("check", "--language", "fr", "own.yaml"))
+    assert "own: there is no title" in complaints
+    assert "vsr" not in complaints
+    assert "which files?" in complaint(*run("check"))
+
+
+def test_a_file_of_a_language_is_compared_sentence_by_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    from spanlab.core import locale
+
+    original = locale.sentences
+    own = {**locale.sentences("de"), "window.which": "Antwort", "window.extra": "mehr"}
+    del own["window.done"]
+    monkeypatch.setattr(locale, "sentences", lambda language: own if language == "de" else original(language))
+    assert locale.missing_sentences("de") == [
+        "core/locale/de.yaml: window.done is missing; in English: Done",
+        "core/locale/de.yaml: window.extra is unknown",
+        "core/locale/de.yaml: window.which has the gaps none, and in English {n}",
+    ]
+
+
 def test_the_assistant_is_told_when_the_window_does_not_speak_the_language(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from spanlab.agents.human import seating
 
