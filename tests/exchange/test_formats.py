@@ -60,6 +60,7 @@ def test_a_format_of_another_package_is_one_small_file(tmp_path: Path, run: Run,
     assert again == [one.compile(planned.paradigm, "published").steps for one in planned.plan]
     # what is wrong is told, and leaves nothing behind
     assert "did you mean 'vsr'" in complaint(*run("export", "lab-json", "vsrr", "other.json"))
+    assert "the design 'span' of vsr chooses levels by the answers" in complaint(*run("export", "lab-json", "vsr", "other.json", "--design", "span"))
     assert "trials.json exists; name another place" in complaint(*run("export", "lab-json", "vsr", "trials.json"))
     assert "Did you mean 'lab-json'?" in complaint(*run("import", "labjson", "trials.json", "-o", "other"))
     assert "nowhere cannot be read: there is no such file or folder" in complaint(*run("import", "lab-json", "nowhere", "-o", "other"))
@@ -84,6 +85,7 @@ class Given(TrialsFormat):
     """Reads whatever a test wants it to."""
 
     name = "given"
+    help = "What a test wants."
     items: ClassVar[list[Any]] = []
 
     def read_trials(self, source: Path, options: ReadingOptions) -> Any:
@@ -194,6 +196,7 @@ def test_what_a_format_does_not_do_it_refuses() -> None:
         (dict, "is no subclass of Format"),
         (type("Nameless", (Given,), {"name": ""}), "Nameless needs a name of small letters, digits and hyphens"),
         (type("Spaced", (Given,), {"name": "my format"}), "found 'my format'"),
+        (type("Mute", (Given,), {"name": "mute", "help": "", "reads": None}), "Mute does not say what it is"),
         (type("Idle", (Format,), {"name": "idle"}), "Idle neither reads nor writes anything"),
         (type("Claims", (Format,), {"name": "claims", "reads": Archive.reads}), "Claims has 'reads' or 'read', and not the other"),
         (type("Claims", (TrialsFormat,), {"name": "claims", "writes": Archive.writes}), "Claims has 'writes' or 'write_trials', and not the other"),
