@@ -10,8 +10,8 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
+from lab_pages import ENGLISH
 from sent_sentences import everything
-from test_pages import ENGLISH
 
 from spanlab.core.locale import FALLBACK, by_language, languages, sentence, sentences
 from spanlab.stimuli.render.fonts import has

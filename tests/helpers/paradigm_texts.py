@@ -53,3 +53,22 @@ def problems(folder: Path, content: str | bytes, levels: dict[str, Any] | None =
     except SpanLabError as error:
         return str(error).split("\n")
     raise AssertionError("nothing was found wrong")
+
+
+#: short displays, for a window
+SHORT = """
+extends: vsr
+paradigm: short
+timeline:
+  - for: pattern in patterns
+    phase: present
+    show: {matrix: {grid: 6, filled: =pattern, colour: green}, ms: 33}
+  - for: slot in slots
+    phase: probe
+    show: {pattern_array: {grid: 6, cells: =display, colour: green}}
+    ask: {choice: {options: 9, layout: 3x3}, answer: =slot}
+    record: {serial_position: =number}
+practice: {trials: 2, factors: {list_length: 2}, feedback: true, pass: 1, at_most: 2}
+designs:
+  human: {interval: 17}
+"""

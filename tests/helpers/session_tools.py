@@ -9,12 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 
 from spanlab.agents.base import Agent, Episode, Response, Shown, TrialContext, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import NETWORK, PARTICIPANT, AgentKind
+from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Truth, plan_session
 from spanlab.sessions import COLUMNS, Request, Runner, Session, begin, read_responses
+from spanlab.sessions.record.events import TrialStart
+from spanlab.sessions.record.reader import read_events
 
 MEASURED = [column.name for column in COLUMNS if column.measured]
 #: columns that say who answered, and in which session
@@ -163,3 +167,21 @@ def command(*arguments: str | Path) -> list[str]:
 def one_thread() -> dict[str, str]:
     """The environment, for processes that are not to take all cores."""
     return {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+class Guessing:
+    """Guesses until so many questions were answered, then is gone."""
+
+    def __init__(self, answers: float = float("inf")) -> None:
+        self.left, self.random = answers, np.random.RandomState(1)
+
+    def __call__(self, percept: Percept, number: int) -> Response:
+        if self.left < 1:
+            raise SpanLabError("gone")
+        self.left -= 1
+        assert percept.ask is not None
+        return Response(percept.ask.kind.guess(self.random), 500.0)
+
+
+def starts(folder: Path) -> list[TrialStart]:
+    return [event for event in read_events(folder) if event["event"] == "trial_start"]

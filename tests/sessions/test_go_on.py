@@ -14,8 +14,8 @@ import yaml
 from chat_servers import Tap, forwarding, listening, real_cache
 from command_line import Run
 from golden_sessions import table_of
+from golden_tables import FOLDER, assert_same, read_table, stored
 from session_tools import AtTheWindow, Saying, lasting, start, take
-from test_golden_sessions import FOLDER, assert_same, read_table, stored
 
 from spanlab.agents.base import Response, SettingRules
 from spanlab.agents.chat import presets

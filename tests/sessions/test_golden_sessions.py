@@ -6,7 +6,6 @@ They were written by :mod:`golden_sessions`; columns that are younger are passed
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -21,6 +20,7 @@ import pytest
 from chat_servers import real_cache
 from command_line import Run
 from golden_sessions import GOES_ON, table_of
+from golden_tables import FOLDER, assert_same, read_table, stored
 from session_tools import one_thread
 
 from spanlab.agents.base import Response
@@ -32,7 +32,6 @@ from spanlab.sessions.record.reader import read_events, response_rows, response_
 from spanlab.sessions.record.shard_files import PARTS
 from spanlab.sessions.runner import judge
 
-FOLDER = Path(__file__).resolve().parents[1] / "golden" / "sessions"
 SESSIONS = [path.relative_to(FOLDER).as_posix() for path in find_sessions([FOLDER])]
 HALF = [name for name in SESSIONS if not complete(FOLDER / name)]
 KINDS = {name: read_session(FOLDER / name)["agent_kind"] for name in SESSIONS}
@@ -51,21 +50,6 @@ OF_ALL_SORTS = {
 def copy(tmp_path: Path) -> Path:
     """A copy to work in: the golden sessions themselves stay as they are."""
     return Path(shutil.copytree(FOLDER, tmp_path / "golden"))
-
-
-def read_table(text: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-
-
-def stored(kind: str, name: str) -> pd.DataFrame:
-    """A table that the code of then has written."""
-    return read_table((FOLDER / kind / f"{name.replace('/', '+')}.csv").read_text(encoding="utf-8"))
-
-
-def assert_same(found: pd.DataFrame, wanted: pd.DataFrame) -> None:
-    """Every column that there was has the values that it had."""
-    assert set(wanted.columns) <= set(found.columns)
-    pd.testing.assert_frame_equal(found[list(wanted.columns)], wanted)
 
 
 def test_every_kind_is_there() -> None:

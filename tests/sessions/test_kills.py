@@ -15,29 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from paradigm_texts import SHORT
 from session_tools import command, lasting, one_thread, spanlab
 
 from spanlab.core.agent_kinds import kind_named
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import read_events, trials_taken
-
-#: short displays, for a window
-SHORT = """
-extends: vsr
-paradigm: short
-timeline:
-  - for: pattern in patterns
-    phase: present
-    show: {matrix: {grid: 6, filled: =pattern, colour: green}, ms: 33}
-  - for: slot in slots
-    phase: probe
-    show: {pattern_array: {grid: 6, cells: =display, colour: green}}
-    ask: {choice: {options: 9, layout: 3x3}, answer: =slot}
-    record: {serial_position: =number}
-practice: {trials: 2, factors: {list_length: 2}, feedback: true, pass: 1, at_most: 2}
-designs:
-  human: {interval: 17}
-"""
 
 #: waits for the moment of the kill, given the process and the session's folder
 Moment = Callable[[subprocess.Popen[bytes], Path], None]

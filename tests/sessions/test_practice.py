@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from command_line import Run
 from paradigm_texts import load, text
-from session_tools import AtTheWindow, start
+from session_tools import AtTheWindow, Guessing, start, starts
 from study_files import Guest, study_in
 from study_files import take as take_study
-from test_safety import Guessing, starts
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, load_paradigm, plan_practice, plan_session, session_design

@@ -6,10 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from effort import HANGS_S
-from session_tools import AtTheWindow, Saying, start, take
+from session_tools import AtTheWindow, Guessing, Saying, start, starts, take
 
 from spanlab.agents.base import Response
 from spanlab.agents.human.seating import parse_simulate
@@ -19,27 +18,7 @@ from spanlab.paradigms import Paradigm, Percept, PlannedTrial, drawn_values, loa
 from spanlab.paradigms.balance import answers_of
 from spanlab.paradigms.design import replacement
 from spanlab.sessions import Runner, Session, read_responses, reopen, same_trials
-from spanlab.sessions.record.events import TrialStart
-from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.replaying import recorded_agent
-
-
-class Guessing:
-    """Guesses until so many questions were answered, then is gone."""
-
-    def __init__(self, answers: float = float("inf")) -> None:
-        self.left, self.random = answers, np.random.RandomState(1)
-
-    def __call__(self, percept: Percept, number: int) -> Response:
-        if self.left < 1:
-            raise SpanLabError("gone")
-        self.left -= 1
-        assert percept.ask is not None
-        return Response(percept.ask.kind.guess(self.random), 500.0)
-
-
-def starts(folder: Path) -> list[TrialStart]:
-    return [event for event in read_events(folder) if event["event"] == "trial_start"]
 
 
 def left_and_resumed(data: Path, paradigm: Paradigm, *leaves: int, trials: Any = 3, **options: Any) -> Session:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab_displays import FOUND, measured
+from lab_pages import ENGLISH, right
 from session_tools import AtTheWindow, Saying
-from test_pages import ENGLISH, right
-from test_timing import FOUND, measured
 
 from spanlab.agents.base import Response
 from spanlab.agents.human import Participant, ParticipantEpisode

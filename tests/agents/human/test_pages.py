@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lab_pages import ENGLISH, easy, nothing_is_cut_off, right, wrong
 from PIL import Image
 from session_tools import AtTheWindow, take
 
-from spanlab.agents.base import Option, Response
+from spanlab.agents.base import Option
 from spanlab.agents.human.display.lettering import runs
 from spanlab.agents.human.display.theme import STANDARD, THEMES, Theme
 from spanlab.agents.human.pages.pictured import strip
@@ -21,7 +22,7 @@ from spanlab.agents.human.pages.sheets import Page, lay_out, page_letter
 from spanlab.agents.human.participant import Participant
 from spanlab.core.errors import SpanLabError
 from spanlab.core.locale import sentence
-from spanlab.paradigms import AnswerKeys, Percept, compile_trial, list_paradigms, load_paradigm, plan_practice, plan_session
+from spanlab.paradigms import AnswerKeys, compile_trial, list_paradigms, load_paradigm, plan_practice, plan_session
 from spanlab.paradigms.compile import resolve_levels
 from spanlab.paradigms.preview.example import MOST, example_displays, example_levels
 from spanlab.sessions import Runner, read_responses
@@ -57,23 +58,6 @@ def instructions(name: str, language: str, number: int = 0) -> Page:
 
 
 # -- sheets ----------------------------------------------------------------------------------------------------------------------------------------
-
-
-def nothing_is_cut_off(page: Page, window: tuple[int, int], letter: int, language: str, theme: Theme = STANDARD) -> int:
-    """Text and pictures lie inside the window, and not on each other; how many sheets it took."""
-    sheets = lay_out(page, language, window, letter, theme)
-    for sheet in sheets:
-        top, bottom = sheet.y + sheet.body.height / 2, sheet.y - sheet.body.height / 2
-        assert top <= window[1] / 2
-        assert sheet.body.width <= window[0]
-        assert sheet.footer is not None
-        assert sheet.footer_y + sheet.footer.height / 2 < bottom
-        assert sheet.footer_y - sheet.footer.height / 2 >= -window[1] / 2
-        assert sheet.footer.width <= window[0]
-        # Text that reached over the edge of its picture would be cut off there.
-        pixels = np.asarray(sheet.body)
-        assert page.progress is not None or (pixels[:, -1] == theme.background).all()
-    return len(sheets)
 
 
 # Of every paradigm one language, by turns; all of them with the slow proofs.
@@ -305,9 +289,6 @@ def test_examples_have_the_colours_of_the_window() -> None:
 
 # -- what sessions say ---------------------------------------------------------------------------------------------------------------------------------
 
-#: Words that English sentences have and German ones do not.
-ENGLISH = re.compile(r"\b(the|and|press|click|you|your|of|is|are|with|one|to|it|or|key|keys|correct|practice|trial|trials|next|page)\b", re.IGNORECASE)
-
 
 def german(text: str) -> str:
     """A text without what is in quotes (the words of feedback)."""
@@ -342,11 +323,6 @@ class Spoken(AtTheWindow):
         self.brought.append(more)
 
 
-def right(percept: Percept, number: int) -> Response:
-    assert percept.ask is not None
-    return Response(percept.ask.kind.guess(np.random.RandomState(number)), 500.0)
-
-
 def test_the_first_page_is_in_the_sessions_language_and_has_an_example(tmp_path: Path) -> None:
     agent = Spoken(right)
     take(tmp_path, load_paradigm("vsr"), agent, 1, language="de")
@@ -358,22 +334,6 @@ def test_the_first_page_is_in_the_sessions_language_and_has_an_example(tmp_path:
 
 
 # -- practice and pauses -------------------------------------------------------------------------------------------------------------------------------
-
-EASY = """
-extends: vsr
-paradigm: easy
-practice: {trials: 1, factors: {list_length: 2}, pass: 1, at_most: 2, otherwise: OTHERWISE}
-designs: {human: {factors: {list_length: [2]}, repetitions: 5, breaks: {trials: 2, seconds: 3, accuracy: true}}}
-"""
-
-
-def easy(folder: Path, otherwise: str = "go_on") -> Any:
-    (folder / "easy.yaml").write_text(EASY.replace("OTHERWISE", otherwise), encoding="utf-8")
-    return load_paradigm(folder / "easy.yaml")
-
-
-def wrong(percept: Percept, number: int) -> Response:
-    return Response(99, 500.0)  # no position at all
 
 
 def test_practice_that_is_not_passed_is_recorded_and_the_session_goes_on(tmp_path: Path) -> None:

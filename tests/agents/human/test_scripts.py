@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import Run, complaint
+from lab_pages import nothing_is_cut_off, right
 from session_tools import AtTheWindow
 from study_files import Guest, study_in
-from test_pages import nothing_is_cut_off, right
 
 from spanlab.agents.human import Participant
 from spanlab.agents.human.display.lettering import Block, set_text

@@ -14,11 +14,11 @@ from command_line import Run
 from effort import HANGS_S
 from hypothesis import given
 from hypothesis import strategies as st
+from lab_displays import FOUND, measured
 
 from spanlab.agents.human import Participant
-from spanlab.agents.human.display.file import DisplayFile, cited_display, read_display, write_display
+from spanlab.agents.human.display.file import cited_display, read_display, write_display
 from spanlab.agents.human.display.frames import FrameGrid
-from spanlab.agents.human.display.measuring import Flips, described
 from spanlab.agents.human.display.patch import CORNERS, Patch, PatchView, read_patch
 from spanlab.agents.human.display.rounding import LARGE, complaints, roundings
 from spanlab.analysis.data.timing import SessionTiming, read_timings, verdict
@@ -27,29 +27,6 @@ from spanlab.sessions.record.displays import read_displays
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "timing_bench.py"
-FOUND: dict[str, Any] = {
-    "psychopy": "2026",
-    "screen": 0,
-    "screen_px": [1920, 1080],
-    "screen_width_cm": 53.0,
-    "distance_cm": 60.0,
-    "vsync": True,
-    "measured_hz": 59.9,
-    "hz": 59.9,
-    "keyboard": "ptb",
-    "opengl": {"vendor": "v", "renderer": "r", "version": "4"},
-}
-
-
-def measured(hz: float = 60.0, vsync: bool = True, missed: int = 0) -> DisplayFile:
-    """A display as it would be measured: flips every 1 / hz s, ``missed`` refreshes without one."""
-    times, passed = [0.0], []
-    for number in range(299):
-        passed.append(2 if number < missed else 1)
-        times.append(times[-1] + passed[-1] / hz)
-    polls = [number * 0.001 for number in range(3000)]
-    found = FOUND | {"vsync": vsync, "measured_hz": hz, "hz": hz}
-    return described(found, Flips(times, passed, polls), "ptb", 1, "" if vsync else "no beat", 5.0)
 
 
 def test_a_missed_refresh_does_not_spoil_the_rate() -> None:

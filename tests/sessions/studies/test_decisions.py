@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from command_line import Run, complaint
+from lab_pages import easy, wrong
 from session_tools import start
 from study_files import STUDY, Guest, files, sit, study_in, take
-from test_pages import easy, wrong
 
 from spanlab.agents.base import Response
 from spanlab.core.errors import SpanLabError

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from effort import HANGS_S
+from lab_pages import ENGLISH
 from study_files import STUDY, sit, study_in, take
-from test_pages import ENGLISH
 
 from spanlab.sessions.studies.visit import Wanted, check_wanted, proposed
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from effort import HANGS_S
+from paradigm_texts import SHORT
 from session_tools import command, lasting, one_thread, spanlab
-from test_kills import SHORT
 
 from spanlab.sessions import find_sessions, read_session
 

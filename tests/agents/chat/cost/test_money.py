@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chat_chaos import ANSWERS, CHAOS, session_table
 from chat_program import PROGRAM
 from chat_servers import Stub, stub
-from test_faults import ANSWERS, CHAOS, session_table
 
 from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
 from spanlab.paradigms import load_paradigm, plan_session

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from chat_chaos import ANSWERS, CHAOS, session_table
 from chat_servers import Stub, stub
 from effort import HANGS_S
 
@@ -18,27 +19,11 @@ from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, Endpoin
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.paradigms import load_paradigm, plan_session
-from spanlab.sessions import COLUMNS, Runner, begin, read_responses
 from spanlab.sessions import Request as Wanted
+from spanlab.sessions import Runner, begin, read_responses
 from spanlab.sessions.record.transcript_file import read_transcript
 
 NBACK = load_paradigm("nback_verbal")
-LASTING = [column.name for column in COLUMNS if not column.measured and column.name != "session"]
-#: three in ten requests fail, in every way
-CHAOS = {
-    "429": 0.04,
-    "429-after": 0.03,
-    "429-ms": 0.03,
-    "500": 0.04,
-    "503": 0.04,
-    "reset": 0.04,
-    "silent": 0.01,
-    "cut": 0.01,
-    "truncated": 0.05,
-    "hollow": 0.01,
-}
-#: one reply in three cannot be read
-ANSWERS = ["m", "-", "I cannot say."]
 
 
 def _client(server: Stub, model: str = "any", **care: Any) -> Client:
@@ -179,11 +164,6 @@ def test_a_budget_of_requests_a_minute_holds_at_a_real_server() -> None:
 
 
 # Whole sessions
-
-
-def session_table(folder: Path) -> pd.DataFrame:
-    """The lasting columns."""
-    return read_responses(folder).sort_values(["trial", "step"], ignore_index=True).reindex(columns=LASTING)
 
 
 def _session(server: Stub, data: Path, blocks: int, care: Care) -> Path:
