@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -149,6 +148,8 @@ def _as_lists(levels: Levels | None) -> dict[str, list[Any]] | None:
 
 async def replay_async(paradigm: str | None = None, agent: str | Agent = "", **options: Any) -> SessionResult:
     """:func:`replay` in a thread of its own, for programs with an event loop: other tasks go on meanwhile."""
+    import asyncio
+
     return await asyncio.to_thread(replay, paradigm, agent, **options)
 
 
@@ -278,6 +279,8 @@ def resume(
 
 async def resume_async(session: PathLike, **options: Any) -> SessionResult:
     """:func:`resume` in a thread of its own, for programs with an event loop."""
+    import asyncio
+
     return await asyncio.to_thread(resume, session, **options)
 
 

@@ -212,7 +212,3 @@ def demo(
     from .demo import run_demo
 
     run_demo(output, me)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any, Literal, cast
 
 #: The entry-point group of agents in other packages.
@@ -180,6 +179,8 @@ def kind_named(name: str) -> AgentKind:
 @cache
 def _installed(name: str) -> AgentKind | None:
     """The kind of an agent from another package; None where there is none, or the package cannot be loaded."""
+    from importlib.metadata import entry_points
+
     for point in entry_points(group=AGENT_GROUP):
         try:
             kind = cast(Any, point.load()).kind
