@@ -224,6 +224,40 @@ def mixed_contrasts() -> str:
     return table(("kind", "meaning"), [(f"`{name}`", meaning) for name, meaning in KINDS.items()])
 
 
+def effects() -> str:
+    """The effects that ship: where they are found, along what, and in which panels."""
+    from spanlab.analysis.effects.registry import EFFECTS
+    from spanlab.analysis.figures.worm import column_said
+
+    rows = []
+    for one in EFFECTS:
+        along = f"{one.x_title} ({', '.join(one.order)})" if one.order else one.x_title
+        panels = ", ".join(one.panel_order) or " and ".join(column_said(name) for name in one.panels)
+        rows.append((f"`{one.name}`", ", ".join(one.paradigms), along, panels))
+    return table(("name", "in", "along", "panels"), rows)
+
+
+def nback_figures() -> str:
+    """The figures of N-back blocks: what they show, and how."""
+    from spanlab.analysis.figures.nback_study import NBACK_FIGURES
+
+    lines = [(f"`{one.name}`", one.title, one.line.removeprefix(f"N-back: {one.title}").strip(" ()")) for one in NBACK_FIGURES]
+    return table(("name", "shows", "how"), lines)
+
+
+def paper_figures() -> str:
+    """The figures of the benchmark's paper: what their lines are, along what, and which conditions they show."""
+    from spanlab.analysis.figures.worm import PAPER_FIGURES, column_said
+
+    rows = []
+    for one in PAPER_FIGURES:
+        varied = [name for name in one.effect.panels if len(dict(one.keeps).get(name, (1, 2))) > 1]
+        lines = " and ".join(map(column_said, varied)) if one.conditions else "answerers, in one panel"
+        kept = "; ".join(f"{column_said(name)} {', '.join(map(str, values))}" for name, values in one.keeps)
+        rows.append((f"`{one.name}`", lines, one.effect.x_title, kept))
+    return table(("name", "lines", "along", "only"), rows)
+
+
 def overview(number: int) -> str:
     """One of the two tables of all paradigms."""
     return table(*list(gallery.overview())[number])
@@ -249,6 +283,9 @@ def generators() -> dict[str, Callable[[], str]]:
         "session keys": session_keys,
         "exclusion rule": lambda: fields(Rule),
         "exclusion measures": exclusion_measures,
+        "effects": effects,
+        "paper figures": paper_figures,
+        "nback figures": nback_figures,
         "random effects": random_effects,
         "mixed contrasts": mixed_contrasts,
         "chat providers": chat_providers,

@@ -36,11 +36,11 @@ class Effect:
     ----------
     name : as ``spanlab figure`` knows it
     title : of its figure, after the paradigm's
-    paradigms : of the library, that have it; for the documentation only
     x, x_title : the column along the horizontal axis, and what it is called there
     panels : columns of which every combination has a panel of its own
     needs : further columns without which there is no effect
     method : how it is computed, in plain sentences
+    paradigms : of the library, that have it; for the documentation, and for sentences on what is lacking
     prepare : from scored items to rows that are averaged; as they are when not given
     sums, make : where it is no average: what prepared items add to its cells (:class:`.Sums` by name), and from cells to the whole table
     value : the column that is averaged, such as ``correct`` or ``rt_ms``
@@ -57,10 +57,10 @@ class Effect:
 
     name: str
     title: str
-    paradigms: tuple[str, ...]
     x: str
     x_title: str
     method: str
+    paradigms: tuple[str, ...] = ()
     panels: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     prepare: Callable[[Scored], Scored] | None = None

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...core.errors import SpanLabError
 from ..effects.effect import Effect
 from ..effects.trends import trends
 from .effect_charts import caption, effect_chart, looks_of
-from .figure import Computed, FigureDeclaration, Wish, lines, named_paradigms
+from .figure import Computed, FigureDeclaration, Wish, chosen, lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +52,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish) -> ComputedEffect:
     SpanLabError
         when no paradigm of the data shows the effect, or several do and none was chosen.
     """
-    paradigm = chosen(effect, effect.name, data, wish)
+    paradigm = chosen(effect.name, effect.missing, data, wish, expected=effect.paradigms)
     table = effect.table(data.scored, paradigm, human=data.human.get(paradigm))
     title, below = f"{data.titles[paradigm]}: {effect.title}", caption(effect, table, wish.bars)
     found = trends(effect, data.scored, paradigm)
@@ -78,34 +76,3 @@ def shown(effect: Effect, table: pd.DataFrame) -> pd.DataFrame:
     """The columns of an effect's table that a terminal shows."""
     further = [effect.without] if effect.without in table.columns else []
     return table[["agent", *effect.by, *_COLUMNS[:-3], *further, *_COLUMNS[-3:]]]
-
-
-def chosen(effect: Effect, name: str, data: Data, wish: Wish, among: Sequence[str] | None = None) -> str:
-    """The paradigm of a figure: the one that was asked for, or the only one that has the effect.
-
-    Parameters
-    ----------
-    name : of the figure
-    among : paradigms that it may be of where none was named; all when not given
-
-    Raises
-    ------
-    SpanLabError
-        when there is none, or several and none was named.
-    """
-    there, wanted = list(data.titles), named_paradigms(data, wish)
-    if len(wanted) > 1:
-        raise SpanLabError(f"{name} is a figure of one paradigm: name one with --paradigm, not {', '.join(wanted)}")
-    if wanted:
-        missing = effect.missing(data.scored, wanted[0])
-        if missing:
-            raise SpanLabError(f"no figure {name}: {missing}")
-        return wanted[0]
-    fitting = [paradigm for paradigm in effect.applies(data.scored) if among is None or paradigm in among]
-    if len(fitting) > 1:
-        raise SpanLabError(f"several paradigms of these data have {name}: {', '.join(fitting)}; choose one with --paradigm")
-    if not fitting:
-        why = " ".join(effect.missing(data.scored, paradigm) for paradigm in there if among is None or paradigm in among)
-        why = why or (f"these data have no {' or '.join(effect.paradigms)}, only {', '.join(there)}." if there else "there are no scored answers.")
-        raise SpanLabError(f"no figure {name}: {why} In the library these have it: {', '.join(effect.paradigms)}.")
-    return fitting[0]

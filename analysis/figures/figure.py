@@ -212,3 +212,34 @@ def named_paradigms(data: Data, wish: Wish) -> list[str]:
         if name not in there:
             raise SpanLabError(f"these data have no paradigm '{name}'; they have {', '.join(there) or 'none'}")
     return list(wish.paradigms)
+
+
+def chosen(
+    name: str, missing: Callable[[Scored, str], str], data: Data, wish: Wish, *, expected: Sequence[str] = (), among: Sequence[str] | None = None
+) -> str:
+    """The paradigm of a figure of one paradigm: the one that was asked for, or the only one that has it.
+
+    Parameters
+    ----------
+    name, missing, expected : as the figure declares them
+    among : paradigms that it may be of where none was named; all when not given
+
+    Raises
+    ------
+    SpanLabError
+        when there is none, or several and none was named.
+    """
+    there, wanted = [one for one in data.titles if among is None or one in among], named_paradigms(data, wish)
+    if len(wanted) > 1:
+        raise SpanLabError(f"{name} is a figure of one paradigm: name one with --paradigm, not {', '.join(wanted)}")
+    why = {paradigm: missing(data.scored, paradigm) for paradigm in wanted or there}
+    fitting = [paradigm for paradigm, sentence in why.items() if not sentence]
+    if len(fitting) > 1:
+        raise SpanLabError(f"several paradigms of these data have {name}: {', '.join(fitting)}; choose one with --paradigm")
+    if fitting:
+        return fitting[0]
+    reasons = " ".join(why.values()) or (
+        f"these data have no {' or '.join(expected)}, only {', '.join(data.titles)}." if data.titles else "there are no scored answers."
+    )
+    library = f" In the library these have it: {', '.join(expected)}." if expected and not wanted else ""
+    raise SpanLabError(f"no figure {name}: {reasons}{library}")

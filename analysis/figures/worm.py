@@ -19,8 +19,8 @@ from ..data.scoring import Scored
 from ..effects.effect import Effect
 from ..effects.registry import effect
 from .effect_charts import caption, condition_chart, constant, effect_chart, looks_of, looks_of_conditions
-from .effect_figure import chosen, shown
-from .figure import Computed, FigureDeclaration, Wish, lines
+from .effect_figure import shown
+from .figure import Computed, FigureDeclaration, Wish, chosen, lines
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -146,7 +146,7 @@ def compute_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Compute
         when the data have nothing of what it shows.
     """
     alike = [name for name in data.titles if figure.paradigm in (name, data.human.get(name))]
-    paradigm = chosen(figure.effect, figure.name, data, wish, alike)
+    paradigm = chosen(figure.name, figure.effect.missing, data, wish, expected=figure.effect.paradigms, among=alike)
     part, absent = _kept(figure, data.scored.parts[paradigm])
     if not len(part.items) or figure.effect.missing(part, paradigm):
         kept = "; ".join(f"{column_said(name)} {', '.join(map(str, values))}" for name, values in figure.keeps)

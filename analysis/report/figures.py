@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SpanLabError
 from ..data.loading import Data
@@ -18,6 +18,9 @@ from .commands import Commands
 from .effects import effect_tables
 from .folder import Figure, Folder
 from .html_tables import PageTable, Said, page_table, words_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -64,14 +67,26 @@ def show_figure(name: str, computed: Computed, paradigm: str, title: str, stem: 
     words = words if words.startswith("d′") else words[:1].upper() + words[1:]
     drawing = computed.draw(styles)
     figure = folder.figure(key, drawing.spec, words, computed.caption, file, drawing.agents)
-    return Shown(figure, tuple(_tables(computed, file, key, folder)), tuple(computed.notes), commands.figure(name, paradigm, f"{figure.stem}.svg"))
+    return Shown(figure, tuple(_tables(name, computed, file, key, folder)), tuple(computed.notes), commands.figure(name, paradigm, f"{figure.stem}.svg"))
 
 
-def _tables(computed: Computed, file: str, name: str, folder: Folder) -> list[PageTable]:
-    """What is folded below a figure; others have their numbers in a file, or in tables of the whole paradigm."""
+def _tables(name: str, computed: Computed, file: str, key: str, folder: Folder) -> list[PageTable]:
+    """What is folded below a figure; those of N-back have their numbers in tables of the whole paradigm."""
     if isinstance(computed, ComputedEffect):
-        return effect_tables(computed, file, name, folder)
-    return [_times(computed, file)] if isinstance(computed, ComputedTimes) else []
+        return effect_tables(computed, file, key, folder)
+    if isinstance(computed, ComputedTimes):
+        return [_times(computed, file)]
+    return [_numbers(computed.shown, file)] if FIGURES.get(name).section == "others" else []
+
+
+def _numbers(shown: pd.DataFrame, file: str) -> PageTable:
+    """Any table, as a terminal shows it."""
+    texts = [str(name) for name in shown.columns if shown[name].dtype.kind not in "if"]
+
+    def column(name: str) -> Said:
+        return words_of(name) if name in texts else (name, lambda row: "" if missing(row[name]) else f"{row[name]:.4g}")
+
+    return page_table(shown, [column(str(name)) for name in shown.columns], "The numbers", words=texts, file=file)
 
 
 def _times(computed: ComputedTimes, file: str) -> PageTable:

@@ -1,0 +1,140 @@
+"""Figures that others declare: the documentation's examples appear wherever figures do, and no other file is touched."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from analysis_tables import responses
+from command_line import command_line
+from nback_answers import block_rows
+from session_tools import command
+
+import spanlab
+from spanlab.analysis.data.loading import Data
+from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.effects.registry import EFFECTS
+from spanlab.analysis.figure_catalogue import FIGURES, figure_named, listing
+from spanlab.analysis.figures.figure import FigureDeclaration, Wish
+from spanlab.analysis.figures.prospects import prospects
+from spanlab.analysis.report import folder as report_folder
+from spanlab.core.errors import SpanLabError
+
+FILES = ("session_course.py", "answers_given.py")
+
+
+def documented(repository: Path) -> dict[str, str]:
+    """The files of the worked example."""
+    text = (repository / "docs" / "analysis.md").read_text(encoding="utf-8").partition("## Figures of your own")[2]
+    blocks = re.findall(r"```(python|toml)\n(.*?)```", text, flags=re.DOTALL)
+    return dict(zip((*FILES, "pyproject.toml"), (block for _, block in blocks), strict=False))
+
+
+@pytest.fixture
+def own_figures(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example's figures are declared while a test runs."""
+    monkeypatch.setattr(EFFECTS, "_known", {**EFFECTS._known})
+    monkeypatch.setattr(FIGURES, "_known", {**FIGURES._known})
+    declared: dict[str, Any] = {}
+    for name in FILES:
+        exec(compile(documented(repository)[name], name, "exec"), declared)
+    EFFECTS.add(declared["COURSE"])
+    FIGURES.add(declared["ANSWERS_GIVEN"])
+
+
+@pytest.mark.usefixtures("own_figures")
+def test_a_figure_that_is_declared_is_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run = command_line(tmp_path, monkeypatch, capsys)
+    for agent in ("capacity:2", "chance"):
+        spanlab.replay("cd", agent, trials=24, levels={"set_size": 6}, data="data", say=lambda _: None)
+    # the list of names
+    assert re.search(r"^  session_course +correct in the course of a session$", listing(), re.MULTILINE)
+    assert re.search(r"did you mean 'answers_given'(.|\n)*\n  answers_given +answers given\n", run("figure", "answer_given", "data")[2])
+    # the command line: piece by piece for effects, and all at once gives the same
+    assert run("figure", "session_course", "data", "-o", "course.csv")[0] == 0
+    course = spanlab.figure("session_course", "data").table
+    course.to_csv("whole.csv", index=False)
+    assert Path("course.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert course[course["agent"].str.startswith("chance")].set_index("so_far")["n_units"].to_dict() == {10: 10, 20: 10, 30: 4}
+    assert run("figure", "answers_given", "data", "-o", "given.svg")[0] == 0
+    assert "answers given" in (tmp_path / "given.svg").read_text(encoding="utf-8")
+    assert "needs all answers at once" in run("figure", "answers_given", "data", "--workers", "2")[2]
+    # what a paradigm will have
+    assert {"session_course", "answers_given"} <= {*prospects(spanlab.read_responses(next(Path("data").iterdir())), "cd").figures}
+    # the report: in their sections, with tables and commands
+    monkeypatch.setattr(report_folder, "save", lambda *_: [])
+    spanlab.compare("data", "report", models=False)
+    page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    keys = re.findall(r'<figure id="([^"]+)">', page)
+    assert keys[-1] == "cd_answers_given"
+    assert keys.index("cd_session_course") == len(keys) - 2
+    assert "spanlab figure answers_given data --paradigm cd -o report/figures/cd_answers_given.svg" in page
+    shares = pd.read_csv(tmp_path / "report" / "tables" / "cd_answers_given.csv").groupby("agent")["share"].sum()
+    assert shares.round(9).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.usefixtures("own_figures")
+def test_a_figure_says_what_the_data_lack() -> None:
+    scored = score_table(responses(lambda length, place: 0.6, repetitions=2).assign(answer='"same"'))
+    data = Data(scored=scored, human={}, titles={"vsr": "Vsr"}, notes=(), readouts={})
+    with pytest.raises(SpanLabError, match="no figure answers_given: 2 to 9 different answers can be compared, and vsr has 1"):
+        figure_named("answers_given").draw(data, Wish())
+    bare = Data(score_table(scored.items.drop(columns=["trial"])), {}, {"vsr": "Vsr"}, (), {})
+    with pytest.raises(SpanLabError, match=r"no figure session_course: vsr has no trial\.$"):
+        figure_named("session_course").draw(bare, Wish())
+
+
+def test_names_are_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FIGURES, "_known", {**FIGURES._known})
+    one = figure_named("reaction_time")
+    with pytest.raises(ValueError, match="two figures are called 'reaction_time'"):
+        FIGURES.add(FigureDeclaration("reaction_time", "times", one.compute))
+    with pytest.raises(ValueError, match="is no FigureDeclaration"):
+        FIGURES.add(print)  # type: ignore[arg-type]
+    FIGURES.add(FigureDeclaration("set_size", "sizes", one.compute))
+    with pytest.raises(SpanLabError, match="an effect and another figure are both called 'set_size'"):
+        figure_named("set_size")
+
+
+def test_blocks_of_which_nothing_can_be_read_are_said() -> None:
+    rows = block_rows("--m" * 8, ["-"] * 24).assign(record_match='"perhaps"')
+    data = Data(score_table(rows), {}, {str(rows["paradigm"].iloc[0]): "N-back"}, (), {})
+    for name in ("nback_measures", "nback_models", "nback_dprime"):
+        with pytest.raises(SpanLabError, match=f"no figure {name}: no item of these data tells whether it is a match"):
+            figure_named(name).draw(data, Wish())
+
+
+@pytest.mark.slow
+def test_figures_of_another_package(repository: Path, tmp_path: Path) -> None:
+    """The example is installed as a package, and its figures are drawn; without it they are gone."""
+    source, site = tmp_path / "source", tmp_path / "site"
+    source.mkdir()
+    for name, text in documented(repository).items():
+        (source / name).write_text(text, encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(site), str(source)]
+    subprocess.run(pip, check=True, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command(*arguments), env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+
+    assert run("replay", "cd", "--agent", "chance", "--trials", "24", "--data", "data").returncode == 0
+    for name in ("session_course", "answers_given"):
+        assert run("figure", name, "data", "-o", f"{name}.svg").returncode == 0
+        assert (tmp_path / f"{name}.svg").stat().st_size > 5000
+    # in processes that help, too
+    assert run("figure", "session_course", "data", "-o", "far.svg", "--workers", "2").returncode == 0
+    assert (tmp_path / "far.svg").exists()
+    # a package that cannot be loaded is named
+    (site / "answers_given.py").write_text("import nothing_there\n", encoding="utf-8")
+    said = run("figure", "answers_given", "data")
+    assert "the figure 'answers_given' of spanlab-my-figures cannot be loaded" in said.stderr
+    assert "Traceback" not in said.stderr
+    environment["PYTHONPATH"] = ""
+    assert "there is no figure called 'session_course'" in run("figure", "session_course", "data").stderr
