@@ -247,14 +247,13 @@ def nback_figures() -> str:
 
 def paper_figures() -> str:
     """The figures of the benchmark's paper: what their lines are, along what, and which conditions they show."""
-    from spanlab.analysis.figures.worm import PAPER_FIGURES, column_said
+    from spanlab.analysis.figures.worm import PAPER_FIGURES, column_said, kept_said
 
     rows = []
     for one in PAPER_FIGURES:
         varied = [name for name in one.effect.panels if len(dict(one.keeps).get(name, (1, 2))) > 1]
         lines = " and ".join(map(column_said, varied)) if one.conditions else "answerers, in one panel"
-        kept = "; ".join(f"{column_said(name)} {', '.join(map(str, values))}" for name, values in one.keeps)
-        rows.append((f"`{one.name}`", lines, one.effect.x_title, kept))
+        rows.append((f"`{one.name}`", lines, one.effect.x_title, kept_said(one)))
     return table(("name", "lines", "along", "only"), rows)
 
 

@@ -5,8 +5,7 @@ An effect applies to whatever data have its columns, not to a list of paradigms,
 
 from __future__ import annotations
 
-from ...core.errors import SpanLabError
-from ...core.registry import Instances, nearest
+from ...core.registry import Instances
 from . import transforms
 from .capacity import capacity_of, capacity_sums
 from .effect import Effect
@@ -320,9 +319,6 @@ def effect(name: str) -> Effect:
     Raises
     ------
     SpanLabError
-        when there is none; the message lists those that there are.
+        when there is none; the message tells the nearest name.
     """
-    if name not in EFFECTS:
-        known = EFFECTS.known()
-        raise SpanLabError(f"there is no figure called '{name}'{nearest(name, known) or ''}; there are {', '.join(known)}")
     return EFFECTS.get(name)

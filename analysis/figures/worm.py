@@ -69,12 +69,6 @@ class PaperFigure:
         """The effect that shows all conditions of what it shows some of."""
         return "memory_resolution" if self.effect is _RESOLUTION else self.effect.name
 
-    @property
-    def line(self) -> str:
-        """What it shows, in a line."""
-        kept = "; ".join(f"{column_said(name)} {', '.join(map(str, values))}" for name, values in self.keeps)
-        return f"WorM, figure of {self.paradigm}: {self.title}" + (f" ({kept})" if kept else "")
-
 
 def _as_drawn(name: str, **changes: Any) -> Effect:
     return replace(effect(name), **changes)
@@ -129,7 +123,7 @@ def paper_figure(figure: PaperFigure) -> FigureDeclaration:
         partial(compute_paper_figure, figure),
         missing,
         figure.effect.lacking,
-        line=figure.line,
+        line=f"WorM, figure of {figure.paradigm}: {figure.title}" + (f" ({kept_said(figure)})" if figure.keeps else ""),
         answers="items",
         section=None,
         expected=figure.effect.paradigms,
@@ -149,9 +143,8 @@ def compute_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Compute
     paradigm = chosen(figure.name, figure.effect.missing, data, wish, expected=figure.effect.paradigms, among=alike)
     part, absent = _kept(figure, data.scored.parts[paradigm])
     if not len(part.items) or figure.effect.missing(part, paradigm):
-        kept = "; ".join(f"{column_said(name)} {', '.join(map(str, values))}" for name, values in figure.keeps)
         everything = f"'spanlab figure {figure.excerpt_of}' draws everything there is"
-        raise SpanLabError(f"no figure {figure.name}: {paradigm} has nothing of what it shows ({kept}); {everything}")
+        raise SpanLabError(f"no figure {figure.name}: {paradigm} has nothing of what it shows ({kept_said(figure)}); {everything}")
     table = figure.effect.table(part, paradigm, human=data.human.get(paradigm))
     for name, values in figure.keeps:
         table = table[table[name].isin(values)] if name in table.columns else table
@@ -188,6 +181,11 @@ def _kept(figure: PaperFigure, part: Scored) -> tuple[Scored, list[str]]:
             notes.append(f"As published it also shows {column_said(name)} {', '.join(map(str, lacking))}, which these data do not have.")
         items = items[column.isin(values).to_numpy()]
     return Scored(items.reset_index(drop=True), part.intrusions, part.notes), notes
+
+
+def kept_said(figure: PaperFigure) -> str:
+    """The conditions that a figure shows, in words."""
+    return "; ".join(f"{column_said(name)} {', '.join(map(str, values))}" for name, values in figure.keeps)
 
 
 def column_said(name: str) -> str:
