@@ -46,7 +46,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("show vsr -o x.png --seed 99999999999999999999999", "a seed is a whole number from 0 to 9223372036854775807"),
     ("show vsr -o x.png --generator public", "the generator is corrected or published; found 'public'"),
     ("show broken.yaml -o x.png", "broken.yaml:6 timeline step 1 > ask > anwser: unknown key or response kind 'anwser'; did you mean 'answer'?"),
-    ("check", "Missing argument 'FILE...'"),
+    ("check", "which files? Name files of paradigms and studies"),
     ("check folder", "folder is a folder"),
     ("check empty", "empty the file is empty"),
     ("check nowhere.yaml", "nowhere.yaml: there is no such paradigm file"),
