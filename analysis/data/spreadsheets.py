@@ -28,6 +28,8 @@ TEXT, WORKBOOK = (".csv", ".tsv"), ".xlsx"
 UNREAD = (".xls", ".ods", ".numbers", ".xlsb")
 _COMMA = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
 _POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
+#: How spreadsheets write what was recorded as true or false; yes, no, 0 and 1 may be levels of a factor.
+_TRUTHS = (YES | NO) - {"yes", "no", "1", "0", "1.0", "0.0"}
 #: What a spreadsheet makes of an identifier such as 12e5, or of one of sixteen digits.
 _POWER = re.compile(r"\d([.,]\d+)?[eE][-+]\d+")
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -161,6 +163,11 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
             odd = [one for one in column.unique().to_pylist() if one is not None and str(one).strip().lower() not in YES | NO | {"", "null", "nan", "none"}]
             if odd:
                 raise SpanLabError(f"{file}: column {name} holds {', '.join(sorted(repr(one) for one in odd)[:3])}, which is neither true nor false")
+        if name.startswith(("factor_", "record_")) and (words := _truths(column.unique().to_pylist())):
+            values = column.dictionary_encode().combine_chunks()
+            mended = pyarrow.array([words.get(one) for one in values.dictionary.to_pylist()], pyarrow.string())
+            table = table.set_column(place, name, pyarrow.DictionaryArray.from_arrays(values.indices, mended).cast(pyarrow.string()))
+            continue
         number = name in (*NUMBERS, "rt_ms")
         if not pyarrow.types.is_string(column.type) or not (number or name == "trial_id" or (everywhere and name.startswith(("factor_", "record_")))):
             continue
@@ -183,3 +190,10 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
         both = [f"{value} in column {name}" for found in (commas, points) for name, value in list(found.items())[:1]]
         raise SpanLabError(f"{file} has numbers with commas ({' and '.join(both)}), and nobody can tell whether these part decimals or thousands")
     return table
+
+
+def _truths(values: Sequence[str | None]) -> dict[str | None, str]:
+    """``true`` or ``false`` for each value of a column that holds nothing else, as any spreadsheet writes them; empty for every other column."""
+    said = {one: one.strip().lower() for one in values if one is not None and one.strip()}
+    found: dict[str | None, str] = {one: "true" if word in YES else "false" for one, word in said.items() if word in _TRUTHS}
+    return found if len(found) == len(said) else {}

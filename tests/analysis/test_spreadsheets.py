@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,9 +12,12 @@ import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
 from command_line import command_line
+from nback_answers import block_rows
 
+from spanlab.analysis.data.coding import decoded
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.effects.curves import overall
+from spanlab.analysis.nback.measures import nback_blocks
 from spanlab.core.errors import SpanLabError
 
 
@@ -88,6 +92,18 @@ def test_every_form_gives_the_same_numbers(form: str, original: pd.DataFrame, ex
     file = tmp_path / f"responses{ending}"
     file.write_bytes(written(original))
     pd.testing.assert_frame_equal(means(file), expected, check_dtype=False)
+
+
+@pytest.mark.parametrize(("yes", "no"), [("true", "false"), ("TRUE", "FALSE"), ("WAHR", "FALSCH"), ("True", "False")])
+def test_what_was_recorded_as_true_or_false_stays_so(yes: str, no: str, tmp_path: Path) -> None:
+    """Whether an item is a match, without which there are no blocks of N-back."""
+    rows = block_rows("--m" * 8, ["m"] * 12 + ["-"] * 12)
+    rows["record_match"] = [yes if json.loads(str(one)) else no for one in rows["record_match"]]
+    rows["record_note"] = '"TRUE"'  # a text is a text
+    rows.to_csv(tmp_path / "blocks.csv", index=False)
+    scored = load([tmp_path / "blocks.csv"]).scored
+    assert nback_blocks(scored)[["hits", "misses", "false_alarms"]].to_numpy().tolist() == [[4, 4, 6]]
+    assert set(decoded(scored.items["record_note"])) == {"TRUE"}
 
 
 def test_a_workbook_gives_the_same_numbers(original: pd.DataFrame, expected: pd.DataFrame, tmp_path: Path) -> None:
