@@ -12,8 +12,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .core.lazy import re_exports
-from .core.version import __version__ as __version__
+# By the full name: whoever imports this file under another one (test runners do, by that of the repository's folder, whatever it is) finds the same package.
+from spanlab.core.lazy import re_exports
+from spanlab.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .api import compare, figure, render, replay, replay_async, resume, resume_async, run, scores, train
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .sessions.result import SessionResult, read_responses
 
 __getattr__ = re_exports(
-    __name__,
+    "spanlab",
     {
         "api": ("compare", "figure", "render", "replay", "replay_async", "resume", "resume_async", "run", "scores", "train"),
         "core.errors": ("SpanLabError",),
@@ -59,7 +60,7 @@ def _draw_in_notebooks() -> None:
         def timeline(trial: Any) -> bytes:
             import io
 
-            from .paradigms.preview.picture import trial_picture
+            from spanlab.paradigms.preview.picture import trial_picture
 
             file = io.BytesIO()
             trial_picture(trial).save(file, format="PNG")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"torch", "psychopy", "openai", "pandas", "altair", "scipy", "sklearn", "matplotlib", "pyarrow"}
 COMMAND = "import sys; sys.argv = ['spanlab', *{arguments!r}]; from spanlab.cli import main; main()"
 
@@ -63,3 +66,19 @@ def test_few_modules_of_ours_are_loaded_by_small_commands(arguments: list[str], 
     count = "import atexit, sys; atexit.register(lambda: print('\\n', sum(name.partition('.')[0] == 'spanlab' for name in sys.modules)))"
     done = subprocess.run([sys.executable, "-c", f"{count}; {COMMAND.format(arguments=arguments)}"], capture_output=True, text=True)
     assert 10 < int(done.stdout.split()[-1]) <= most
+
+
+def test_the_folder_may_be_called_as_one_likes(tmp_path: Path) -> None:
+    """pytest imports the ``__init__.py`` above the tests by the name of its folder, which need not be one of a package."""
+    folder = tmp_path / "spanlab-main (1)"
+    folder.mkdir()
+    shutil.copy(ROOT / "__init__.py", folder)
+    code = (
+        "import importlib.util, sys\n"
+        f"spec = importlib.util.spec_from_file_location('spanlab-main (1).__init__', {str(folder / '__init__.py')!r})\n"
+        "module = importlib.util.module_from_spec(spec)\n"
+        "spec.loader.exec_module(module)\n"
+        "import spanlab\n"
+        "assert module.SpanLabError is spanlab.SpanLabError\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
