@@ -252,11 +252,13 @@ def _slurm(jobs: int) -> Iterator[Crew]:
     from distributed import Client
 
     try:
+        from dask_jobqueue.config import reconfigure
         from dask_jobqueue.slurm import SLURMCluster
     except ImportError:
         raise SpanLabError('asking SLURM for workers needs dask-jobqueue; install it with: pip install "spanlab[cluster]"') from None
     from dask import config as dask_config  # pyright: ignore[reportPrivateImportUsage]
 
+    reconfigure()  # its defaults are gone where it was first imported under settings that held for a while (dask.config.set)
     # A job of several cores is as many workers: each computes with one thread.
     cores = dask_config.get("jobqueue.slurm.cores", None)
     try:

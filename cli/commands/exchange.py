@@ -85,7 +85,7 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     sources = _argument("_sources", side.source, Path if imports else str)
     output = _output(side) if imports else _argument("_output", side.target, Path)
     parameters = [sources, output, *(_option(name, field) for name, field in fields.items())]
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__dict__["__signature__"] = Signature(parameters)
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__doc__ = side.help
     app = typer.Typer(**_SETTINGS)

@@ -150,7 +150,7 @@ def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts:
             table = pyarrow.parquet.read_table(folder / "responses.parquet", columns=there)
             missing = [name for name in TRIAL_TIMING if name not in stored and (columns is None or name in columns)]
             yield _with_trial_timing(folder, table, missing) if missing else table
-        except (pyarrow.ArrowException, OSError) as error:
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
             raise SpanLabError(
                 f"{folder} is damaged and cannot be read (responses.parquet: {str(error).splitlines()[0]}); "
                 f"delete that file, and it is made again by: spanlab resume {folder}"
@@ -240,7 +240,7 @@ def read_parts(
                 table = file.read(None if columns is None else [name for name in columns if name in file.schema_arrow.names])
                 if file.schema_arrow.metadata is None or file.schema_arrow.metadata.get(b"session") != session["session"].encode():
                     raise SpanLabError(f"{path} is of another session; put it back where it belongs, and the part is made again by: spanlab resume {folder}")
-        except (pyarrow.ArrowException, OSError) as error:
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
             raise SpanLabError(
                 f"{path} is damaged and cannot be read ({str(error).splitlines()[0]}); delete it, and it is made again by: spanlab resume {folder}"
             ) from None

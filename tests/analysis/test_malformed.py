@@ -188,7 +188,11 @@ def through_models(scored: Scored) -> None:
         except SpanLabError:
             continue
         assert model.problem or model.notes
-        finite(contrasts(model), "estimate", "low", "high")
+        table = contrasts(model)
+        finite(table, "estimate", "se")
+        endless = np.isinf(table[["low", "high"]].to_numpy(float))
+        assert not endless.all(axis=1).any(), "an interval that says nothing"
+        assert table.loc[endless.any(axis=1), "note"].str.contains("%").all(), "an open end without a word"
         finite(terms(model), "f", "p")
 
 

@@ -105,6 +105,15 @@ def test_damaged_sessions(finished: Path, tmp_path: Path, damage: Callable[[Path
     look_at(folder)
 
 
+def test_names_of_columns_that_are_no_text(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "session"
+    shutil.copytree(finished, folder)
+    table = folder / "responses.parquet"
+    table.write_bytes(table.read_bytes().replace(b"outcome", b"out\x80ome"))
+    with pytest.raises(SpanLabError, match=r"responses\.parquet: .* delete that file"):
+        read_responses(folder)
+
+
 @pytest.mark.slow
 @given(damage=damages())
 @settings(FUZZ, max_examples=4000)
