@@ -114,9 +114,10 @@ def replay(
     [1.0, 1.0]
     """
     from .agents.chat.cost.totals import Prices
+    from .core.agent_kinds import CHAT
     from .core.worker_pool import crew
     from .sessions.chosen_trials import choose_trials
-    from .sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
+    from .sessions.conduct import Watcher, make_machine, prepare, refuse_chat_settings, replay_sessions, say_on_stderr
     from .sessions.result import SessionResult
 
     if not agent:
@@ -133,8 +134,9 @@ def replay(
         paired_with=paired_with,
     )
     watcher = Watcher(say or say_on_stderr)
-    prices = None if price is None else Prices(input=price[0], output=price[1])
-    taker = make_machine(agent, chosen.seed, chat, care, prices, watcher.say) if isinstance(agent, str) else agent
+    if not (isinstance(agent, str) and agent.partition(":")[0] == CHAT.name):
+        refuse_chat_settings(agent if isinstance(agent, str) else agent.name, {"chat": chat, "care": care, "price": price})
+    taker = make_machine(agent, chosen.seed, chat, care, Prices.of(price), watcher.say) if isinstance(agent, str) else agent
     shared_out = "workers" if workers is not None else "scheduler" if scheduler is not None else ""
     request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, states)
     with crew(workers, scheduler) as found:
@@ -259,9 +261,10 @@ def resume(
     True
     """
     from .agents.chat.cost.totals import Prices
+    from .core.agent_kinds import CHAT
     from .core.worker_pool import crew
     from .sessions import complete, reopen
-    from .sessions.conduct import Watcher, agent_again, carry_out, say_on_stderr
+    from .sessions.conduct import Watcher, agent_again, carry_out, check_shared_out, refuse_chat_settings, say_on_stderr
     from .sessions.record.reader import has_failed
     from .sessions.result import SessionResult
 
@@ -271,8 +274,10 @@ def resume(
         return SessionResult(folder)
     watcher = Watcher(say or say_on_stderr)
     opened = reopen(folder)
-    treated = {**opened.info.get("care", {}), **(care or {})}
-    opened, agent = agent_again(opened, treated, None if price is None else Prices(input=price[0], output=price[1]), watcher.say)
+    check_shared_out(opened, workers is not None or scheduler is not None)
+    if opened.info["agent_kind"] != CHAT.name:
+        refuse_chat_settings(opened.info["agent"], {"care": care, "price": price, "retry_failed": retry_failed})
+    opened, agent = agent_again(opened, {**opened.info.get("care", {}), **(care or {})}, Prices.of(price), watcher.say)
     with crew(workers, scheduler) as found:
         return SessionResult(folder, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))
 

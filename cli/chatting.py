@@ -63,10 +63,7 @@ def care_given(
     if not values:
         return dict(before or {})
     from ..agents.chat.transport.request_limits import Care
-    from ..paradigms.language.diagnostics import validated
 
-    _, wrong = validated(Care, values)
-    if wrong:
-        spelt = {"max_tokens_in_all": "--max-tokens", **{name: "--" + name.replace("_", "-") for name in ("max_cost", "concurrency", "cache", "fail_on_error")}}
-        raise SpanLabError("; ".join(f"{spelt.get(str(path[0]), '--care')}: {message}" if path else message for path, message in wrong))
+    own = {"max_tokens_in_all": "--max-tokens", **{name: "--" + name.replace("_", "-") for name in ("max_cost", "concurrency", "cache", "fail_on_error")}}
+    Care.read(values, {**dict.fromkeys(["", *Care.model_fields], "--care"), **own})
     return {**(before or {}), **values}

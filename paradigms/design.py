@@ -73,6 +73,8 @@ def plan_session(
     SpanLabError
         for unknown factors or levels, or when the design leaves no trials or asks for an impossible order.
     """
+    if trials is not None and (isinstance(trials, bool) or not isinstance(trials, int) or trials < 1):
+        raise SpanLabError(f"a session has at least one trial; found {show(trials)}")
     design = design or SessionDesign()
     combinations = combinations_of(paradigm, design, levels)
     random = stream(paradigm.name, seed, "design")

@@ -17,6 +17,7 @@ from .chat_account import chat_settings_of, continue_account, estimate_session, 
 from .chosen_trials import ChosenTrials
 from .large_run import parts_for
 from .record.disk import only_writer
+from .record.shard_files import PARTS
 from .runner import Progress, Runner
 from .session import Request, Session, begin, try_out, write_info
 from .unused import has_finished, remove_unused
@@ -80,6 +81,37 @@ def make_machine(
     for line in agent.introduction():
         say(f"spanlab: {line}")
     return agent
+
+
+def refuse_chat_settings(agent: str, given: Mapping[str, Any]) -> None:
+    """Refuse what only chat agents have, where there is none.
+
+    Parameters
+    ----------
+    agent : by its name
+    given : by how it is called, None or empty where it was not given
+
+    Raises
+    ------
+    SpanLabError
+        naming all that was given.
+    """
+    names = [name for name, value in given.items() if value]
+    if names:
+        sets, it = ("sets", "it") if len(names) == 1 else ("set", "them")
+        raise SpanLabError(f"{' and '.join(names)} {sets} something for chat agents, and {agent} is none; leave {it} out")
+
+
+def check_shared_out(session: Session, shared_out: bool) -> None:
+    """Whether the work of a session that goes on can be shared out, where that was asked for.
+
+    Raises
+    ------
+    SpanLabError
+        when it is no large one.
+    """
+    if shared_out and PARTS not in session.info:
+        raise SpanLabError(f"{session.folder} is no large session, so it cannot be shared out: leave out --workers and --scheduler")
 
 
 def prepare(agent: Agent, chosen: ChosenTrials, request: Request, say: Callable[[str], None], shared_out: str = "", states: bool = False) -> Request:

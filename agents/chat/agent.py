@@ -81,7 +81,7 @@ class ChatAgent(ConcurrentAgent):
     def from_name(cls, detail: str, options: AgentOptions) -> ChatAgent:
         served = serving(detail)
         beside = {} if served.provider is None else {"max_tokens_field": served.provider.max_tokens_field}
-        care, prices = Care(**{**served.care, **options.care}), options.prices or served.prices
+        care, prices = Care.read({**served.care, **options.care}), options.prices or served.prices
         if care.max_cost is not None and prices is None:
             raise SpanLabError(
                 f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read, written), or in a file of providers"

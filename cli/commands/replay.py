@@ -126,7 +126,7 @@ def resume(
 ) -> None:
     """Go on with a session that was interrupted, at the next trial, with its own settings."""
     from ...sessions import complete, reopen
-    from ...sessions.conduct import agent_again, carry_out
+    from ...sessions.conduct import agent_again, carry_out, check_shared_out
     from ...sessions.record.reader import has_failed
 
     again = retry_failed and has_failed(session)
@@ -143,7 +143,6 @@ def resume(
     prices = parse_prices(price, [spec]).get(spec) if is_chat else None
     watcher = terminal()
     opened, agent = agent_again(opened, treated, prices, watcher.say, triggers or "")
-    if (workers is not None or scheduler is not None) and "parts" not in opened.info:
-        raise SpanLabError(f"{session} is no large session, so it cannot be shared out: leave out --workers and --scheduler")
+    check_shared_out(opened, workers is not None or scheduler is not None)
     with crew(workers, scheduler) as found:
         print_session(opened, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))

@@ -140,6 +140,46 @@ def test_complaints_name_what_the_program_gave(call: Callable[[], object], told:
     assert "--" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"care": {"max_cost": 1}}, "care sets something for chat agents, and ideal is none; leave it out"),
+        ({"chat": {"temperature": 0}, "price": (1, 2)}, "chat and price set something for chat agents, and ideal is none; leave them out"),
+        ({"trials": 0}, "a session has at least one trial; found 0"),
+        ({"trials": 2.5}, "a session has at least one trial; found 2.5"),
+        ({"seed": -1}, "seed"),
+        ({"workers": 2}, "workers is for large runs of networks"),
+        ({"generator": "odd"}, "the generator is corrected or published; found 'odd'"),
+        ({"agent": "chat:any", "care": {"max_csot": 1}}, "care: unknown key 'max_csot'"),
+        ({"agent": "chat:any", "care": {"concurrency": 0}}, "care > concurrency: "),
+        ({"agent": "chat:any", "price": (-1, 2)}, "price is what a million tokens cost, read and written, such as (0.5, 2); found (-1, 2)"),
+        ({"agent": "chat:any", "price": 3}, "price is what a million tokens cost, read and written, such as (0.5, 2); found 3"),
+    ],
+)
+def test_nothing_that_is_given_is_passed_over(options: dict[str, Any], told: str, run: Run, tmp_path: Path) -> None:
+    with pytest.raises(spanlab.SpanLabError) as caught:
+        spanlab.replay("vsr", **{"agent": "ideal", "trials": 2, "data": tmp_path / "data", **options})
+    assert told in str(caught.value)
+    assert not list((tmp_path / "data").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"workers": 2}, "is no large session, so it cannot be shared out: leave out workers and scheduler"),
+        ({"care": {"max_cost": 1}}, "care sets something for chat agents, and chance is none; leave it out"),
+    ],
+)
+def test_nothing_that_is_given_when_a_session_goes_on_is_passed_over(options: dict[str, Any], told: str, tmp_path: Path) -> None:
+    result = spanlab.replay("vsr", "chance", trials=2, data=tmp_path)
+    events = (result.folder / "events.jsonl").read_text("utf-8").splitlines(keepends=True)
+    second = next(number for number, line in enumerate(events) if json.loads(line).get("trial") == "2")
+    (result.folder / "events.jsonl").write_text("".join(events[:second]), encoding="utf-8")
+    with pytest.raises(spanlab.SpanLabError) as caught:
+        spanlab.resume(result.folder, **options)
+    assert told in str(caught.value)
+
+
 def test_figures_draw_themselves_and_can_be_saved(tmp_path: Path) -> None:
     result = spanlab.replay("vsr", "capacity:3", trials=20, levels={"list_length": 4}, data=tmp_path)
     figure = spanlab.figure("serial_position", result.folder)

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ....core.errors import SpanLabError
 from ..messages import Reply, Taken
 
 _MILLION = 1_000_000
@@ -24,6 +25,23 @@ class Prices(BaseModel):
     cached_input: float | None = Field(
         default=None, ge=0, allow_inf_nan=False, description="of a million tokens that the server had read before and kept; as the others when not given"
     )
+
+    @classmethod
+    def of(cls, pair: tuple[float, float] | None) -> Prices | None:
+        """The prices that a program gives: of a million tokens read, and of a million written.
+
+        Raises
+        ------
+        SpanLabError
+            when it is no such pair.
+        """
+        if pair is None:
+            return None
+        try:
+            read, written = pair
+            return cls(input=read, output=written)
+        except (TypeError, ValueError):  # pydantic's errors are such, too
+            raise SpanLabError(f"price is what a million tokens cost, read and written, such as (0.5, 2); found {pair!r}") from None
 
     def cost(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
         """What so many tokens cost; ``cached_tokens`` are among the ``prompt_tokens``."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from ....core.errors import SpanLabError
+from ....paradigms.language.diagnostics import validated
 
 
 class Care(BaseModel):
@@ -33,3 +38,22 @@ class Care(BaseModel):
         default=0.1, ge=0, le=1, description="the session stops when more than this share of its trials cannot be had; up to then it goes on without them"
     )
     max_tokens_in_all: int | None = Field(default=None, ge=1, description="the session stops before it takes more tokens")
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Care:
+        """How a server is treated, from plain values.
+
+        Parameters
+        ----------
+        names : how fields (and all of it, by the empty name) are called in a message, where they are options of the command line
+
+        Raises
+        ------
+        SpanLabError
+            naming everything that is unknown or out of bounds.
+        """
+        care, wrong = validated(cls, values)
+        if wrong or not isinstance(care, cls):
+            named = {"": "care", **{field: f"care > {field}" for field in cls.model_fields}, **(names or {})}
+            raise SpanLabError("; ".join(f"{named.get(str(path[0]) if path else '', 'care')}: {message}" for path, message in wrong))
+        return care
