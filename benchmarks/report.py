@@ -21,7 +21,7 @@ import pandas as pd
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.charts import draw
-from spanlab.analysis.figures.effect_charts import effect_chart, looks_of
+from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
 from spanlab.analysis.report.page import Options, compare
 
 FEW, MANY = 20, 200

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
-from .labels import listed
 from .scoring import TRIAL, plural, score_table
+from .style import listed
 from .timing import session_timing, verdict
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from ...core.errors import SpanLabError
 from ...sessions.record.reader import COLUMNS as RECORDED
 from ...sessions.record.reader import read_session
 from .exclusions import Exclusions, Rule, apply_exclusions, of_sessions
-from .sessions import SessionFacts, gather
-from .labels import labelled, named, title_of
-from .spreadsheets import TEXT, UNREAD, WORKBOOK, read_text
 from .scoring import NEEDED, Scored, score_table
+from .sessions import SessionFacts, gather
+from .spreadsheets import TEXT, UNREAD, WORKBOOK, read_text
+from .style import labelled, named, title_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -99,6 +99,11 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
     return Scored(scored.items, scored.intrusions, left_out.sentences())
 
 
+def has_blocks(items: pd.DataFrame) -> bool:
+    """Whether there are N-back items among scored items."""
+    return "record_match" in items.columns and bool(items["record_match"].notna().any())
+
+
 @dataclass(frozen=True)
 class LeftOut:
     """What was left out of a table, or of a part of one, and why. Those of parts can be added.

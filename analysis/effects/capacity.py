@@ -18,8 +18,7 @@ import numpy as np
 
 from ..data.scoring import WHO, Scored
 from ..means.bootstrap import LEVEL, RESAMPLES, estimate_pooled
-from ..means.cell_means import Cells
-from ..means.partial_sums import Sums, unit_sums
+from ..means.cell_means import Cells, Sums, unit_sums
 from .curves import CURVE_COLUMNS, curve_frame, summary
 
 if TYPE_CHECKING:

@@ -2,18 +2,157 @@
 
 Every table of an effect is made in two steps: evidence of the parts (a table that is all here is one part), then the whole. So it does not matter whether
 there is one part or a thousand.
+
+How far guessing gets belongs to it: chance, which is the line of every figure, and what somebody reaches who has not looked but knows how trials are made. A
+record tells both of every question (``chance`` and ``blind``). Records of older versions tell chance only; for paradigms of the library the rest is in
+``published/guessing.csv``, which ``scripts/guessing.py`` makes from compiled trials.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..data.coding import coded
 from ..data.scoring import Scored
-from ..means.cell_means import Cells, together
-from ..means.partial_sums import Sums
-from .chance import Tally
+from ..means.cell_means import Cells, Sums, together
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+#: Shares of right answers that differ by less are said to be the same.
+_SAME = 0.005
+_GENERATORS = ("corrected", "published")
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What guessing reaches in a paradigm.
+
+    Parameters
+    ----------
+    chance : mean share of right answers of a uniform guess among the allowed ones
+    blind : that of the best guess of somebody who has not looked
+    lowest, highest : of ``blind``
+    """
+
+    chance: float
+    blind: float
+    lowest: float
+    highest: float
+
+    @property
+    def sentence(self) -> str:
+        """What figures and reports say of it; empty where nobody guesses better than chance."""
+        if not self.blind > self.chance + _SAME:
+            return ""
+        spread = f" ({self.lowest:.0%} to {self.highest:.0%}, by question)" if round(self.highest, 2) > round(self.lowest, 2) else ""
+        return (
+            f"The chance line is a uniform guess among the allowed answers ({self.chance:.0%}). Somebody who has not looked, but knows how trials are made and "
+            f"always gives the most frequent answer, is right in {self.blind:.0%}{spread}: memory begins above that."
+        )
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What the record of some answers tells of guessing; that of two parts can be added.
+
+    Parameters
+    ----------
+    answers : of which both is known
+    chance, blind : sums
+    lowest, highest : of ``blind``
+    generators : of all trials
+    """
+
+    answers: int = 0
+    chance: float = 0.0
+    blind: float = 0.0
+    lowest: float = np.inf
+    highest: float = -np.inf
+    generators: frozenset[str] = frozenset()
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.answers + other.answers,
+            self.chance + other.chance,
+            self.blind + other.blind,
+            min(self.lowest, other.lowest),
+            max(self.highest, other.highest),
+            self.generators | other.generators,
+        )
+
+
+def tally(items: pd.DataFrame) -> Tally:
+    """What the record of scored items tells of guessing."""
+    generators = frozenset(coded(items["generator"])[1]) & {*_GENERATORS} if "generator" in items.columns else frozenset()
+    if "blind" not in items.columns or "chance" not in items.columns:
+        return Tally(generators=generators)
+    chance, right = items["chance"].to_numpy(float), items["blind"].to_numpy(float)
+    known = np.isfinite(chance) & np.isfinite(right)
+    if not known.any():
+        return Tally(generators=generators)
+    chance, right = chance[known], right[known]
+    return Tally(len(right), float(chance.sum()), float(right.sum()), float(right.min()), float(right.max()), generators)
+
+
+def blind(paradigm: str, generator: str = "corrected") -> Guess | None:
+    """What guessing reaches in a paradigm of the library, all conditions alike; None for other paradigms.
+
+    Parameters
+    ----------
+    generator : ``corrected`` or ``published`` trials
+    """
+    table = _table()
+    own = table[(table["paradigm"] == paradigm) & (table["guesser"] == "blind") & table["generator"].isin(["", generator])]
+    if not len(own):
+        return None
+    return Guess(float(own["chance"].mean()), float(own["right"].mean()), float(own["right"].min()), float(own["right"].max()))
+
+
+def guesses(told: Tally, paradigm: str) -> list[Guess]:
+    """What guessing reaches: as recorded, else in the library's trials of each generator that was met."""
+    if told.answers:
+        return [Guess(told.chance / told.answers, told.blind / told.answers, told.lowest, told.highest)]
+    return [one for generator in sorted(told.generators) or _GENERATORS[:1] if (one := blind(paradigm, generator)) is not None]
+
+
+def guessing_notes(told: Tally, paradigm: str) -> list[str]:
+    """What must be said of guessing wherever a chance line is drawn; nothing where that line says it all."""
+    said = [one.sentence for one in guesses(told, paradigm)]
+    table = _table()
+    places = table[(table["paradigm"] == paradigm) & (table["guesser"] == "saw the places")]
+    if len(places):
+        ends = [f"{row['right']:.0%} at {row['condition'].replace('_', ' ')}" for row in places.iloc[[0, -1]].to_dict("records")]
+        said.append(
+            f"The chance line is a guess among all places. Who knows at which places something was shown, and no more, is right in {' and '.join(ends)}."
+        )
+    ignored = table[(table["paradigm"] == paradigm) & (table["guesser"] == "ignored the cues")]
+    if len(ignored):
+        ends = [f"{row['right']:.0%}{_where(row['condition'])}" for row in ignored.iloc[list(dict.fromkeys((0, len(ignored) - 1)))].to_dict("records")]
+        said.append(
+            f"Who ignores every cue and goes by the place of the marker is right in {' and '.join(ends)}: always where both tasks have the same answer "
+            "(congruent markers), in every second case elsewhere. Only an accuracy above that, or one at incongruent markers, shows that cues were followed."
+        )
+    return list(dict.fromkeys(filter(None, said)))
+
+
+def _where(condition: str) -> str:
+    return "" if condition == "all" else f" at {condition.replace('_', ' ')}"
+
+
+@functools.cache
+def _table() -> Any:
+    import pandas as pd
+
+    with (files("spanlab.analysis") / "published" / "guessing.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file, keep_default_na=False)
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ import numpy as np
 from ...core.agent_kinds import PARTICIPANT
 from ...core.worker_pool import Alone, Crew
 from ..data.coding import groups
-from ..data.labels import RAW, Raw, called, labelled
 from ..data.loading import Data, concatenated, described, tables_and_folders
 from ..data.pieces import ROWS, Piece, jobs_of, pieces_of_file, pieces_of_session, read_piece
 from ..data.scoring import TRIAL, LeftOut, sort_rows
 from ..data.sessions import DAMAGE, Head, SessionFacts, facts_of, heads, left_out, nothing_read, unfinished
-from ..means.partial_sums import Sums
+from ..data.style import RAW, Raw, called, labelled
+from ..means.cell_means import Sums
 from .evidence import Evidence, Scattered, Whole, whole
 from .registry import effect
 

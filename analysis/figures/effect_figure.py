@@ -1,20 +1,201 @@
-"""The figure of an effect, from data as they were read."""
+"""The figure of an effect, from data as they were read: one panel for each condition, in the style that all figures share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks
 from ..effects.effect import Effect
 from ..effects.trends import trends
-from .effect_charts import caption, effect_chart, looks_of
-from .figure import Computed, FigureDeclaration, Wish, chosen, lines
+from .charts import plain, title_lines
+from .curve_marks import PROPORTIONS, curve_layers, curve_points
+from .figure import BARS_SAID, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..data.loading import Data
+
+
+#: Panels in a row, where they have no natural rows.
+_IN_A_ROW = 4
+_ONE_PANEL = (440, 250)
+
+
+def looks_of(*tables: pd.DataFrame) -> list[Look]:
+    """How everybody in some tables looks, in drawing order."""
+    return looks([pair for table in tables for pair in table[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)])
+
+
+def effect_chart(effect: Effect, table: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", bars: Bars = "interval") -> dict[str, Any]:
+    """The figure of an effect: a line for each answerer, a panel for each condition.
+
+    Parameters
+    ----------
+    effect, table : the effect, and its table in one paradigm (:meth:`.Effect.table`)
+    agents : how each agent looks, in drawing order (:func:`looks_of`)
+    bars : what bars stand for
+
+    Returns
+    -------
+    dict
+        the declaration: a Vega-Lite specification without configuration, fit for JSON
+    """
+    drawn = with_bars(table, bars)
+    if not effect.panels:
+        return _curves(effect, drawn, agents, [], 1, title, subtitle, "who", bars)
+    drawn = drawn.assign(_panel=[effect.panel(row) for row in drawn.to_dict("records")])
+    panels = panel_names(effect, drawn)
+    columns = drawn[effect.panels[-1]].nunique() if len(effect.panels) > 1 else min(_IN_A_ROW, len(panels))
+    return _curves(effect, drawn, agents, panels, columns, title, subtitle, "who", bars)
+
+
+def condition_chart(
+    effect: Effect, table: pd.DataFrame, conditions: Sequence[Look], *, title: str, subtitle: str = "", bars: Bars = "interval"
+) -> dict[str, Any]:
+    """The figure of an effect the other way round: a line for each condition, a panel for each answerer, people first.
+
+    Parameters
+    ----------
+    conditions : how each looks (:func:`looks_of_conditions`)
+    effect, table, bars : as of :func:`effect_chart`
+    """
+    shown = _varied(effect, table)
+    drawn = with_bars(table, bars).assign(_panel=table["agent"], agent=[shown.panel(row) for row in table.to_dict("records")])
+    panels = [look.label for look in looks_of(table)[::-1]]
+    return _curves(shown, drawn, conditions, panels, min(_IN_A_ROW, len(panels)), title, subtitle, "condition", bars)
+
+
+def looks_of_conditions(effect: Effect, table: pd.DataFrame) -> list[Look]:
+    """How each condition of an effect looks, in drawing order."""
+    shown = _varied(effect, table)
+    scale = not any(isinstance(value, str) for name in shown.panels for value in table[name])
+    return condition_looks(panel_names(shown, table), ordered=scale)
+
+
+def _varied(effect: Effect, table: pd.DataFrame) -> Effect:
+    """An effect with those of its panel columns that have several values; with all where none has."""
+    return _only(effect, [name for name in effect.panels if table[name].nunique() > 1] or list(effect.panels))
+
+
+def constant(effect: Effect, table: pd.DataFrame) -> str:
+    """What is the same in all panels of an effect, in words; empty where nothing is."""
+    alike = [name for name in effect.panels if table[name].nunique() == 1] if len(effect.panels) > 1 and len(table) else []
+    return _only(effect, alike).panel(table.iloc[0].to_dict()) if alike else ""
+
+
+def _only(effect: Effect, panels: Sequence[str]) -> Effect:
+    """An effect with some of its panel columns."""
+    said = dict(zip(effect.panels, effect.panel_said or ("{}",) * len(effect.panels), strict=True))
+    return replace(effect, panels=tuple(panels), panel_said=tuple(said[name] for name in panels))
+
+
+def _curves(
+    effect: Effect, drawn: pd.DataFrame, agents: Sequence[Look], panels: Sequence[str], columns: int, title: str, subtitle: str, line: str, bars: Bars
+) -> dict[str, Any]:
+    """Lines in panels (``_panel``), or in one panel where there are no names of panels."""
+    names = [name for name in effect.order if name in set(drawn[effect.x])] if effect.order else []
+    places = drawn[effect.x].map({name: place for place, name in enumerate(names, start=1)}) if names else drawn[effect.x]
+    drawn = drawn.assign(_x=places.astype(float), chance=drawn["chance"].astype(float))
+    proportion = _proportion(effect)
+    vertical: dict[str, Any] = PROPORTIONS | {"title": effect.measure} if proportion else _axis(effect, drawn)
+
+    def said(value: float | None) -> str:
+        return "" if value is None else f"{100 * value:.0f}%" if proportion else f"{value:.{_digits(vertical)}f}"
+
+    lacking = effect.without if effect.without in drawn.columns else ""
+    options: dict[str, Any] = {"lacking": bool(lacking), "vertical": vertical, "called": effect.measure, "names": names, "line": line, "bars": BARS_SAID[bars]}
+    if not panels:
+        layers = curve_layers(agents, drawn, "_x", effect.x_title, width=_ONE_PANEL[0], height=_ONE_PANEL[1], **options)
+        rows = curve_points(drawn, "_x", agents, said=said, lacking=lacking)
+        return plain(layers | {"title": title_lines(title, subtitle)}, rows)
+    rows = curve_points(drawn, "_x", agents, panel="_panel", said=said, in_order=line != "who", lacking=lacking)
+    if line != "who":  # the same conditions in every panel: one axis for all
+        places = [row["x"] for row in rows]
+        options["span"] = (min(places), max(places))
+    layers = curve_layers(agents, drawn, "_x", effect.x_title, **options)
+    faceted = {
+        "title": title_lines(title, subtitle),
+        "params": layers.pop("params"),
+        "facet": {"field": "panel", "type": "nominal", "header": {"title": None, "labelAnchor": "start"}, "sort": list(panels)},
+        "columns": columns,
+        "spacing": {"row": 68, "column": 16},
+        "bounds": "flush",
+        "resolve": {"scale": {"x": "independent"}},
+        "spec": layers,
+    }
+    return plain(faceted, rows)
+
+
+def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:
+    """The names of its panels, in order: numbers by size, names as the effect lists them."""
+    listed = effect.panel_order
+
+    def rank(value: Any) -> Any:
+        return (0, listed.index(value), "") if value in listed else (1, 0, value) if isinstance(value, str) else (0, float(value), "")
+
+    cells = table.drop_duplicates(list(effect.panels)).to_dict("records")
+    ordered = sorted(cells, key=lambda row: tuple(rank(row[name]) for name in effect.panels))
+    return list(dict.fromkeys(effect.panel(row) for row in ordered))
+
+
+def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, conditions: bool = False) -> str:
+    """What must be said below every figure of an effect; ``conditions`` are the lines of a :func:`condition_chart`."""
+    own = table[table["agent_kind"] != GROUP_MEANS]
+    units = sorted({unit for unit in own["unit"].dropna() if unit})
+    what = "95% intervals" if bars == "interval" else "standard errors of the mean"
+    spread = own["low" if bars == "interval" else "sem"].notna().any()
+    drawn = f"Bars: {what} over {' or '.join(unit + 's' for unit in units)}." if spread else "No bars: too few units."
+    dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is none, or the record does not tell it."
+    means = "Published group means have no bars." if conditions else "Hollow points: published group means."
+    if effect.without and effect.without in table.columns:
+        dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.without_said}."
+    people = f" {means}" if len(own) < len(table) else ""
+    oracle = " Simulated observers were handed the truth." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
+    cut = "" if _proportion(effect) or not _beyond(table) else " The axis is that of people and models; simulated observers and guessing may lie beyond."
+    return f"{effect.method} {drawn}{dotted}{people}{oracle}{cut}"
+
+
+def _proportion(effect: Effect) -> bool:
+    """Whether its vertical axis is that of proportions, the same in all figures."""
+    return effect.measure in ("correct", "trials", "trials with the whole list")
+
+
+def _axis(effect: Effect, table: pd.DataFrame) -> dict[str, Any]:
+    """A vertical axis with round numbers around values and intervals, and with 0 where it is near. Yardsticks may lie beyond where there is anybody else."""
+    low, high = _extent(competitors(table[table["mean"].notna()]))
+    if low > 0 and low < (high - low) * 2:
+        low = 0.0
+    span = (high - low) or 1.0
+    step = 10 ** math.floor(math.log10(span / 4))
+    step = next(step * factor for factor in (1, 2, 2.5, 5, 10) if span / (step * factor) <= 6)
+    first, end = math.floor(low / step), math.ceil(high / step)
+    ticks = [round(step * place, 10) for place in range(first, end + 1)]
+    domain = [ticks[0] - 0.04 * step, ticks[-1] + 0.1 * step]
+    return {"title": effect.measure, "domain": domain, "format": ".6~g" if step < 1 else "d", "values": ticks, "clip": _beyond(table)}
+
+
+def _extent(table: pd.DataFrame) -> tuple[float, float]:
+    """The range of all values, intervals and chance levels."""
+    values = [float(one) for name in ("mean", "low", "high", "chance") for one in table[name].dropna()]
+    return min(values, default=0.0), max(values, default=1.0)
+
+
+def _beyond(table: pd.DataFrame) -> bool:
+    """Whether yardsticks reach further than everybody else."""
+    table = table[table["mean"].notna()]
+    (low, high), (lowest, highest) = _extent(competitors(table)), _extent(table)
+    return lowest < low or highest > high
+
+
+def _digits(vertical: dict[str, Any]) -> int:
+    ticks = vertical["values"]
+    return max(0, 1 - math.floor(math.log10(ticks[1] - ticks[0]))) if len(ticks) > 1 else 2
+
 
 _COLUMNS = ("mean", "sem", "low", "high", "chance", "unit", "n_units", "note")
 _TREND = ("contrast", "value", "low", "high", "t", "df", "p", "omnibus_p", "n_units", "note")

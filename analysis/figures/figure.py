@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...core.errors import SpanLabError
-from ..data.scoring import Scored
+from ..data.scoring import Scored, has_blocks
 from ..data.style import Look
-from ..nback.measures import has_blocks
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,12 +13,12 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SpanLabError
-from ..data.scoring import WHO, Scored
+from ..data.scoring import WHO, Scored, has_blocks
 from ..data.style import Look, condition_looks
 from ..nback.cells import AVERAGED, nback_cells
-from ..nback.measures import GRID, OURS, PUBLISHED, Rules, gridded_blocks, has_blocks, told
+from ..nback.measures import GRID, OURS, PUBLISHED, Rules, gridded_blocks, told
 from ..nback.published import FAMILIES, REFERENCE, STUDY_MODEL, printed_cells, printed_name, variant_of
-from .effect_charts import looks_of
+from .effect_figure import looks_of
 from .figure import BARS_SAID, Bars, Computed, FigureDeclaration, Section, Wish, lines, named_paradigms, with_bars
 from .nback_chart import nback_rows
 from .nback_histograms import dprime_histograms, dprime_summary

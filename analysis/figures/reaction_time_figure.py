@@ -17,7 +17,7 @@ from ..data.style import Look, competitors
 from ..effects.reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
 from .charts import grid, panel_of, title_lines
 from .curve_marks import PANEL, whole_axis
-from .effect_charts import looks_of
+from .effect_figure import looks_of
 from .figure import Computed, FigureDeclaration, Wish, lines, named_paradigms
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from ..data.coding import decoded
 from ..data.scoring import Scored
 from ..effects.effect import Effect
 from ..effects.registry import effect
-from .effect_charts import caption, condition_chart, constant, effect_chart, looks_of, looks_of_conditions
-from .effect_figure import shown
+from .effect_figure import caption, condition_chart, constant, effect_chart, looks_of, looks_of_conditions, shown
 from .figure import Computed, FigureDeclaration, Wish, chosen, lines
 
 if TYPE_CHECKING:

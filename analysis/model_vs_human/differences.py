@@ -9,16 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
-from ..data.labels import listed
 from ..data.loading import Data
 from ..data.scoring import plural
-from ..data.style import GROUP_MEANS
-from ..effects.effect import Effect, ready
-from ..effects.human_curves import published_curve
+from ..data.style import GROUP_MEANS, listed
+from ..effects.effect import Effect, published_curve, ready
 from ..effects.registry import EFFECTS
+from ..effects.trends import Contrast, contrast_of
 from ..means.bootstrap import RESAMPLES
 from ..means.cell_means import Cells, place_of, unit_means
-from ..means.contrasts import Contrast, contrast_of
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..data.coding import decoded, numbers
-from ..data.scoring import WHO, Scored, plural, score_table
+from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
 from ..stats.signal_detection import Correction, detection
 
 if TYPE_CHECKING:
@@ -76,11 +76,6 @@ BLOCK_COLUMNS = (
     "dprime_abs",
     "criterion",
 )
-
-
-def has_blocks(items: pd.DataFrame) -> bool:
-    """Whether there are N-back items among scored items."""
-    return "record_match" in items.columns and bool(items["record_match"].notna().any())
 
 
 def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: Sequence[str] = (), who: Sequence[str] = WHO) -> pd.DataFrame:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..data.style import GROUP_MEANS
 from ..data.numbers import counted, limits, number, p_value, with_sign
+from ..data.style import GROUP_MEANS
 from ..effects.effect import Effect
-from ..figures.effect_charts import panel_names
-from ..figures.effect_figure import ComputedEffect
+from ..figures.effect_figure import ComputedEffect, panel_names
 from .folder import Folder
 from .html_tables import PageTable, Said, page_table, percent_points, words_of
 from .text import between, percent, ranked

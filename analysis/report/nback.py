@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..nback.measures import GRID, OURS, PUBLISHED, gridded_blocks, has_blocks, told
-from ..nback.cells import AVERAGED, nback_cells
+from ..data.numbers import p_value
+from ..data.scoring import WHO, Scored, has_blocks, plural
 from ..figures.nback_chart import TITLES
+from ..nback.cells import AVERAGED, nback_cells
+from ..nback.measures import GRID, OURS, PUBLISHED, gridded_blocks, told
 from ..nback.published import printed_cells
 from ..nback.significance import kruskal_wallis, mann_whitney
-from .text import Note, between, percent, ranked
-from ..data.scoring import WHO, Scored, plural
-from ..data.numbers import p_value
 from .html_tables import PageTable
+from .text import Note, between, percent, ranked
 
 if TYPE_CHECKING:
     import pandas as pd

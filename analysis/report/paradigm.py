@@ -6,24 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import html_tables as tables
-from ..stats.against_guessing import against_guessing
-from ..effects.curves import intrusions, overall
-from ..model_vs_human.differences import from_people
-from ..effects.chance import tally
 from ..data.loading import Data
-from ..data.style import GROUP_MEANS, Look
-from ..data.labels import same_trials
-from .nback import NBack, nback_ends, nback_notes, nback_results, nback_tables
-from ..effects.human_curves import sources
+from ..data.scoring import Scored
+from ..data.style import GROUP_MEANS, Look, same_trials
+from ..effects.curves import intrusions, overall
+from ..effects.effect import sources
+from ..effects.evidence import tally
 from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed
+from ..model_vs_human.differences import from_people
+from ..stats.against_guessing import against_guessing
+from . import html_tables as tables
 from .commands import Commands
 from .figures import Shown, compute_figures, show_figure
 from .folder import Folder
 from .models import Modelled, modelled
+from .nback import NBack, nback_ends, nback_notes, nback_results, nback_tables
 from .text import Note, headline, like_for_like, ranked
-from ..data.scoring import Scored
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
+from ..data.scoring import Scored, plural
+from ..data.sessions import SessionFacts
+from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
+from ..effects.evidence import guessing_notes, tally
+from ..means.bootstrap import FEW
+from ..model_vs_human.differences import Difference
 from ..stats.against_guessing import SAME, verdict_of
 from ..stats.agreement import MOST_ANSWERERS
-from ..model_vs_human.differences import Difference
-from ..data.sessions import SessionFacts
-from ..effects.chance import guessing_notes, tally
-from ..data.style import GROUP_MEANS, of_kinds
-from ..data.labels import listed, same_trials, title_of
-from ..means.bootstrap import FEW
-from ..data.scoring import Scored, plural
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,9 +23,8 @@ import numpy as np
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-from ..data.labels import listed, same_trials
 from ..data.scoring import Scored, plural
-from ..data.style import of_kinds
+from ..data.style import listed, of_kinds, same_trials
 from ..means.bootstrap import FEW
 from .laplace import Fit, FitError, Laplace, fit
 

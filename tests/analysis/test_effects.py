@@ -21,7 +21,7 @@ from spanlab.analysis.effects.reaction_times import fit, reaction_times
 from spanlab.analysis.effects.registry import EFFECTS, effect
 from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.figures.charts import draw, page
-from spanlab.analysis.figures.effect_charts import caption, effect_chart, looks_of, panel_names
+from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of, panel_names
 from spanlab.analysis.means.bootstrap import estimate
 from spanlab.core.errors import SpanLabError
 from spanlab.human_data import published

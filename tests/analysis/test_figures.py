@@ -15,7 +15,7 @@ from analysis_tables import mixed, responses
 from spanlab.analysis.data.style import looks
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.charts import for_page, page_theme, save
-from spanlab.analysis.figures.effect_charts import effect_chart, looks_of
+from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 

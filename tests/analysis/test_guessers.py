@@ -15,7 +15,7 @@ from scipy import stats
 
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.figures.effect_charts import effect_chart, looks_of
+from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
 from spanlab.analysis.stats.against_guessing import against_guessing, exact, p_depends, verdict_of
 from spanlab.analysis.stats.laplace import Laplace, fit
 from spanlab.analysis.stats.mixed_contrasts import contrasts, terms

@@ -14,7 +14,7 @@ from analysis_tables import responses
 
 from spanlab.agents.oracles import Chance
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.chance import Tally, blind, guesses, guessing_notes, tally
+from spanlab.analysis.effects.evidence import Tally, blind, guesses, guessing_notes, tally
 from spanlab.analysis.effects.registry import effect
 from spanlab.cli.commands.listing import condition_of
 from spanlab.paradigms import compile_trial, load_paradigm, plan_session

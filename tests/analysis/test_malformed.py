@@ -14,8 +14,8 @@ from analysis_tables import responses
 from observed import along, change_detection, recall, switching, table, together
 
 from spanlab.analysis.data.exclusions import Rule, apply_exclusions
-from spanlab.analysis.data.labels import name_agents
 from spanlab.analysis.data.scoring import Scored, score_table
+from spanlab.analysis.data.style import name_agents
 from spanlab.analysis.effects.curves import intrusions, overall
 from spanlab.analysis.effects.effect import Effect
 from spanlab.analysis.effects.reaction_times import reaction_times

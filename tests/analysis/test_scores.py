@@ -15,9 +15,9 @@ from analysis_tables import responses
 from command_line import Run, command_line, complaint
 from observed import along, rows_by, table, together
 
-from spanlab.analysis.data.labels import name_agents
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.means.contrasts import contrast
+from spanlab.analysis.data.style import name_agents
+from spanlab.analysis.effects.trends import contrast
 from spanlab.analysis.model_vs_human.comparison import ceilings, distances
 from spanlab.analysis.model_vs_human.score_kinds import SCORES, weights
 from spanlab.analysis.model_vs_human.score_layout import layout, published_scores

@@ -12,8 +12,8 @@ from analysis_tables import mixed, responses
 from command_line import command_line
 from report_page import read
 
-from spanlab.analysis.data.labels import same_trials
 from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.data.style import same_trials
 from spanlab.analysis.report import folder
 
 
