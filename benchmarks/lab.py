@@ -21,7 +21,7 @@ from spanlab.agents.human.input.answering import AnswerSheet
 from spanlab.agents.human.stage import Room
 from spanlab.agents.human.trial_player import Player
 from spanlab.paradigms import Display, Paradigm, Percept, Step, Trial, compile_trial, list_paradigms, load_paradigm
-from spanlab.paradigms.planned_trial import DEFAULT_INTERVAL_MS
+from spanlab.paradigms.compile import DEFAULT_INTERVAL_MS
 
 FRAMES = 30
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from ..core.lazy import re_exports
 
 if TYPE_CHECKING:
-    from .compile import compile_trial, drawn_values, fingerprint, percept_bytes, resolve_levels
+    from .compile import PlannedTrial, compile_trial, drawn_values, fingerprint, percept_bytes, resolve_levels
     from .design import plan_dataset, plan_practice, plan_session, session_design
     from .identity import trial_seed
     from .library import list_paradigms
     from .network_view import WORM_TASKS, NetworkArrays, NetworkView, network_arrays
     from .paradigm import Factor, Generator, Paradigm, load_paradigm, paradigm_from_data, with_streams
-    from .planned_trial import PlannedTrial
     from .responses import RESPONSES, Answer, AnswerKeys, ItemScore, Region, ResponseKind, Surface
     from .samplers import SAMPLERS, Sampler
     from .trial import Ask, Display, Percept, Step, Trial, Truth, Verdict
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 __getattr__ = re_exports(
     __name__,
     {
-        "compile": ("compile_trial", "drawn_values", "fingerprint", "percept_bytes", "resolve_levels"),
-        "planned_trial": ("PlannedTrial",),
+        "compile": ("PlannedTrial", "compile_trial", "drawn_values", "fingerprint", "percept_bytes", "resolve_levels"),
         "design": ("plan_dataset", "plan_practice", "plan_session", "session_design"),
         "identity": ("trial_seed",),
         "library": ("list_paradigms",),

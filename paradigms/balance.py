@@ -21,13 +21,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.errors import SpanLabError
-from .compile import asking_steps, resolve_levels
+from .compile import PlannedTrial, asking_steps, resolve_levels
 from .dealing import dealt, run_around, run_at_end, shuffled, spread
 from .identity import canonical, stream, trial_seed
 from .language.diagnostics import listed, show
 from .language.schema import ANSWER, SessionDesign
 from .paradigm import Generator, Paradigm
-from .planned_trial import PlannedTrial
 
 #: the correct answers of a trial, in the order of its questions
 Answers = tuple[Any, ...]

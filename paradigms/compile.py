@@ -1,21 +1,130 @@
-"""The compiler: (paradigm, factor levels, seed, generator) to a trial."""
+"""The compiler: (paradigm, factor levels, seed, generator) to a trial.
+
+The draws of a trial are made from its random streams, or given (trials that come from elsewhere). A planned trial is what a design plans, and what a session
+compiles.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
 from ..core.registry import nearest
-from .draws import Draws, draw_all, given_draws, is_random
 from .identity import canonical, digest, lent_stream, stream_of, trial_id, trial_root
 from .language.diagnostics import listed, show
-from .language.limits import MAX_STEPS, is_whole, start_trial
+from .language.limits import MAX_STEPS, LimitError, is_whole, start_trial, weigh
 from .language.step_spec import StepPart
-from .paradigm import GENERATORS, Generator, Paradigm
+from .paradigm import GENERATORS, Draw, Generator, Paradigm
 from .trial import Ask, Display, Percept, Step, Trial
+
+#: Draws by name, as plain values.
+Draws = Mapping[str, Any]
+
+_NO_STREAM = np.random.RandomState(0)
+
+
+class GivenDrawError(SpanLabError):
+    """What is wrong with a draw that was given.
+
+    Parameters
+    ----------
+    paradigm, draw : their names
+    why : what was expected and found
+    """
+
+    def __init__(self, paradigm: str, draw: str, why: str) -> None:
+        self.draw, self.why = draw, why
+        super().__init__(f"{paradigm}: the draw '{draw}' that was given: {why}")
+
+
+def is_random(draw: Draw) -> bool:
+    """Whether a draw needs a stream; expressions, lists and arrangements follow from what was drawn before."""
+    return draw.sampler is not None and not draw.sampler.cls.arranges
+
+
+def given_draws(paradigm: Paradigm, draws: Draws) -> dict[str, Any]:
+    """Draws that somebody else has made, as values of the compiler's own.
+
+    Raises
+    ------
+    SpanLabError
+        for an unknown name, a random draw that is missing, or a value that is not plain.
+    """
+    names = [draw.name for draw in paradigm.draws]
+    needed = [draw.name for draw in paradigm.draws if is_random(draw)]
+    for name in draws:
+        if name not in names:
+            there = f"; there are {listed(names)}" if names else "; it draws nothing"
+            raise SpanLabError(f"{paradigm.name} has no draw '{name}'{nearest(name, names) or there}")
+    for name in needed:
+        if name not in draws:
+            raise SpanLabError(f"{paradigm.name}: the draw '{name}' is missing; draws are given together or not at all ({listed(needed)})")
+    own: dict[str, Any] = {}
+    for name, value in draws.items():
+        try:
+            weigh(value)
+        except LimitError as error:
+            raise GivenDrawError(paradigm.name, name, str(error)) from None
+        own[name] = _copied(value)
+    return own
+
+
+def draw_all(paradigm: Paradigm, env: dict[str, Any], root: str, given: Draws | None = None) -> dict[str, Any]:
+    """``env`` with all draws in it, in the order of the file.
+
+    Parameters
+    ----------
+    env : generator and factor levels
+    root : of the trial's streams (:func:`.identity.trial_root`)
+    given : from :func:`given_draws`; None = everything is drawn
+
+    Raises
+    ------
+    ParadigmError
+        when the file asks for the impossible.
+    GivenDrawError
+        when a given value is none that could have been drawn.
+    """
+    reader = paradigm.reader
+    for draw in paradigm.draws:
+        path = ("draw", draw.name)
+        if draw.sampler is None:
+            assert draw.value is not None
+            env[draw.name] = given[draw.name] if given and draw.name in given else reader.fill(draw.value, path, env)
+            continue
+        sampler = draw.sampler.build(env)
+        if given is not None and draw.name in given:
+            try:
+                sampler.check(given[draw.name])
+            except ValueError as error:
+                raise GivenDrawError(paradigm.name, draw.name, str(error)) from None
+            env[draw.name] = given[draw.name]
+            continue
+        try:
+            if sampler.arranges:
+                value = sampler.draw(_NO_STREAM)
+            else:
+                with lent_stream(root, draw.name) as random:
+                    value = sampler.draw(random)
+            weigh(value)
+        except ValueError as error:
+            raise ParadigmError([reader.document.problem(path, str(error))]) from None
+        env[draw.name] = value
+    return env
+
+
+def _copied(value: Any) -> Any:
+    """A plain value as JSON would give it back, shared with nobody."""
+    if isinstance(value, (list, tuple)):
+        return [_copied(part) for part in value]
+    if isinstance(value, dict):
+        return {key: _copied(part) for key, part in value.items()}
+    return value
+
 
 _MAX_SEED = 2**63 - 1
 
@@ -213,3 +322,56 @@ def fingerprint(trial: Trial) -> str:
         for step in trial.steps
     ]
     return digest([trial.trial_id, trial.set_size, trial.list_length, dict(trial.levels), steps], length=32)
+
+
+#: ms between trials, for people, when a design says nothing (ours)
+DEFAULT_INTERVAL_MS = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTrial:
+    """A trial that is going to happen.
+
+    Parameters
+    ----------
+    block, trial : from 1; practice trials are numbered by themselves
+    levels : of all crossed factors (random ones are drawn when the trial is compiled, unless given)
+    seed : of the trial
+    practice : whether it is practice
+    interval_ms : blank time before the trial, for people
+    draws : of a trial that comes from elsewhere, by name (:func:`.compile.compile_trial`); None = drawn from the seed
+    name : of a trial that comes from elsewhere, such as ``train_000012``
+    paired : of a trial that has what was drawn for a trial of another paradigm (:mod:`.pairing`), the ``trial_id`` of that one
+    varies : in an adaptive design, the factor whose level is decided when the trials before are finished; ``levels`` has the first trial's
+    """
+
+    block: int
+    trial: int
+    levels: Mapping[str, Any]
+    seed: int
+    practice: bool = False
+    interval_ms: float = DEFAULT_INTERVAL_MS
+    draws: Draws | None = None
+    name: str = ""
+    varies: str = ""
+    paired: str = ""
+
+    def compile(self, paradigm: Paradigm, generator: Generator) -> Trial:
+        """The trial itself; one that was compiled a while ago is not compiled again."""
+        key = (repr(dict(self.levels)), self.seed, generator)
+        return paradigm.compiled.get(key, self.draws, lambda: compile_trial(paradigm, self.levels, self.seed, generator, self.draws))
+
+
+def one_of_each(plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
+    """The first trial of each combination of levels, and all whose draws are given."""
+    seen: list[Mapping[str, Any]] = []
+    found: list[PlannedTrial] = []
+    known: set[int] = set()  # trials of one plan mostly share their levels
+    for planned in plan:
+        if planned.draws is None and (id(planned.levels) in known or planned.levels in seen):
+            known.add(id(planned.levels))
+            continue
+        known.add(id(planned.levels))
+        seen.append(planned.levels)
+        found.append(planned)
+    return found

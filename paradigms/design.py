@@ -12,13 +12,12 @@ import numpy as np
 from ..core.errors import SpanLabError
 from ..core.registry import nearest
 from .balance import balanced, replaced_seed
-from .compile import resolve_levels
+from .compile import DEFAULT_INTERVAL_MS, PlannedTrial, resolve_levels
 from .identity import stream, trial_seed
 from .language.diagnostics import listed, show
 from .language.limits import MAX_SESSION_TRIALS
 from .language.schema import Adaptive, DatasetDesign, SessionDesign, Uniform
 from .paradigm import Generator, Paradigm, same_level
-from .planned_trial import DEFAULT_INTERVAL_MS, PlannedTrial
 
 #: whole orders are tried so often, of long sessions less often; then orders are grown
 _SHUFFLES, _SHUFFLE_WORK, _GROWN = 2000, 1_000_000, 20

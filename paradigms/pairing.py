@@ -11,13 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.errors import SpanLabError
-from .compile import compile_trial, resolve_levels
-from .draws import GivenDrawError, draw_all, is_random
+from .compile import GivenDrawError, PlannedTrial, compile_trial, draw_all, is_random, resolve_levels
 from .identity import canonical, trial_root, trial_seed
 from .language.diagnostics import listed
 from .language.limits import start_trial
 from .paradigm import Generator, Paradigm, same_level
-from .planned_trial import PlannedTrial
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,19 @@ from typing import Any, Literal
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
 from ..core.registry import nearest
-from .compiled import CompiledTrials
 from .identity import STREAMS, digest
-from .language.component_spec import Part, Reader, read_part
+from .language.component_spec import LevelText, Part, Reader, read_part
 from .language.diagnostics import in_order, listed, show, validated
 from .language.expressions import FUNCTIONS, Template, is_expression, is_name
 from .language.extends import locate, resolve
-from .language.inheritance import titled
 from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
 from .language.schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, SessionDesign, Source
-from .language.texts import LevelText
 from .language.timeline import COUNTERS, Node, read_timeline
-from .language.yaml_source import Document, YamlPath
+from .language.yaml_source import Document, YamlPath, titled
 from .network_view import NetworkView
 from .samplers import SAMPLERS, Sampler
 from .translation import mistranslated
+from .trial import CompiledTrials
 from .triggers import Triggers, misplaced
 
 Generator = Literal["corrected", "published"]
@@ -96,7 +94,7 @@ class Paradigm:
         return titled(self.titles)
 
     def titled(self, language: str) -> str:
-        """The title in a language (:func:`.inheritance.titled`)."""
+        """The title in a language (:func:`.yaml_source.titled`)."""
         return titled(self.titles, language)
 
     def __repr__(self) -> str:

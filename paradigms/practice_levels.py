@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .compile import PlannedTrial
 from .design import combinations_of
 from .language.schema import SessionDesign
 from .paradigm import Paradigm, same_level
-from .planned_trial import PlannedTrial
 
 
 @dataclass(frozen=True, slots=True)

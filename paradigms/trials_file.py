@@ -18,12 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..core.atomic_files import whole_file
 from ..core.errors import Problem, SpanLabError
 from ..core.plain_json import each_once, no_constant
-from .draws import given_draws
+from .compile import PlannedTrial, given_draws
 from .identity import stream, trial_seed
 from .language.diagnostics import show, validated
 from .language.limits import MAX_SESSION_TRIALS
 from .paradigm import Generator, Paradigm, load_paradigm
-from .planned_trial import PlannedTrial
 
 FORMAT, VERSION = "spanlab-trials", 1
 #: a longer line is no trial

@@ -1,12 +1,18 @@
 """Vectors of words, for networks: from a word2vec or GloVe file, or random ones.
 
-A file is read once from end to end, and only the words that are needed are kept, so that it may be larger than the memory.
+A file is read once from end to end, as it is or packed with gzip, and only the words that are needed are kept, so that it may be larger than the memory. What
+it is, its beginning tells: a header of two numbers and then lines (word2vec's text, which fastText writes, too) or raw numbers (word2vec's binary form), or lines
+without a header (GloVe).
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import io
 import math
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,8 +22,178 @@ import numpy as np
 from ..core.errors import SpanLabError
 from ..stimuli import Stimulus
 from .identity import stream
-from .language.diagnostics import listed
-from .vector_files import read_file
+from .language.diagnostics import listed, show
+
+_CHUNK = 1 << 20
+#: Longest line of a text file, and longest word of a binary one, in bytes: what is longer is something else.
+_LONGEST_LINE = 1 << 16
+_LONGEST_WORD = 1 << 12
+
+
+class _MalformedError(ValueError):
+    """What is wrong with the content of a file."""
+
+
+def read_file(path: Path, words: Iterable[str], dimensions: int) -> tuple[dict[str, np.ndarray], str]:
+    """The vectors of those of some words that are in a file (of a word that comes twice, the first), and the SHA-256 of the file.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be read, or its content is not what it should be; with the line or the entry.
+    """
+    wanted = {word.encode("utf-8"): word for word in words}
+    try:
+        with path.open("rb") as file:
+            hashed = _Hashed(file)
+            whole = io.BufferedReader(hashed, _CHUNK)
+            begins = whole.peek(4)[:4]
+            if begins.startswith(b"PK\x03\x04"):
+                raise _MalformedError("it is a zip archive; unpack it first")
+            content = gzip.GzipFile(fileobj=whole) if begins.startswith(b"\x1f\x8b") else whole
+            table = _vectors(_Bytes(content.read), wanted, dimensions)
+            while whole.read(_CHUNK):
+                pass  # the hash is that of the whole file
+    except (_MalformedError, gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise SpanLabError(f"{path} is no file of word vectors that can be read (word2vec or GloVe): {error}") from None
+    except OSError as error:
+        raise SpanLabError(f"cannot read the word vectors {path}: {error.strerror or error}") from None
+    return table, hashed.sha256.hexdigest()
+
+
+class _Hashed(io.RawIOBase):
+    """A file whose hash is made while it is read."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.sha256 = hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        many = self._file.readinto(buffer)
+        self.sha256.update(memoryview(buffer)[:many])
+        return many
+
+
+class _Bytes:
+    """Bytes that are taken one piece after another."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read = read
+        self._buffer, self._at = b"", 0
+
+    def peek(self, many: int) -> bytes:
+        """The next ``many`` bytes, or as many as there are; they are not taken."""
+        while len(self._buffer) - self._at < many:
+            more = self._read(_CHUNK)
+            if not more:
+                break
+            self._buffer, self._at = self._buffer[self._at :] + more, 0
+        return self._buffer[self._at : self._at + many]
+
+    def take(self, many: int) -> bytes:
+        """The next ``many`` bytes, or as many as there are."""
+        taken = self.peek(many)
+        self._at += len(taken)
+        return taken
+
+    def until(self, mark: bytes, most: int) -> bytes:
+        """Up to and with the next ``mark``; where there is none within ``most`` bytes, these (fewer at the end)."""
+        found = self._buffer.find(mark, self._at, self._at + most) - self._at
+        if found < 0:
+            found = self.peek(most).find(mark)
+        return self.take(most if found < 0 else found + 1)
+
+
+def _vectors(content: _Bytes, wanted: dict[bytes, str], dimensions: int) -> dict[str, np.ndarray]:
+    first = content.peek(_LONGEST_LINE).split(b"\n", 1)[0].split()
+    if not first:
+        raise _MalformedError("it is empty, or begins with an empty line")
+    if len(first) == 2 and all(part.isdigit() for part in first):
+        entries, numbers = (int(part) for part in first)
+        _check_dimensions(numbers, dimensions)
+        content.until(b"\n", _LONGEST_LINE)
+        # Raw numbers hold bytes that no text has.
+        if any(byte < 32 and byte not in b"\t\r\n" for byte in content.peek(_LONGEST_WORD).partition(b" ")[2][: 4 * dimensions]):
+            return _binary(content, wanted, entries, dimensions)
+        return _text(content, wanted, dimensions, entries)
+    if len(first) < 3 or not all(map(_is_number, first[1:])):
+        raise _MalformedError("its first line is neither the number of words and of dimensions nor a word with the numbers of its vector")
+    _check_dimensions(len(first) - 1, dimensions)
+    return _text(content, wanted, dimensions, None)
+
+
+def _check_dimensions(found: int, dimensions: int) -> None:
+    if found != dimensions:
+        raise _MalformedError(f"its vectors have {found} numbers, and networks here read vectors of {dimensions}")
+
+
+def _text(content: _Bytes, wanted: dict[bytes, str], dimensions: int, entries: int | None) -> dict[str, np.ndarray]:
+    """Lines of a word and its numbers. Words may hold spaces (some GloVe files have such), the last numbers count."""
+    table: dict[str, np.ndarray] = {}
+    header = entries is not None
+    number = 0
+    while line := content.until(b"\n", _LONGEST_LINE):
+        number += 1
+        at = f"line {number + header}"
+        if len(line) == _LONGEST_LINE:
+            raise _MalformedError(f"{at} is longer than any line of such a file")
+        line = line.strip()
+        if line.count(b" ") < dimensions and len(line.split()) <= dimensions:
+            raise _MalformedError(f"{at} has fewer than {dimensions} numbers" + (" (the file may be incomplete)" if line else ""))
+        word = wanted.get(line.split(None, 1)[0])
+        if word is None or word in table:
+            continue
+        fields = line.split()
+        if len(fields) > dimensions + 1:
+            if _is_number(fields[1]):
+                raise _MalformedError(f"{at} has more than {dimensions} numbers")
+            continue
+        table[word] = _finite([_number(part, at) for part in fields[1:]], at)
+    if entries is not None and entries != number:
+        raise _MalformedError(f"it says that it holds {entries} words, and holds {number}")
+    return table
+
+
+def _binary(content: _Bytes, wanted: dict[bytes, str], entries: int, dimensions: int) -> dict[str, np.ndarray]:
+    """Words, each with a space and its numbers in four bytes each, perhaps with a line break before the next."""
+    table: dict[str, np.ndarray] = {}
+    for entry in range(1, entries + 1):
+        found = content.until(b" ", _LONGEST_WORD)
+        numbers = content.take(4 * dimensions)
+        if len(numbers) < 4 * dimensions or not found.endswith(b" "):
+            raise _MalformedError(f"it says that it holds {entries} words, and ends or is damaged in number {entry}")
+        word = wanted.get(found[:-1].lstrip(b"\n"))
+        if word is not None and word not in table:
+            table[word] = _finite(np.frombuffer(numbers, "<f4"), f"word {entry} ('{word}')")
+    if content.take(_LONGEST_WORD).strip():
+        raise _MalformedError(f"it says that it holds {entries} words, and goes on after them")
+    return table
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _number(text: bytes, at: str) -> float:
+    if not _is_number(text):
+        raise _MalformedError(f"{at}: {show(text.decode('utf-8', 'replace'))} is no number")
+    return float(text)
+
+
+def _finite(numbers: Any, at: str) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        vector = np.array(numbers, np.float32)
+    if not np.isfinite(vector).all():
+        raise _MalformedError(f"{at}: a number is infinite or none at all")
+    return vector
+
 
 #: Numbers in the vector of a word: the length of the published word2vec vectors.
 DIMENSIONS = 300

@@ -19,7 +19,7 @@ from ..core.atomic_files import write_whole
 from ..core.errors import SpanLabError
 from ..core.worker_pool import Crew
 from ..paradigms import Generator, Paradigm, PlannedTrial
-from ..paradigms.planned_trial import one_of_each
+from ..paradigms.compile import one_of_each
 from .record.events import Event
 from .record.reader import response_rows, response_table
 from .record.shard_files import PARTS, part_path, parts_missing

@@ -11,8 +11,7 @@ from ..agents.base import Option, WindowAgent
 from ..core.errors import SpanLabError
 from ..core.locale import sentence
 from ..paradigms import PlannedTrial
-from ..paradigms.compile import resolve_levels
-from ..paradigms.planned_trial import DEFAULT_INTERVAL_MS
+from ..paradigms.compile import DEFAULT_INTERVAL_MS, resolve_levels
 from ..paradigms.preview.example import example_displays
 from ..paradigms.translation import translated
 from .record.events import Event

@@ -15,12 +15,12 @@ from ..agents.base import Agent, Sentences, TrialContext, WindowAgent
 from ..core.agent_kinds import kind_named
 from ..core.errors import SpanLabError
 from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, plan_practice, resolve_levels
+from ..paradigms.compile import one_of_each
 from ..paradigms.design import staircase_rule
+from ..paradigms.language.component_spec import filled
 from ..paradigms.language.extends import in_library, own_hash
 from ..paradigms.language.schema import SessionDesign
-from ..paradigms.language.texts import filled
 from ..paradigms.network_view import is_model_step
-from ..paradigms.planned_trial import one_of_each
 from ..paradigms.practice_levels import LevelsInUse, chosen_levels, levels_in_use, practice_levels
 from ..paradigms.responses import ResponseKind
 from ..paradigms.translation import illegible

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.errors import SpanLabError
-from ...paradigms.language.inheritance import titled
+from ...paradigms.language.yaml_source import titled
 from ...paradigms.library import card
 from ...paradigms.library import list_paradigms as shipped
 from ..options import progress_bar

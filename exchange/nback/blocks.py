@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import SpanLabError
-from ...paradigms.compile import drawn_values
-from ...paradigms.draws import draw_all, is_random
+from ...paradigms.compile import draw_all, drawn_values, is_random
 from ...paradigms.identity import trial_root
 from ...paradigms.language.diagnostics import listed
 from ...paradigms.language.limits import start_trial

@@ -13,8 +13,7 @@ from typing import Any
 
 from ...core.atomic_files import whole_folder
 from ...core.errors import MAX_PROBLEMS, Problem, SpanLabError
-from ...paradigms.compile import check_draws
-from ...paradigms.draws import GivenDrawError
+from ...paradigms.compile import GivenDrawError, check_draws
 from ...paradigms.identity import MAX_MASTER_SEED
 from ...paradigms.language.diagnostics import show
 from ...paradigms.paradigm import GENERATORS, Generator, Paradigm, load_paradigm

@@ -11,8 +11,7 @@ from .. import library
 from ..identity import digest
 from . import yaml_source
 from .diagnostics import show
-from .inheritance import inherit
-from .yaml_source import Document, YamlPath
+from .yaml_source import Document, YamlPath, inherit
 
 _MAX_EXTENDS = 8
 

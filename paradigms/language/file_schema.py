@@ -9,10 +9,10 @@ from ...core.registry import Registry, json_schema
 from ...stimuli import STIMULI
 from ..responses import RESPONSES
 from ..samplers import SAMPLERS
-from .inheritance import MERGED
 from .schema import Head
 from .step_spec import ASK_KEYS, DISPLAY_KEYS, STEP_KEYS, VERDICTS
 from .timeline import FLOW_KEYS
+from .yaml_source import MERGED
 
 _EXPRESSION = {"$ref": "#/$defs/expression"}
 _DISPLAYS = {"anyOf": [{"$ref": "#/$defs/display"}, {"type": "array", "items": {"$ref": "#/$defs/display"}, "minItems": 1}, {"type": "null"}]}

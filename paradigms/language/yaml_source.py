@@ -2,6 +2,8 @@
 
 Only the scalars of the YAML 1.2 core schema are recognised (``no`` is a word, ``012`` is a string). Duplicate keys, tags, merge keys, aliases that explode,
 deep nesting and very large files are refused, each with its line.
+
+What ``extends`` means for the content of two files is here, too: lists of paradigms need both, and no validators.
 """
 
 from __future__ import annotations
@@ -16,6 +18,38 @@ from typing import Any
 import yaml
 
 from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem, SpanLabError
+
+#: keys of a file whose entries are inherited one by one; every other value is replaced as a whole
+MERGED = ("factors", "draw", "instructions", "translations", "designs", "source", "network", "practice", "example", "triggers")
+
+
+def titled(title: str | Mapping[str, str], language: str = "en") -> str:
+    """A title in a language: in English where there is none, and the first one where there is no English one either."""
+    if isinstance(title, str):
+        return title
+    return title.get(language) or title.get("en") or next(iter(title.values()))
+
+
+def inherit(base: dict[str, Any], own: dict[str, Any]) -> tuple[dict[str, Any], set[YamlPath]]:
+    """``base`` with the keys of ``own``, where null removes one; and the paths at which ``own`` holds."""
+    overridden: set[YamlPath] = set()
+    return _merge(base, {key: value for key, value in own.items() if key != "extends"}, (), overridden), overridden
+
+
+def _merge(base: dict[str, Any], own: dict[str, Any], path: YamlPath, overridden: set[YamlPath]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in own.items():
+        below = (*path, key)
+        if len(below) == 1 and key in MERGED and isinstance(value, dict) and isinstance(base.get(key), dict):
+            merged[key] = _merge(base[key], value, below, overridden)
+            continue
+        overridden.add(below)
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = value
+    return merged
+
 
 #: A way into a document: keys and list positions.
 YamlPath = tuple[str | int, ...]

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..language.inheritance import inherit
-from ..language.yaml_source import read
+from ..language.yaml_source import inherit, read
 
 _HERE = Path(__file__).parent
 

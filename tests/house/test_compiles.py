@@ -12,8 +12,8 @@ import pytest
 from spanlab.agents.base import Agent
 from spanlab.agents.oracles import IdealAgent
 from spanlab.paradigms import Trial, compile_trial, load_paradigm, plan_session
-from spanlab.paradigms.compiled import CompiledTrials
 from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.paradigms.trial import CompiledTrials
 from spanlab.sessions import Request, Runner, begin
 
 TRIALS = 4
@@ -44,7 +44,7 @@ def compiles(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Counte
         made[(repr(levels), seed)] += 1
         return compile_trial(paradigm, levels, seed, *others)
 
-    monkeypatch.setattr("spanlab.paradigms.planned_trial.compile_trial", counted)
+    monkeypatch.setattr("spanlab.paradigms.compile.compile_trial", counted)
     paradigm = load_paradigm("vsr")
     plan = plan_session(paradigm, 3, SessionDesign(interval=200.0), {"list_length": [2, 3]}, trials=TRIALS)
     with ExitStack() as stack:

@@ -45,7 +45,7 @@ def test_it_does_not_matter_how_much_is_read_at_a_time(tmp_path: Path, monkeypat
     file.write_bytes(FORMS[form](some_vectors()))
     expected = np.stack([some_vectors()[word] for word in ("apple", "lion", "zebra")])
     for chunk in (1, 7, 300, 1201, 4096, 5000):
-        monkeypatch.setattr("spanlab.paradigms.vector_files._CHUNK", chunk)
+        monkeypatch.setattr("spanlab.paradigms.word_vectors._CHUNK", chunk)
         assert np.array_equal(read_vectors(file, ["apple", "lion", "zebra"]).of(["apple", "lion", "zebra"]), expected)
 
 

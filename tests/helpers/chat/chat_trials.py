@@ -15,7 +15,7 @@ from spanlab.agents.chat.messages import Reply, Request
 from spanlab.agents.chat.transport.faults import Departures
 from spanlab.agents.chat.transport.paid import Paid
 from spanlab.paradigms import Answer, Paradigm, Percept, Step, Trial
-from spanlab.paradigms.language.texts import filled
+from spanlab.paradigms.language.component_spec import filled
 
 #: nobody listens there
 HERE = Endpoint("http://127.0.0.1:9/v1", key_variable=None)
