@@ -115,7 +115,7 @@ def replay(
     """
     from .agents.chat.cost.totals import Prices
     from .core.agent_kinds import CHAT
-    from .core.worker_pool import crew
+    from .core.worker_pool import open_pool
     from .sessions.chosen_trials import choose_trials
     from .sessions.conduct import Watcher, make_machine, prepare, refuse_chat_settings, replay_sessions, say_on_stderr
     from .sessions.result import SessionResult
@@ -139,7 +139,7 @@ def replay(
     taker = make_machine(agent, chosen.seed, chat, care, Prices.of(price), watcher.say) if isinstance(agent, str) else agent
     shared_out = "workers" if workers is not None else "scheduler" if scheduler is not None else ""
     request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, states)
-    with crew(workers, scheduler) as found:
+    with open_pool(workers, scheduler) as found:
         ((session, span),) = replay_sessions(Path(data), chosen, [taker], [request], watcher, found)
     return SessionResult(session.folder, span)
 
@@ -262,7 +262,7 @@ def resume(
     """
     from .agents.chat.cost.totals import Prices
     from .core.agent_kinds import CHAT
-    from .core.worker_pool import crew
+    from .core.worker_pool import open_pool
     from .sessions import complete, reopen
     from .sessions.conduct import Watcher, agent_again, carry_out, check_shared_out, refuse_chat_settings, say_on_stderr
     from .sessions.record.reader import has_failed
@@ -278,7 +278,7 @@ def resume(
     if opened.info["agent_kind"] != CHAT.name:
         refuse_chat_settings(opened.info["agent"], {"care": care, "price": price, "retry_failed": retry_failed})
     opened, agent = agent_again(opened, {**opened.info.get("care", {}), **(care or {})}, Prices.of(price), watcher.say)
-    with crew(workers, scheduler) as found:
+    with open_pool(workers, scheduler) as found:
         return SessionResult(folder, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))
 
 

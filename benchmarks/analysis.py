@@ -25,7 +25,7 @@ from spanlab.analysis.effects.out_of_core import load_scattered
 from spanlab.analysis.effects.registry import EFFECTS
 from spanlab.analysis.model_vs_human.comparison import distances
 from spanlab.analysis.model_vs_human.scores import scores
-from spanlab.core.worker_pool import Crew, crew
+from spanlab.core.worker_pool import WorkerPool, open_pool
 
 ROWS = 10_000_000
 CHUNK = 500_000
@@ -135,9 +135,9 @@ class Laps:
         self.mark, self.used = time.perf_counter(), time.process_time()
 
 
-def curves(file: Path, crew: Crew | None = None) -> int:
+def curves(file: Path, pool: WorkerPool | None = None) -> int:
     """Every curve of a table; how many points they have."""
-    data = load_scattered([file], [effect.name for effect in EFFECTS], crew=crew)
+    data = load_scattered([file], [effect.name for effect in EFFECTS], pool=pool)
     return sum(len(effect.table(data.scored, paradigm)) for effect in EFFECTS for paradigm in effect.applies(data.scored))
 
 
@@ -152,7 +152,7 @@ def main() -> None:
     laps = Laps()
     for many, file in files.items():
         laps.tell(f"all curves of about {many:,} rows: {curves(file)} points")
-    with crew(2) as both:
+    with open_pool(2) as both:
         laps.tell("two workers have begun")
         laps.tell(f"all curves of about {rows:,} rows, by two workers (whose time is not counted): {curves(files[rows], both)} points")
     data = load([files[rows]], trial_ids=False)

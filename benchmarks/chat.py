@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.paradigms import Paradigm, load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.record.transcript_file import read_transcript
@@ -46,7 +46,7 @@ def session(url: str, paradigm: Paradigm, blocks: int, concurrency: int) -> tupl
     """Take a session: its time, that of the processor, and what was sent, conversation by conversation."""
     plan = plan_session(paradigm, seed=1, levels={"block_length": [QUESTIONS]}, trials=blocks)
     with tempfile.TemporaryDirectory() as folder:
-        agent = ChatAgent("any", ChatSettings(), Endpoint(url, key_variable=None), Care(concurrency=concurrency))
+        agent = ChatAgent("any", ChatSettings(), Endpoint(url, key_variable=None), RequestLimits(concurrency=concurrency))
         runner = Runner(begin(Path(folder), paradigm, agent, plan, Request(seed=1)), agent)
         began, worked = time.perf_counter(), time.process_time()
         runner.run()

@@ -1,6 +1,6 @@
 """The lab's window on software OpenGL, under a virtual screen: making the largest trial of each paradigm ready, and drawing its busiest display.
 
-A trial has to be ready within the interval before it (1 s where a design says nothing), and the work for a frame has to leave room for the frame: under 4 ms.
+A trial has to be ready within the interval before it (1 s where a design says nothing), and the work for a frame has to leave stage for the frame: under 4 ms.
 What a frame costs is drawing and flip, without waiting for the refresh; an empty frame costs the flip alone, which on a graphics card is nothing, and here
 is the copy of the whole window. Every kind of step is drawn as people see it: with the answering surface, where a question is open. Where the system allows
 it, this runs at real-time priority, as a session should.
@@ -18,7 +18,7 @@ from typing import Any
 
 from spanlab.agents.human import Participant, virtual_screen
 from spanlab.agents.human.input.answering import AnswerSheet
-from spanlab.agents.human.stage import Room
+from spanlab.agents.human.stage import Stage
 from spanlab.agents.human.trial_player import Player
 from spanlab.paradigms import Display, Paradigm, Percept, Step, Trial, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.compile import DEFAULT_INTERVAL_MS
@@ -41,22 +41,21 @@ def main() -> None:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     with virtual_screen(1280, 1024):
         agent = Participant(width_cm=34.0, say=lambda sentence: None)
-        room = agent.open()
-        print(
-            f"canvas of {room.canvas_px} pixels in a window of {room.window.size[0]} x {room.window.size[1]}, {room.window.apparatus()['opengl']['renderer']}"
-        )
+        stage = agent.open()
+        window = stage.window
+        print(f"canvas of {stage.canvas_px} pixels in a window of {window.size[0]} x {window.size[1]}, {window.apparatus()['opengl']['renderer']}")
         longest, costliest = (0.0, ""), (0.0, "")
-        empty = median_cost(room, lambda: None)
+        empty = median_cost(stage, lambda: None)
         print(f"empty frame\t{empty * 1000:.2f}\tms/frame")
         for name in list_paradigms():
             paradigm, levels, trial = largest(name)
             kinds = tuple(dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None))
             began = time.perf_counter()
             compile_trial(paradigm, levels, seed=8)
-            player = Player(room, "en", kinds, 3.0)
+            player = Player(stage, "en", kinds, 3.0)
             player.prepare([display for step in trial.steps for display in step.percept.displays])
             ready = time.perf_counter() - began
-            cost = max(frame_cost(room, step.percept) for step in distinct(trial)) - empty
+            cost = max(frame_cost(stage, step.percept) for step in distinct(trial)) - empty
             print(f"{name}: largest trial made ready\t{ready * 1000:.0f}\tms")
             print(f"{name}: costliest display, above an empty frame\t{cost * 1000:.2f}\tms/frame", flush=True)
             longest, costliest = max(longest, (ready, name)), max(costliest, (cost, name))
@@ -70,27 +69,27 @@ def distinct(trial: Trial) -> list[Step]:
     return list({(step.percept.phase, step.percept.ask and step.percept.ask.kind, len(step.percept.displays)): step for step in trial.steps}.values())
 
 
-def frame_cost(room: Room, percept: Percept) -> float:
+def frame_cost(stage: Stage, percept: Percept) -> float:
     """Seconds of work for one frame of the costliest display of a step (median)."""
     sheet = AnswerSheet(percept.ask, 0.0) if percept.ask is not None else None
     if sheet is not None and sheet.surface.several:
         sheet.marks.extend([region.value for region in sheet.surface.regions][: (sheet.surface.take or len(sheet.surface.regions)) - 1])
 
     def draw(display: Display) -> None:
-        room.renderer.draw(display.stimulus)
+        stage.renderer.draw(display.stimulus)
         if sheet is not None:
-            room.surface.draw(sheet, 2, room.mouse.at, room.window.now())
+            stage.surface.draw(sheet, 2, stage.mouse.at, stage.window.now())
 
-    return max(median_cost(room, partial(draw, display)) for display in percept.displays)
+    return max(median_cost(stage, partial(draw, display)) for display in percept.displays)
 
 
-def median_cost(room: Room, draw: Callable[[], None]) -> float:
+def median_cost(stage: Stage, draw: Callable[[], None]) -> float:
     """Seconds for one frame."""
     taken = []
     for _ in range(FRAMES):
         began = time.perf_counter()
         draw()
-        room.window.win.flip()
+        stage.window.win.flip()
         taken.append(time.perf_counter() - began)
     return statistics.median(taken)
 

@@ -40,7 +40,7 @@ BATCHES = 3
 CPU = torch.device("cpu")
 
 
-class Material:
+class TrainingData:
     """Joint batches of the published run, a few."""
 
     def __init__(self) -> None:
@@ -79,30 +79,30 @@ def plain_outputs(network: Network, pixels: Tensor, task: str) -> Tensor:
     return network.heads[network.tasks[task].head](hidden)
 
 
-def plain_loss(network: Network, material: Material) -> Tensor:
+def plain_loss(network: Network, training_data: TrainingData) -> Tensor:
     """The sum of the fourteen mean losses."""
     total = torch.zeros(())
-    for rows, pixels, kind in zip(material.rows[0], material.plain[0], material.losses, strict=True):
+    for rows, pixels, kind in zip(training_data.rows[0], training_data.plain[0], training_data.losses, strict=True):
         outputs = plain_outputs(network, pixels, rows.tasks[0])[:, : rows.trained.shape[1]][torch.from_numpy(rows.trained)]
         total = total + summed(outputs, torch.from_numpy(rows.targets[rows.trained]), kind) / len(outputs)
     return total
 
 
-def compare(architecture: str, units: int, material: Material, turns: int) -> None:
+def compare(architecture: str, units: int, training_data: TrainingData, turns: int) -> None:
     """Learning and looking, the published loop and SpanLab in turns."""
     name = {"transformer": "TRF"}.get(architecture, architecture.upper()) + f"-{units}"
-    network = build(config_named(f"{'trf' if architecture == 'transformer' else architecture}-{units}").model, material.tasks, 1)
-    learner = JointLoss(network, material.losses, [1.0] * len(material.losses))
+    network = build(config_named(f"{'trf' if architecture == 'transformer' else architecture}-{units}").model, training_data.tasks, 1)
+    learner = JointLoss(network, training_data.losses, [1.0] * len(training_data.losses))
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-8)
-    same(network, learner, material, name)
+    same(network, learner, training_data, name)
 
     def learn_plainly() -> None:
         optimizer.zero_grad()
-        plain_loss(network, material).backward()
+        plain_loss(network, training_data).backward()
         optimizer.step()
 
     def learn() -> None:
-        with Ahead(material.batch) as batches:
+        with Ahead(training_data.batch) as batches:
             for step in range(BATCHES):
                 optimizer.zero_grad(set_to_none=True)
                 learner(load(batches.get(step, BATCHES), CPU))[0].backward()
@@ -110,11 +110,11 @@ def compare(architecture: str, units: int, material: Material, turns: int) -> No
 
     def look_plainly() -> None:
         with torch.no_grad():
-            for rows, pixels in zip(material.rows[0], material.plain[0], strict=True):
+            for rows, pixels in zip(training_data.rows[0], training_data.plain[0], strict=True):
                 plain_outputs(network, pixels, rows.tasks[0])
 
     def look() -> None:
-        with torch.inference_mode(), Ahead(partial(material.batch, gradients=False)) as batches:
+        with torch.inference_mode(), Ahead(partial(training_data.batch, gradients=False)) as batches:
             for step in range(BATCHES):
                 loaded = load(batches.get(step, BATCHES), CPU)
                 hidden, seen = pass_through(network, loaded)
@@ -122,8 +122,8 @@ def compare(architecture: str, units: int, material: Material, turns: int) -> No
                     for task, places, _ in part:
                         network.answer(hidden[places], seen.rows(places), task)
 
-    trials = sum(len(rows.tasks) for rows in material.rows[0])
-    batches = [material.batch(step) for step in range(BATCHES)]
+    trials = sum(len(rows.tasks) for rows in training_data.rows[0])
+    batches = [training_data.batch(step) for step in range(BATCHES)]
     work = sum(arithmetic(network, batch) for batch in batches) / BATCHES
     whole = arithmetic(network, None)
     times: dict[str, list[float]] = {"learn": [], "look": [], "plain learn": [], "plain look": [], "peak": []}
@@ -149,11 +149,11 @@ def compare(architecture: str, units: int, material: Material, turns: int) -> No
     print(f"peak (product of two matrices of 3072 x 3072)\t{median(times['peak']) / 1e9}\tGFLOP/s", flush=True)
 
 
-def same(network: Network, learner: JointLoss, material: Material, name: str) -> None:
+def same(network: Network, learner: JointLoss, training_data: TrainingData, name: str) -> None:
     """Both give the same loss."""
     network.eval()
     with torch.no_grad():
-        plain, ours = float(plain_loss(network, material)), float(learner(load(material.batch(0), CPU))[0])
+        plain, ours = float(plain_loss(network, training_data)), float(learner(load(training_data.batch(0), CPU))[0])
     assert abs(plain - ours) < 1e-5 * abs(plain), (name, plain, ours)
     print(f"{name}: loss of the published loop {plain:.6f}, of SpanLab {ours:.6f}")
 
@@ -190,9 +190,9 @@ def seconds(work: Callable[[], object]) -> float:
 def main(turns: int) -> None:
     load_ = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
     print(f"{torch.get_num_threads()} threads, load {load_}")
-    material = Material()
+    training_data = TrainingData()
     for architecture, units in (("lstm", 256), ("transformer", 96)):
-        compare(architecture, units, material, turns)
+        compare(architecture, units, training_data, turns)
     sessions()
 
 

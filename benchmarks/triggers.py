@@ -20,7 +20,7 @@ import numpy as np
 from spanlab.agents.human import virtual_screen
 from spanlab.agents.human.display.window import LabWindow, Screen
 from spanlab.agents.human.triggers.address import read_address
-from spanlab.agents.human.triggers.sender import Line, Sending
+from spanlab.agents.human.triggers.sender import Sending, TriggerSender
 
 CODES = 400
 EVERY = 3
@@ -65,7 +65,7 @@ class Clock:
         return min(read)[1]
 
 
-def flips(window: LabWindow, line: Line, draw: Sequence[Callable[[], None]], within: bool) -> tuple[list[float], list[Sending]]:
+def flips(window: LabWindow, line: TriggerSender, draw: Sequence[Callable[[], None]], within: bool) -> tuple[list[float], list[Sending]]:
     """Flip so often, with a code every few frames; times of those flips on the line's clock, and the codes."""
     clock, times, sent = Clock(window), [], []
     for number in range(CODES * EVERY):
@@ -105,7 +105,7 @@ def main() -> None:
             one()
         window.flip()
 
-        line = Line(read_address("dry"), print)
+        line = TriggerSender(read_address("dry"), print)
         for within in (True, False):
             times, sent = flips(window, line, draw, within)
             told(f"dry run, {'within the flip' if within else 'once the flip has returned'}: flip to code", after(times, [one.at for one in sent]))
@@ -114,7 +114,7 @@ def main() -> None:
         master, slave = os.openpty()
         tty.setraw(slave)
         reader = subprocess.Popen([sys.executable, "-c", READER], stdin=master, stdout=subprocess.PIPE, text=True)
-        line = Line(read_address(f"serial:{os.ttyname(slave)},test=0"), print)
+        line = TriggerSender(read_address(f"serial:{os.ttyname(slave)},test=0"), print)
         for within in (True, False):
             times, sent = flips(window, line, draw, within)
             where = "within the flip" if within else "once the flip has returned"
@@ -128,7 +128,7 @@ def main() -> None:
         told("serial: width of pulses of 5 ms", [(end - at) * 1000 for (at, code), (end, following) in itertools.pairwise(arrived) if code and not following])
         line.close()
 
-        line = Line(read_address("lsl:spanlab-benchmark,test=0"), print)
+        line = TriggerSender(read_address("lsl:spanlab-benchmark,test=0"), print)
         inlet = subprocess.Popen([sys.executable, "-c", INLET], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert inlet.stdout is not None
         inlet.stdout.readline()

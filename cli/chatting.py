@@ -42,7 +42,7 @@ def care_given(
     more: list[str] | None,
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """How the servers of chat agents are to be treated, as options say it; fields of ``Care``.
+    """How the servers of chat agents are to be treated, as options say it; fields of ``RequestLimits``.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def care_given(
     values = {**chosen, **pairs}
     if not values:
         return dict(before or {})
-    from ..agents.chat.transport.request_limits import Care
+    from ..agents.chat.transport.request_limits import RequestLimits
 
     own = {"max_tokens_in_all": "--max-tokens", **{name: "--" + name.replace("_", "-") for name in ("max_cost", "concurrency", "cache", "fail_on_error")}}
-    Care.read(values, {**dict.fromkeys(["", *Care.model_fields], "--care"), **own})
+    RequestLimits.read(values, {**dict.fromkeys(["", *RequestLimits.model_fields], "--care"), **own})
     return {**(before or {}), **values}

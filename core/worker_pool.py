@@ -27,7 +27,7 @@ _WAITING = 2
 Work = Callable[[Any, Any], Any]
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Who does the work."""
 
     def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
@@ -55,11 +55,11 @@ class Crew(Protocol):
         ...
 
 
-class Alone:
+class SerialPool:
     """This process does everything, one job after the other."""
 
     def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
-        """See :class:`Crew`."""
+        """See :class:`WorkerPool`."""
         ready = shared()
         for number, job in enumerate(jobs):
             yield number, work(ready, job)
@@ -93,7 +93,7 @@ def _done(work: bytes, recipe: bytes, job: bytes) -> Any:
             return _Fault(str(error))
 
 
-class DaskCrew:
+class DaskPool:
     """Dask workers. A job whose worker dies is given to another one.
 
     Parameters
@@ -108,7 +108,7 @@ class DaskCrew:
         return self._name
 
     def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
-        """See :class:`Crew`."""
+        """See :class:`WorkerPool`."""
         from distributed import as_completed
 
         places = self._staffed()
@@ -173,7 +173,7 @@ def _same(given: bytes) -> bytes:
 
 
 @contextmanager
-def crew(workers: int | None = None, scheduler: str | None = None) -> Iterator[Crew]:
+def open_pool(workers: int | None = None, scheduler: str | None = None) -> Iterator[WorkerPool]:
     """Those who do the work, until it is done.
 
     Parameters
@@ -187,7 +187,7 @@ def crew(workers: int | None = None, scheduler: str | None = None) -> Iterator[C
         when Dask is not installed, or the scheduler is not there.
     """
     if workers is None and scheduler is None:
-        yield Alone()
+        yield SerialPool()
         return
     if scheduler is not None and scheduler != SLURM and workers is not None:
         raise SpanLabError(f"the scheduler {scheduler} has workers of its own: leave out --workers")
@@ -211,7 +211,7 @@ def crew(workers: int | None = None, scheduler: str | None = None) -> Iterator[C
 
 
 @contextmanager
-def _here(workers: int) -> Iterator[Crew]:
+def _here(workers: int) -> Iterator[WorkerPool]:
     from distributed import Client, LocalCluster
 
     # Each worker has one thread and computes with one: that many processes keep that many processors busy.
@@ -219,7 +219,7 @@ def _here(workers: int) -> Iterator[Crew]:
     with _deaf_to_interrupts():
         cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=no_page, silence_logs=50, memory_limit=0)
     with cluster, Client(cluster) as client:
-        yield DaskCrew(client, f"{workers} processes")
+        yield DaskPool(client, f"{workers} processes")
 
 
 @contextmanager
@@ -236,7 +236,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def _at(address: str) -> Iterator[Crew]:
+def _at(address: str) -> Iterator[WorkerPool]:
     from distributed import Client
 
     try:
@@ -244,11 +244,11 @@ def _at(address: str) -> Iterator[Crew]:
     except (OSError, TimeoutError, ValueError) as error:
         raise SpanLabError(f"there is no Dask scheduler at {address} ({error}); its address is like tcp://HOST:8786, as 'dask scheduler' says it") from None
     with client:
-        yield DaskCrew(client, f"the scheduler {address}")
+        yield DaskPool(client, f"the scheduler {address}")
 
 
 @contextmanager
-def _slurm(jobs: int) -> Iterator[Crew]:
+def _slurm(jobs: int) -> Iterator[WorkerPool]:
     from distributed import Client
 
     try:
@@ -270,7 +270,7 @@ def _slurm(jobs: int) -> Iterator[Crew]:
         ) from None
     with cluster, Client(cluster) as client:
         cluster.scale(jobs=jobs)
-        yield DaskCrew(client, f"{jobs} jobs of SLURM")
+        yield DaskPool(client, f"{jobs} jobs of SLURM")
 
 
 def _config_folder() -> str:

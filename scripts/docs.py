@@ -264,7 +264,7 @@ def overview(number: int) -> str:
 
 def generators() -> dict[str, Callable[[], str]]:
     """Every generated part by its name."""
-    from spanlab.agents.chat import Care
+    from spanlab.agents.chat import RequestLimits
     from spanlab.agents.chat.providers import Provider
     from spanlab.analysis.data.exclusions import Rule
     from spanlab.paradigms import RESPONSES, SAMPLERS
@@ -289,7 +289,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "mixed contrasts": mixed_contrasts,
         "chat providers": chat_providers,
         "provider keys": lambda: fields(Provider),
-        "chat care": lambda: fields(Care),
+        "chat care": lambda: fields(RequestLimits),
         "chat settings": chat_settings,
         "chat presets": chat_presets,
         "agents": agents,

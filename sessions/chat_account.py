@@ -33,7 +33,7 @@ def treatment_of(agent: Agent) -> dict[str, Any]:
     prices = chat.account.prices
     known = {"prices": prices, "judge_prices": None if chat.judge is None else chat.judge.account.prices}
     described = {name: found.model_dump(exclude_none=True) for name, found in known.items() if found is not None}
-    return {"care": chat.care.model_dump(mode="json", exclude_none=True), **described}
+    return {"care": chat.request_limits.model_dump(mode="json", exclude_none=True), **described}
 
 
 def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[PlannedTrial], request: Request, say: Say) -> dict[str, Any]:

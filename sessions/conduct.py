@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..agents.base import Agent, ConcurrentAgent
 from ..core.agent_kinds import CHAT, SIMULATED, kind_named
 from ..core.errors import SpanLabError
-from ..core.worker_pool import Crew
+from ..core.worker_pool import WorkerPool
 from .chat_account import chat_settings_of, continue_account, estimate_session, treatment_of, write_account
 from .chosen_trials import ChosenTrials
 from .large_run import parts_for
@@ -134,7 +134,7 @@ def prepare(agent: Agent, chosen: ChosenTrials, request: Request, say: Callable[
 
 
 def carry_out(
-    session: Session, agent: Agent, watcher: Watcher, crew: Crew | None = None, fresh: bool = True, retry_failed: bool = False
+    session: Session, agent: Agent, watcher: Watcher, pool: WorkerPool | None = None, fresh: bool = True, retry_failed: bool = False
 ) -> Mapping[str, Any] | None:
     """Run a session to its end; whatever stops it, the sentence says how to go on.
 
@@ -156,7 +156,7 @@ def carry_out(
 
     tally = agent.status_line if isinstance(agent, ConcurrentAgent) else None
     try:
-        runner = Runner(session, agent, say=watcher.say, crew=crew, retry_failed=retry_failed)
+        runner = Runner(session, agent, say=watcher.say, pool=pool, retry_failed=retry_failed)
         with watcher.bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:
             if tally is not None:
                 tell(0, len(session.plan))  # trials take turns, so that none may be over for long
@@ -177,7 +177,7 @@ def carry_out(
 
 
 def replay_sessions(
-    data: Path, chosen: ChosenTrials, agents: Sequence[Agent], requests: Sequence[Request], watcher: Watcher, crew: Crew
+    data: Path, chosen: ChosenTrials, agents: Sequence[Agent], requests: Sequence[Request], watcher: Watcher, pool: WorkerPool
 ) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
     """A session with each agent, one after the other: the same trials.
 
@@ -196,7 +196,7 @@ def replay_sessions(
     """
     for agent, request in zip(agents, requests, strict=True):
         session = begin(data, chosen.paradigm, agent, chosen.plan, request)
-        yield session, carry_out(session, agent, watcher, crew)
+        yield session, carry_out(session, agent, watcher, pool)
 
 
 def agent_again(session: Session, care: Mapping[str, Any], prices: Prices | None, say: Callable[[str], None], triggers: str = "") -> tuple[Session, Agent]:

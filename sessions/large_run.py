@@ -17,7 +17,7 @@ from typing_extensions import override
 from ..agents.base import Agent, BatchAgent
 from ..core.atomic_files import write_whole
 from ..core.errors import SpanLabError
-from ..core.worker_pool import Crew
+from ..core.worker_pool import WorkerPool
 from ..paradigms import Generator, Paradigm, PlannedTrial
 from ..paradigms.compile import one_of_each
 from .record.events import Event
@@ -95,7 +95,7 @@ class Apart(Protocol):
     def take_apart(self, planned: Sequence[PlannedTrial], recorder: Recorder, add_states: Callable[..., None] | None = None) -> list[PlannedTrial]: ...
 
 
-class Desk:
+class ShardWorker:
     """Where parts are computed: an agent and a session, without a folder.
 
     Parameters
@@ -150,16 +150,16 @@ def _packed(table: pyarrow.Table, session: str) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
-def _part(desk: Desk, planned: Sequence[PlannedTrial]) -> Part:
-    return desk.part(planned)
+def _part(worker: ShardWorker, planned: Sequence[PlannedTrial]) -> Part:
+    return worker.part(planned)
 
 
 async def take_parts(
     folder: Path,
     info: Mapping[str, Any],
     plan: Sequence[PlannedTrial],
-    crew: Crew,
-    desk: Callable[[], Desk],
+    pool: WorkerPool,
+    worker: Callable[[], ShardWorker],
     note: Callable[[Event], None],
     now: Callable[[], str],
     progress: Callable[[int, int], None],
@@ -169,8 +169,8 @@ async def take_parts(
     Parameters
     ----------
     folder, info, plan : of the session
-    crew : who computes parts
-    desk : makes what each of them computes with
+    pool : who computes parts
+    worker : makes what each of them computes with
     note : takes what the record is to say of the parts
     now : the wall clock
     progress : is told how many trials are done, of how many
@@ -178,14 +178,14 @@ async def take_parts(
     Raises
     ------
     SpanLabError
-        what the agent, the crew or the disk report; finished parts are safe then.
+        what the agent, the pool or the disk report; finished parts are safe then.
     """
     size = info[PARTS]["trials"]
     missing = parts_missing(folder, info)
     jobs = [plan[number * size : (number + 1) * size] for number in missing]
     done = len(plan) - sum(map(len, jobs))
-    note({"event": "note", "what": "parts", "missing": len(missing), "by": crew.described()})
-    results = crew.each(_part, desk, jobs)
+    note({"event": "note", "what": "parts", "missing": len(missing), "by": pool.described()})
+    results = pool.each(_part, worker, jobs)
     try:
         for number, part in results:
             if part.states:

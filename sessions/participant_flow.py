@@ -34,7 +34,7 @@ class NotPassedError(SpanLabError):
     """The criterion of practice was not reached, the paradigm says that the session stops then, and the assistant has left it at that."""
 
 
-class Hospitality:
+class ParticipantFlow:
     """Pages of text, practice and pauses for somebody at a window.
 
     Parameters

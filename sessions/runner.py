@@ -12,14 +12,14 @@ from typing import Any
 from ..agents.base import Agent, BatchAgent, ConcurrentAgent, Episode, Sentences, TrialContext, TrialCut, Unobtainable, WindowAgent, WindowEpisode
 from ..core.errors import SpanLabError
 from ..core.event_loop import run_to_end
-from ..core.worker_pool import Alone, Crew
+from ..core.worker_pool import SerialPool, WorkerPool
 from ..paradigms import Percept, PlannedTrial, Step, Trial
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
 from .agent_checks import answers_of, check_episode, for_record
 from .concurrency import interruptible, several
-from .large_run import Desk, take_parts
-from .participant_flow import Hospitality
+from .large_run import ShardWorker, take_parts
+from .participant_flow import ParticipantFlow
 from .record.disk import only_writer
 from .record.events import Event, Paired, Resumed, SessionStart
 from .record.reader import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
@@ -55,7 +55,7 @@ class Runner:
     progress : called after every finished trial
     now : the wall clock, for the measured column ``started_at``
     say : told what happens when the session is being stopped
-    crew : who takes the parts of a large session; this process when not given
+    pool : who takes the parts of a large session; this process when not given
     retry_failed : whether trials that could not be had are asked for again
     stays : whether the agent stays when the session is over: whoever has made it closes it
     """
@@ -67,13 +67,13 @@ class Runner:
         progress: Progress | None = None,
         now: Callable[[], str] = utc_now,
         say: Callable[[str], None] | None = None,
-        crew: Crew | None = None,
+        pool: WorkerPool | None = None,
         retry_failed: bool = False,
         stays: bool = False,
     ) -> None:
         self.session, self.agent, self.now = session, agent, now
         self._retry_failed, self._stays = retry_failed, stays
-        self.crew: Crew = crew or Alone()
+        self.pool: WorkerPool = pool or SerialPool()
         self.say: Callable[[str], None] = say or (lambda sentence: None)
         self.progress: Progress = progress or (lambda done, total: None)
         self._window = agent if isinstance(agent, WindowAgent) else None
@@ -184,15 +184,15 @@ class Runner:
         if PARTS in self.session.info:
             await self._take_parts()
             return
-        hospitality = None if self._window is None else Hospitality(self.session, self._window, self.recorder.write)
+        flow = None if self._window is None else ParticipantFlow(self.session, self._window, self.recorder.write)
         await self.agent.setup(TrialJournal(self.recorder, _NO_TRIAL, self._preparations + 1, self._replies.get(_NO_TRIAL, [])))
         if self._window is not None:
             self._window.concerns(self._to_come())
-        if hospitality is not None:
-            hospitality.welcome(hospitality.first())
+        if flow is not None:
+            flow.welcome(flow.first())
             if self.session.info["practice"]:
-                await hospitality.practise(lambda planned, ms: self.take(self._unseen(planned), ms), self._scores, self._decided)
-            hospitality.begin_main()
+                await flow.practise(lambda planned, ms: self.take(self._unseen(planned), ms), self._scores, self._decided)
+            flow.begin_main()
         pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in {**self._done, **self._failed}]
         self._count = len(self.session.plan) - len(pending)
         if self._staircase is None and self._batches is not None:
@@ -200,13 +200,13 @@ class Runner:
         elif self._staircase is None and self._concurrent is not None:
             await several(self._concurrent, pending, self._take_and_tell)
         else:
-            await self._one_by_one(pending, hospitality)
+            await self._one_by_one(pending, flow)
         if self._staircase is not None:
             self.recorder.write({"event": "span", **self._staircase.summary()})
         if self._window is not None:
             self._window.over()
-        if hospitality is not None:
-            hospitality.thanks()
+        if flow is not None:
+            flow.thanks()
 
     def _to_come(self) -> list[Percept]:
         """What every kind of trial of the session shows."""
@@ -216,7 +216,7 @@ class Runner:
                 kinds.append(planned)
         return [percept for planned in kinds for step in self._steps(self.compile(planned)) for percept in _percepts(step)]
 
-    async def _one_by_one(self, pending: Sequence[PlannedTrial], hospitality: Hospitality | None) -> None:
+    async def _one_by_one(self, pending: Sequence[PlannedTrial], flow: ParticipantFlow | None) -> None:
         before: PlannedTrial | None = None
         for planned in pending:
             staircase = self._staircase
@@ -225,8 +225,8 @@ class Runner:
                     break
                 planned = replace(planned, levels={**planned.levels, planned.varies: staircase.level})
             self._ready()
-            if hospitality is not None:
-                hospitality.between(planned, before, self._count, len(self.session.plan))
+            if flow is not None:
+                flow.between(planned, before, self._count, len(self.session.plan))
             judged = await self._taken(planned, planned.interval_ms)
             if judged is None:
                 self._tell()
@@ -234,8 +234,8 @@ class Runner:
             scores = [score for one in judged for score in one.scores]
             if staircase is not None:
                 staircase.take(staircase.rule.correct(scores))
-            if hospitality is not None:
-                hospitality.after(scores)
+            if flow is not None:
+                flow.after(scores)
             before = planned
             self._tell()
 
@@ -313,8 +313,8 @@ class Runner:
     async def _take_parts(self) -> None:
         session = self.session
         info = {name: value for name, value in session.info.items() if name != "plan"}
-        desk = partial(Desk, info, self.agent, self.now, _apart)
-        await take_parts(session.folder, session.info, session.plan, self.crew, desk, self.recorder.write, self.now, self.progress)
+        worker = partial(ShardWorker, info, self.agent, self.now, _apart)
+        await take_parts(session.folder, session.info, session.plan, self.pool, worker, self.recorder.write, self.now, self.progress)
 
     def take_apart(self, planned: Sequence[PlannedTrial], recorder: Recorder, add_states: AddStates | None = None) -> list[PlannedTrial]:
         """Take trials apart from the session's folder, with an agent that answers many at once; trials with feedback are left out, and come back."""

@@ -3,6 +3,6 @@
 from .agent import ChatAgent
 from .settings import ChatSettings
 from .transport.endpoint import Endpoint, EndpointError
-from .transport.request_limits import Care
+from .transport.request_limits import RequestLimits
 
-__all__ = ["Care", "ChatAgent", "ChatSettings", "Endpoint", "EndpointError"]
+__all__ = ["ChatAgent", "ChatSettings", "Endpoint", "EndpointError", "RequestLimits"]

@@ -28,8 +28,8 @@ from .reading.logprobs import answer_logprobs, answer_probabilities
 from .settings import ChatSettings
 from .transport.client import Client
 from .transport.endpoint import Endpoint, EndpointError
-from .transport.paid import Paid, Send
-from .transport.request_limits import Care
+from .transport.paid_replies import PaidReplies, Send
+from .transport.request_limits import RequestLimits
 from .vision_check import VisionCheck
 
 
@@ -43,7 +43,7 @@ class ChatAgent(ConcurrentAgent):
     model : the name by which the server knows it; may contain colons
     settings : the protocol; the defaults when not given
     endpoint : where it is served; from the environment when not given
-    care : time limits, repeats, requests at once, budgets
+    request_limits : time limits, repeats, requests at once, budgets
     clock : seconds from any origin, for latencies
     account : the running account; one without prices when not given
 
@@ -60,7 +60,7 @@ class ChatAgent(ConcurrentAgent):
         model: str,
         settings: ChatSettings | None = None,
         endpoint: Endpoint | None = None,
-        care: Care | None = None,
+        request_limits: RequestLimits | None = None,
         clock: Callable[[], float] = time.perf_counter,
         account: Account | None = None,
     ) -> None:
@@ -69,11 +69,11 @@ class ChatAgent(ConcurrentAgent):
         self._model = model
         self._settings = settings or ChatSettings()
         self._endpoint = endpoint or Endpoint()
-        self._care = care or Care()
+        self._request_limits = request_limits or RequestLimits()
         self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
-        self.account = account or Account(self._care)
-        self._client = Client(self._endpoint, model, self._care, self._settings.conversation_header, clock, self.account, self._settings.repeat)
-        self._judge = Judge(self._settings, self._endpoint, self._care, self.account) if self._settings.judge else None
+        self.account = account or Account(self._request_limits)
+        self._client = Client(self._endpoint, model, self._request_limits, self._settings.conversation_header, clock, self.account, self._settings.repeat)
+        self._judge = Judge(self._settings, self._endpoint, self._request_limits, self.account) if self._settings.judge else None
         self._vision = VisionCheck(model, self._endpoint.public, self._settings)
 
     @classmethod
@@ -81,13 +81,13 @@ class ChatAgent(ConcurrentAgent):
     def from_name(cls, detail: str, options: AgentOptions) -> ChatAgent:
         served = serving(detail)
         beside = {} if served.provider is None else {"max_tokens_field": served.provider.max_tokens_field}
-        care, prices = Care.read({**served.care, **options.care}), options.prices or served.prices
-        if care.max_cost is not None and prices is None:
+        request_limits, prices = RequestLimits.read({**served.request_limits, **options.care}), options.prices or served.prices
+        if request_limits.max_cost is not None and prices is None:
             raise SpanLabError(
                 f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read, written), or in a file of providers"
             )
         settings = options.chat if isinstance(options.chat, ChatSettings) else ChatSettings.read({**beside, **options.chat})
-        return cls(served.model, settings, served.endpoint, care, account=Account(care, prices))
+        return cls(served.model, settings, served.endpoint, request_limits, account=Account(request_limits, prices))
 
     @property
     def model(self) -> str:
@@ -95,9 +95,9 @@ class ChatAgent(ConcurrentAgent):
         return self._model
 
     @property
-    def care(self) -> Care:
+    def request_limits(self) -> RequestLimits:
         """How the server is treated."""
-        return self._care
+        return self._request_limits
 
     @override
     def instructions_for(self, paradigm: str) -> str | None:
@@ -154,9 +154,9 @@ class ChatAgent(ConcurrentAgent):
         settings = self._settings if ask is None else self._settings.model_copy(update={"reask": 0})
         return ChatEpisode(
             Conversation(context, settings, self._model, uuid.uuid4().hex),
-            Paid(ask or self._client.ask),
+            PaidReplies(ask or self._client.ask),
             settings,
-            self._care.fail_on_error,
+            self._request_limits.fail_on_error,
             self._judge if ask is None else None,
         )
 
@@ -175,7 +175,7 @@ class ChatAgent(ConcurrentAgent):
     def apparatus(self) -> dict[str, Any]:
         """Where the model was served, how the server was treated, and what it was found to see."""
         judge = {} if self._judge is None else {"judge": {"model": self._judge.name, "endpoint": self._judge.where}}
-        return {"endpoint": self._endpoint.public, **self._care.model_dump(mode="json"), **self._vision.found, **judge}
+        return {"endpoint": self._endpoint.public, **self._request_limits.model_dump(mode="json"), **self._vision.found, **judge}
 
     @property
     def judge(self) -> Judge | None:
@@ -227,11 +227,11 @@ class _Attempt:
 class ChatEpisode(Episode):
     """One trial's conversation with a chat model."""
 
-    def __init__(self, conversation: Conversation, paid: Paid, settings: ChatSettings, bearable: float = 0.0, judge: Judge | None = None) -> None:
+    def __init__(self, conversation: Conversation, replies: PaidReplies, settings: ChatSettings, bearable: float = 0.0, judge: Judge | None = None) -> None:
         self._conversation = conversation
         self._judge = judge
         self._judged = None if judge is None else judge.paid()
-        self._paid = paid
+        self._replies = replies
         self._settings = settings
         self._bearable = bearable
         self._asked = 0
@@ -239,7 +239,7 @@ class ChatEpisode(Episode):
     @override
     def attach(self, journal: Journal) -> None:
         """Keep every reply in ``journal`` before it is used, and take those that it already holds instead of asking again. Before the first step only."""
-        self._paid.attach(journal)
+        self._replies.attach(journal)
         if self._judged is not None:
             self._judged.attach(journal)
 
@@ -276,12 +276,12 @@ class ChatEpisode(Episode):
 
     async def _attempt(self, kind: ResponseKind) -> _Attempt:
         """Ask once, read the reply, and keep what the model is going to see of it."""
-        settings, replaying = self._settings, self._paid.replaying
+        settings, replaying = self._settings, self._replies.replaying
         if settings.view != "words":
             await asyncio.to_thread(self._conversation.draw)  # other conversations, and their clocks, go on
         request = self._conversation.request(_options(kind, settings))
-        if (sent := self._paid.kept_for_other_words(request)) and self._conversation.as_sent(sent):
-            self._paid.goes_on_with("as they were sent")
+        if (sent := self._replies.kept_for_other_words(request)) and self._conversation.as_sent(sent):
+            self._replies.goes_on_with("as they were sent")
             request = self._conversation.request(_options(kind, settings))
         reply = await self._replied(request)
         _, rest = split_reasoning(reply, settings)
@@ -294,9 +294,9 @@ class ChatEpisode(Episode):
         self._conversation.hear(remembered(rest, reading, settings))
         return _Attempt(reply, reading, replaying, verdict)
 
-    async def _replied(self, request: Request, paid: Paid | None = None) -> Reply:
+    async def _replied(self, request: Request, replies: PaidReplies | None = None) -> Reply:
         try:
-            return await (paid or self._paid).reply(request, self._asked)
+            return await (replies or self._replies).reply(request, self._asked)
         except EndpointError as error:
             if not error.of_request:
                 raise

@@ -91,8 +91,8 @@ class Serving:
         return None if self.provider is None else self.provider.prices.get(self.model)
 
     @property
-    def care(self) -> dict[str, Any]:
-        """What of the provider's limits says how to treat it: fields of ``Care``."""
+    def request_limits(self) -> dict[str, Any]:
+        """What of the provider's limits says how to treat it: fields of ``RequestLimits``."""
         if self.provider is None:
             return {}
         limits = self.provider.limits.model_dump(exclude_none=True)

@@ -18,7 +18,7 @@ from ..base import Journal
 from .messages import Message, Part, Picture, Reply, Request, Text, chained
 from .settings import ChatSettings
 from .transport.endpoint import EndpointError
-from .transport.paid import Paid, Send
+from .transport.paid_replies import PaidReplies, Send
 
 #: What the pictures show: capital letters that look like no others.
 LETTERS = ("KRHX", "MFCT", "WNLD")
@@ -118,7 +118,7 @@ class VisionCheck:
         return Request((message,), options, chained(chained(chained("", self._model), message.stored()), options), f"vision-{number}")
 
     async def _reply(self, request: Request, question: int, send: Send, journal: Journal | None, anew: bool) -> Reply:
-        paid = Paid(send)
+        paid = PaidReplies(send)
         if journal is not None:
             paid.attach(_Kept(journal, request.identity, anew))
         return await paid.reply(request, question)

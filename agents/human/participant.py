@@ -33,12 +33,12 @@ from .input.keymap import Keymap
 from .input.refractory import USUAL, Refractory
 from .pages import between_trials
 from .pages.between_trials import Page
-from .stage import Looks, Room
+from .stage import Looks, Stage
 from .step_account import time_of
 from .trial_player import GO_ON_AFTER, Player
 from .triggers.address import read_address
 from .triggers.marker import Marker
-from .triggers.sender import Line
+from .triggers.sender import TriggerSender
 
 #: The settings that the first records had, the simulated participant's included.
 # fmt: off
@@ -138,22 +138,22 @@ class Participant(WindowAgent):
         self._guard_ms = guard_ms
         self._refractory = refractory
         self._port = read_address(triggers) if triggers else None
-        self._line: Line | None = None
+        self._sender: TriggerSender | None = None
         #: the button box as it was named
         self.buttons = buttons
         self._box_address = read_box(buttons) if buttons else None
         self._box: Box | None = None
         self._say = say or _to_stderr
-        self._room: Room | None = None
+        self._stage: Stage | None = None
         self._language = "en"
         self._apparatus: dict[str, Any] = {}
         #: everything that was said about the apparatus
         self.said: list[str] = []
 
-    # -- the room --------------------------------------------------------------------------------------------------------------------------------
+    # -- the stage --------------------------------------------------------------------------------------------------------------------------------
 
     @override
-    def open(self) -> Room:
+    def open(self) -> Stage:
         """Open the window, when it is not open yet.
 
         Raises
@@ -161,12 +161,12 @@ class Participant(WindowAgent):
         SpanLabError
             when there is no display, PsychoPy is not installed, or the canvas does not fit.
         """
-        if self._room is None:
-            self._room = Room(self._screen, self._size_deg, self._keyboard, self._tell, self._patch, self._looks, self._refractory_times())
-            self._room.box = self._box
+        if self._stage is None:
+            self._stage = Stage(self._screen, self._size_deg, self._keyboard, self._tell, self._patch, self._looks, self._refractory_times())
+            self._stage.box = self._box
             if self._display is not None:
-                self._differences = self._display.differences(self._room.apparatus())
-        return self._room
+                self._differences = self._display.differences(self._stage.apparatus())
+        return self._stage
 
     def _refractory_times(self) -> Refractory:
         """The refractory times that are in force."""
@@ -184,12 +184,12 @@ class Participant(WindowAgent):
         if self._box_address is not None:
             if self._box is None:
                 self._box = open_box(self._box_address, _psychopy_now)
-                if self._room is not None:
-                    self._room.box = self._box
+                if self._stage is not None:
+                    self._stage.box = self._box
             self._box.check()
         if self._port is not None:
-            self._line = self._line or Line(self._port, self._tell)
-            self._line.check()
+            self._sender = self._sender or TriggerSender(self._port, self._tell)
+            self._sender.check()
 
     @override
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
@@ -225,8 +225,8 @@ class Participant(WindowAgent):
         SpanLabError
             when it has not, and is needed.
         """
-        if self._line is not None:
-            self._line.need()
+        if self._sender is not None:
+            self._sender.need()
 
     @override
     def over(self) -> None:
@@ -237,15 +237,15 @@ class Participant(WindowAgent):
         Abandoned
             when the participant presses Escape and leaves.
         """
-        room = self._room
-        if room is not None:
-            if room.late_until is not None and (left := room.late_until - room.window.now()) > 0:
+        stage = self._stage
+        if stage is not None:
+            if stage.late_until is not None and (left := stage.late_until - stage.window.now()) > 0:
                 self.rest(left * 1000.0)
-            room.set_aside()
-            room.note_aside()
-            room.afterwards = room.late_until = None
-        if self._line is not None:
-            self._line.over()
+            stage.set_aside()
+            stage.note_aside()
+            stage.afterwards = stage.late_until = None
+        if self._sender is not None:
+            self._sender.over()
 
     @override
     def concerns(self, percepts: Sequence[Percept]) -> None:
@@ -262,19 +262,19 @@ class Participant(WindowAgent):
         """
         if self._patch is not None:
             self._patch.check({percept.phase for percept in percepts})
-        room = self.open()
+        stage = self.open()
         durations = [(percept.phase, ms) for percept in percepts for index in range(len(percept.displays)) if (ms := time_of(percept, index)) is not None]
-        for complaint in [*self._differences, *complaints(durations, room.window.grid)]:  # the terminal and the record speak English
+        for complaint in [*self._differences, *complaints(durations, stage.window.grid)]:  # the terminal and the record speak English
             self._tell(complaint)
-        other = [] if self._display is None else self._display.differences(room.apparatus(), self._language)
-        told = [*other, *complaints(durations, room.window.grid, self._language)]
+        other = [] if self._display is None else self._display.differences(stage.apparatus(), self._language)
+        told = [*other, *complaints(durations, stage.window.grid, self._language)]
         if told:
             self.page(sentence("window.assistant", self._language), "\n\n".join([*told, sentence("window.mend", self._language)]))
 
     @override
     def failure(self) -> str:
         """What has happened to the display or to a keyboard, in a sentence; empty while all is well."""
-        return "" if self._room is None else self._room.lookout.trouble
+        return "" if self._stage is None else self._stage.watchdog.trouble
 
     def _tell(self, sentence: str) -> None:
         self.said.append(sentence)
@@ -283,13 +283,13 @@ class Participant(WindowAgent):
     @override
     def close(self) -> None:
         """Close the window, and the port for trigger codes."""
-        if self._room is not None:
+        if self._stage is not None:
             self._apparatus = self.apparatus()
-            self._room.close()
-            self._room = None
-        if self._line is not None:
-            self._line.close()
-            self._line = None
+            self._stage.close()
+            self._stage = None
+        if self._sender is not None:
+            self._sender.close()
+            self._sender = None
         if self._box is not None:
             self._box.close()
             self._box = None
@@ -298,7 +298,7 @@ class Participant(WindowAgent):
 
     @override
     def start(self, context: TrialContext) -> ParticipantEpisode:
-        return ParticipantEpisode(self._player(context), context.keys, self._line, context.words)
+        return ParticipantEpisode(self._player(context), context.keys, self._sender, context.words)
 
     def _player(self, context: TrialContext) -> Player:
         """Everything that a trial needs is there."""
@@ -344,12 +344,12 @@ class Participant(WindowAgent):
     def apparatus(self) -> dict[str, Any]:
         """What was found and measured: screen, refresh rate and how frames are timed, keyboard back end, versions, and every warning. Empty before the window
         is open."""
-        if self._room is None:
+        if self._stage is None:
             return self._apparatus
-        triggers = {} if self._line is None else {"triggers": self._line.facts()}
+        triggers = {} if self._sender is None else {"triggers": self._sender.facts()}
         triggers |= {} if self._box is None else {"buttons": self._box.facts()}
         display = {} if self._display is None else {"display": {"hash": self._display.hash, "differences": self._differences}}
-        return {**self._room.apparatus(), "canvas_deg": self._size_deg, **display, **triggers, "said": list(self.said)}
+        return {**self._stage.apparatus(), "canvas_deg": self._size_deg, **display, **triggers, "said": list(self.said)}
 
     # -- pages -----------------------------------------------------------------------------------------------------------------------------------
 
@@ -410,11 +410,11 @@ class Participant(WindowAgent):
 class ParticipantEpisode(WindowEpisode):
     """One trial of the person at the window, who answers with ``keys``, and reads ``words`` in place of the texts of the trial."""
 
-    def __init__(self, player: Player, keys: AnswerKeys | None = None, line: Line | None = None, words: Words | None = None) -> None:
+    def __init__(self, player: Player, keys: AnswerKeys | None = None, sender: TriggerSender | None = None, words: Words | None = None) -> None:
         self.player = player
         self._words = words or {}
         self._keys = keys or AnswerKeys()
-        self._line = line
+        self._sender = sender
 
     @override
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
@@ -461,10 +461,10 @@ class ParticipantEpisode(WindowEpisode):
     @override
     def mark(self, codes: Triggers, write: Callable[[Mapping[str, Any]], None]) -> None:
         """Send these trigger codes in this trial, where there is a port for them; ``write`` takes the record of each."""
-        if self._line is not None:
-            room = self.player.room
-            self._line.listen()
-            self.player.marker = Marker(self._line, codes, write, room.window.now, lambda: room.window.grid.due, room.ms)
+        if self._sender is not None:
+            stage = self.player.stage
+            self._sender.listen()
+            self.player.marker = Marker(self._sender, codes, write, stage.window.now, lambda: stage.window.grid.due, stage.ms)
 
     @override
     def attach(self, journal: Journal) -> None:

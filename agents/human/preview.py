@@ -11,7 +11,7 @@ from ...paradigms import AnswerKeys, Display, Percept, Trial, Truth
 from ...paradigms.translation import Words, translated_display
 from .display.lettering import Block, set_text
 from .input.answering import AnswerSheet
-from .stage import Room
+from .stage import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +51,20 @@ class Preview:
 
     Parameters
     ----------
-    room : the open window
+    stage : the open window
     language : of legends and of the preview's own words
     words : texts of the trial, each with what is read in its place in this language
     """
 
-    def __init__(self, room: Room, trial: Trial, language: str = "en", words: Words | None = None) -> None:
-        self._room, self._language = room, language
+    def __init__(self, stage: Stage, trial: Trial, language: str = "en", words: Words | None = None) -> None:
+        self._stage, self._language = stage, language
         self.views = [replace(view, display=translated_display(view.display, words or {})) for view in views(trial)]
         self.number = 0
         self.answer_shown = False
         self._keys = AnswerKeys(words=words or {})
         kinds = dict.fromkeys(step.percept.ask.kind.with_keys(self._keys) for step in trial.steps if step.percept.ask is not None)
-        room.surface.prepare(tuple(kinds), language)
-        room.renderer.prepare(view.display.stimulus for view in self.views)
+        stage.surface.prepare(tuple(kinds), language)
+        stage.renderer.prepare(view.display.stimulus for view in self.views)
 
     def run(self) -> None:
         """Show one display after another until Escape is pressed, or the last one is left."""
@@ -92,15 +92,15 @@ class Preview:
 
     def _show(self, view: View) -> int:
         """Show one display; 1 for the next one, -1 for the one before, 0 to leave."""
-        room = self._room
-        room.forget()
-        room.pointer(False)
-        room.renderer.play_on_flip(view.display.stimulus)
+        stage = self._stage
+        stage.forget()
+        stage.pointer(False)
+        stage.renderer.play_on_flip(view.display.stimulus)
         draw = self._drawing(view)
-        room.tell("page", room.replace(None, draw))
+        stage.tell("page", stage.replace(None, draw))
         while True:
-            room.guard(0.003)
-            for press in room.take():
+            stage.guard(0.003)
+            for press in stage.take():
                 name = "space" if press.device == "click" else press.key
                 if name == "escape":
                     return 0
@@ -111,35 +111,35 @@ class Preview:
                 if name == "a" and self.answer():
                     self.answer_shown = not self.answer_shown
                     draw = self._drawing(view)
-                    room.tell("page", room.replace(None, draw))
-            room.ready(draw, id(draw))
-            room.again()
+                    stage.tell("page", stage.replace(None, draw))
+            stage.ready(draw, id(draw))
+            stage.again()
 
     def _drawing(self, view: View) -> Callable[[], None]:
-        room, letter = self._room, self._room.letter_px
-        width, height = room.window.size
+        stage, letter = self._stage, self._stage.letter_px
+        width, height = stage.window.size
         edge = height // 2 - round(1.6 * letter)
         ask = view.percept.ask
         sheet = None if ask is None else AnswerSheet(replace(ask, kind=ask.kind.with_keys(self._keys)), 0.0)
         keys = sentence("window.preview_answer" if self.answer() else "window.preview", self._language)
         above = [Block(self.caption(), letter, weight="semibold")]
         if self.answer_shown:
-            above.append(Block(self.answer(), letter, room.theme.accent_strong, weight="semibold"))
-        top, bottom = (room.pictures.once(set_text(tuple(blocks), width - 2 * letter, theme=room.theme)) for blocks in (above, [self._muted(keys)]))
+            above.append(Block(self.answer(), letter, stage.theme.accent_strong, weight="semibold"))
+        top, bottom = (stage.pictures.once(set_text(tuple(blocks), width - 2 * letter, theme=stage.theme)) for blocks in (above, [self._muted(keys)]))
 
         def draw() -> None:
-            room.renderer.draw(view.display.stimulus)
+            stage.renderer.draw(view.display.stimulus)
             if sheet is not None:
-                room.surface.draw(sheet, view.asked, (-width, -height), 0.0)
+                stage.surface.draw(sheet, view.asked, (-width, -height), 0.0)
             elif view.display.ms is None:
-                room.surface.draw_hint()
+                stage.surface.draw_hint()
             self._put(top, edge - float(top.size[1]) / 2 + letter)
             self._put(bottom, -edge)
 
         return draw
 
     def _muted(self, text: str) -> Block:
-        return Block(text, round(self._room.letter_px * 0.9), self._room.theme.muted)
+        return Block(text, round(self._stage.letter_px * 0.9), self._stage.theme.muted)
 
     def _put(self, picture: Any, y: float) -> None:
-        self._room.pictures.draw(picture, 0, round(y))
+        self._stage.pictures.draw(picture, 0, round(y))

@@ -20,12 +20,12 @@ from .display.theme import ThemeName
 from .input.answering import CONFIRM_KEYS
 from .input.keyboard import Backend
 from .input.refractory import USUAL, Refractory
-from .input.xtest import Hands, Touch
+from .input.xtest import InputEvent, XTestInput
 from .pages.between_trials import LEAST
 from .participant import Participant, ParticipantEpisode
-from .stage import Room
+from .stage import Stage
 from .trial_player import GO_ON_AFTER, Player
-from .triggers.sender import Line
+from .triggers.sender import TriggerSender
 
 #: How questions are answered that keys and the mouse can answer.
 Answers = Literal["both", "keys", "mouse"]
@@ -115,7 +115,7 @@ class SimulatedParticipant(Participant):
         self._seed = seed
         self._speed = speed
         self._answers: Answers = answers
-        self._hands: Hands | None = None
+        self._xtest: XTestInput | None = None
         self._chosen = ""
         self._random = np.random.RandomState(seed % 2**32)
         self.plan: Callable[[float], None] | None = None
@@ -127,35 +127,35 @@ class SimulatedParticipant(Participant):
         return cls(observer=observer, seed=options.seed, name=f"simulated:{observer}", **options.window)
 
     @override
-    def open(self) -> Room:
+    def open(self) -> Stage:
         """Open the window and sit down in front of it."""
-        room = super().open()
-        if self._hands is None:
-            self._hands = Hands(room.window.now, room.window.size, room.window.corner)
-            room.attendant = self
-            room.checks.append(self._hands.check)
-        return room
+        stage = super().open()
+        if self._xtest is None:
+            self._xtest = XTestInput(stage.window.now, stage.window.size, stage.window.corner)
+            stage.attendant = self
+            stage.checks.append(self._xtest.check)
+        return stage
 
     @override
     def _refractory_times(self) -> Refractory:
         return self._refractory.divided(self._speed)
 
     @property
-    def hands(self) -> Hands:
+    def xtest(self) -> XTestInput:
         self.open()
-        assert self._hands is not None
-        return self._hands
+        assert self._xtest is not None
+        return self._xtest
 
     @override
     def start(self, context: TrialContext) -> SimulatedEpisode:
         self._random = np.random.RandomState([context.seed % 2**32, self._seed % 2**32])
-        return SimulatedEpisode(self, self._player(context), context.seed, context.keys, self._line, context.words)
+        return SimulatedEpisode(self, self._player(context), context.seed, context.keys, self._sender, context.words)
 
     @override
     def close(self) -> None:
-        if self._hands is not None:
-            self._hands.close()
-            self._hands = None
+        if self._xtest is not None:
+            self._xtest.close()
+            self._xtest = None
         super().close()
 
     @override
@@ -176,11 +176,11 @@ class SimulatedParticipant(Participant):
             },
         }
 
-    # -- what the hands do -----------------------------------------------------------------------------------------------------------------------
+    # -- keys and clicks -------------------------------------------------------------------------------------------------------------------------
 
     def waits(self, for_what: str, onset: float) -> None:
         """The window waits: answer, go on or turn the page."""
-        self.hands.cancel()
+        self.xtest.cancel()
         if for_what == "answer":
             if self.plan is not None:
                 self.plan(onset)
@@ -188,9 +188,9 @@ class SimulatedParticipant(Participant):
         least = (GO_ON_AFTER if for_what == "go on" else LEAST) + 0.05
         after = max(least, self.seconds(GO_ON_MS))
         if for_what == "choice":
-            self.hands.at(onset + after, Touch(self._chosen, hold=0.05))
+            self.xtest.at(onset + after, InputEvent(self._chosen, hold=0.05))
             return
-        self.hands.at(onset + after, Touch("space", hold=0.05) if self._random.randint(2) or for_what == "page" else Touch(x=0, y=0, hold=0.05))
+        self.xtest.at(onset + after, InputEvent("space", hold=0.05) if self._random.randint(2) or for_what == "page" else InputEvent(x=0, y=0, hold=0.05))
 
     @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
@@ -210,53 +210,59 @@ class SimulatedParticipant(Participant):
         if ask.window_ms is None:
             times = self._refractory_times()
             delay = max(delay, (max(times.same_ms, times.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)
-        touches: list[tuple[float, Touch]] = []
+        events: list[tuple[float, InputEvent]] = []
         for number, part in enumerate(value if isinstance(value, tuple) else (value,)):
             delay += self.seconds(NEXT_MARK_MS) if number else 0.0
-            touches.append((delay, self._touch(surface, part)))
+            events.append((delay, self._event_for(surface, part)))
         if surface.several:
             delay += self.seconds(NEXT_MARK_MS)
-            touches.append((delay, self._confirm()))
+            events.append((delay, self._confirm()))
         if ask.window_ms is not None and delay > (ask.window_ms - BEFORE_CLOSE_MS) / 1000.0:
             squeeze = max(0.0, ask.window_ms - BEFORE_CLOSE_MS) / 1000.0 / delay
-            touches = [(when * squeeze, touch) for when, touch in touches]
+            events = [(when * squeeze, event) for when, event in events]
 
         def carry_out(onset: float) -> None:
-            for when, touch in touches:
-                self.hands.at(onset + when, touch)
+            for when, event in events:
+                self.xtest.at(onset + when, event)
 
         return carry_out
 
-    def _touch(self, surface: Surface, value: int | str) -> Touch:
+    def _event_for(self, surface: Surface, value: int | str) -> InputEvent:
         keys = [key for key, stands_for in surface.keys if stands_for == value]
         region = next((region for region in surface.regions if region.value == value), None)
         hold = 0.05 / max(1.0, self._speed)
         if region is not None and (not keys or self._by_mouse()):
             x, y = self.open().surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
-            return Touch(x=x, y=y, hold=hold)
+            return InputEvent(x=x, y=y, hold=hold)
         if not keys:
             raise SpanLabError(f"there is no key and no place to click for the answer {value!r}; the response kind has to declare one")
-        return Touch(keys[int(self._random.randint(len(keys)))], hold=hold)
+        return InputEvent(keys[int(self._random.randint(len(keys)))], hold=hold)
 
     def _by_mouse(self) -> bool:
         by_mouse = bool(self._random.randint(2))  # drawn in any case, so that reaction times do not depend on the choice
         return by_mouse if self._answers == "both" else self._answers == "mouse"
 
-    def _confirm(self) -> Touch:
+    def _confirm(self) -> InputEvent:
         hold = 0.05 / max(1.0, self._speed)
         if not self._by_mouse():
-            return Touch(CONFIRM_KEYS[0], hold=hold)
+            return InputEvent(CONFIRM_KEYS[0], hold=hold)
         x, y = self.open().surface.done_middle()
-        return Touch(x=x, y=y, hold=hold)
+        return InputEvent(x=x, y=y, hold=hold)
 
 
 class SimulatedEpisode(ParticipantEpisode):
-    """One trial of the simulated participant. Among its notes, ``injected_ms`` is when the hands acted, from the onset of the step."""
+    """One trial of the simulated participant. Among its notes, ``injected_ms`` is when keys and clicks were made, from the onset of the step."""
 
     def __init__(
-        self, agent: SimulatedParticipant, player: Player, seed: int, keys: AnswerKeys | None = None, line: Line | None = None, words: Words | None = None
+        self,
+        agent: SimulatedParticipant,
+        player: Player,
+        seed: int,
+        keys: AnswerKeys | None = None,
+        sender: TriggerSender | None = None,
+        words: Words | None = None,
     ) -> None:
-        super().__init__(player, keys, line, words)
+        super().__init__(player, keys, sender, words)
         self._agent = agent
         self._memory = agent.observer.fresh(seed)
         self._guess = np.random.RandomState([seed % 2**32, 1])
@@ -278,13 +284,13 @@ class SimulatedEpisode(ParticipantEpisode):
         percept = self.as_asked(percept)
         ask = percept.ask
         agent.plan = agent.answer_plan(ask, value) if ask is not None and value is not None else None
-        before = len(agent.hands.done)
+        before = len(agent.xtest.done)
         response = self.player.play(percept)
-        agent.hands.cancel()
+        agent.xtest.cancel()
         if response is not None and response.value != value:
             self.player.notes["intended"] = value
         onset = self.player.onset
-        injected = [round((when - onset) * 1000.0, 3) for _, when in agent.hands.done_since(before) if when >= onset]
+        injected = [round((when - onset) * 1000.0, 3) for _, when in agent.xtest.done_since(before) if when >= onset]
         if injected:
             self.player.notes["injected_ms"] = injected
         return response

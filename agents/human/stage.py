@@ -22,7 +22,7 @@ from .display.lettering import Pictures
 from .display.patch import Patch, PatchView
 from .display.surface import SurfaceView
 from .display.theme import THEMES, ThemeName
-from .display.watchdog import Lookout
+from .display.watchdog import Watchdog
 from .display.window import LabWindow, Screen
 from .input.answering import Press
 from .input.buttons import Box
@@ -90,7 +90,7 @@ class OnScreen:
         self.sink[self.index : self.index + 1] = [shown]
 
 
-class Room:
+class Stage:
     """The open window, its renderer, keyboard and mouse, and the session's clock.
 
     Parameters
@@ -137,7 +137,7 @@ class Room:
         self.mouse = Mouse(self.window.win, self.surface.to_canvas)
         self.focus = Focus(self.window.win.winHandle, self.window.now)
         left, top = self.window.corner()
-        self.lookout = Lookout((left + self.window.size[0] // 2, top + self.window.size[1] // 2), self.window.connection)
+        self.watchdog = Watchdog((left + self.window.size[0] // 2, top + self.window.size[1] // 2), self.window.connection)
         self.attendant: Attendant | None = None
         #: asked whenever keyboard and mouse are looked after; each raises SpanLabError when nothing more can come from its side
         self.checks: list[Callable[[], object]] = []
@@ -212,7 +212,7 @@ class Room:
         try:
             return self.window.flip()
         finally:
-            self.lookout.check()  # whatever OpenGL says when the display is gone
+            self.watchdog.check()  # whatever OpenGL says when the display is gone
 
     def backdrop(self, wanted: bool = True) -> None:
         """The empty canvas, where it differs from what is around it; nothing when it is not ``wanted``."""
@@ -273,7 +273,7 @@ class Room:
         SpanLabError
             when the display or a keyboard has gone away, or the simulated participant cannot press keys any more.
         """
-        self.lookout.check()
+        self.watchdog.check()
         for check in self.checks:
             check()
         keys = self.keyboard.poll()
@@ -335,10 +335,10 @@ class Room:
 
     def close(self) -> None:
         """Close keyboard and window."""
-        self.lookout.close()
-        if not self.lookout.trouble:  # Psychtoolbox would wait for ever for a keyboard that is gone
+        self.watchdog.close()
+        if not self.watchdog.trouble:  # Psychtoolbox would wait for ever for a keyboard that is gone
             self.keyboard.close()
-        if not self.lookout.gone:
+        if not self.watchdog.gone:
             self.window.close()
 
 

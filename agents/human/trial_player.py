@@ -16,7 +16,7 @@ from .display.surface import ACKNOWLEDGE
 from .input.answering import AnswerSheet, Press
 from .input.refractory import TOO_SOON
 from .pages.between_trials import pause
-from .stage import CLOCK_JUMP, OnScreen, Room
+from .stage import CLOCK_JUMP, OnScreen, Stage
 from .step_account import StepAccount, time_of
 from .tidying import tidy
 from .triggers.marker import Marker
@@ -34,14 +34,14 @@ class Player:
 
     Parameters
     ----------
-    room : the open window
+    stage : the open window
     language : of the window's own words
     kinds : the response kinds of the trial
     guard_ms : how long before a refresh the next frame is drawn
     """
 
-    def __init__(self, room: Room, language: str, kinds: Sequence[ResponseKind], guard_ms: float) -> None:
-        self.room = room
+    def __init__(self, stage: Stage, language: str, kinds: Sequence[ResponseKind], guard_ms: float) -> None:
+        self.stage = stage
         self.language = language
         self._guard = guard_ms / 1000.0
         self._asked = self._place = 0
@@ -58,11 +58,11 @@ class Player:
         self._item_seen = False
         #: takes what is pressed after the trial and came too late for it, fit for JSON
         self.note_late: Callable[[list[dict[str, Any]]], None] | None = None
-        room.surface.prepare(kinds, language)
+        stage.surface.prepare(kinds, language)
 
     def prepare(self, displays: Sequence[Display]) -> None:
         """Upload every display that may come. Collects garbage too, so that it is not done between frames."""
-        self.room.renderer.prepare(display.stimulus for display in displays)
+        self.stage.renderer.prepare(display.stimulus for display in displays)
         gc.collect()
 
     def announce_next(self, percept: Percept | None, last: bool = False) -> None:
@@ -114,7 +114,7 @@ class Player:
             self._acknowledge(step)
             if step.sheet is not None and step.over:
                 step.ended_by = step.sheet.answered_by
-            self.room.ended_by = step.ended_by if step.over or step.gone_on else None
+            self.stage.ended_by = step.ended_by if step.over or step.gone_on else None
             self._end(step)
         finally:
             gc.enable()
@@ -139,49 +139,49 @@ class Player:
                 raise ValueError("another display was announced than the one that came")
             on.sink, on.index = shown, 0
         else:
-            self.room.collect()
+            self.stage.collect()
             on = self._account(percept, 0, shown)
             self._bring_on(percept, self._place, on, lambda: self._draw_first(percept))
         sheet = AnswerSheet(percept.ask, on.onset) if percept.ask is not None else None
         self._step = step = StepAccount(
-            percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked, self._place, before=self.room.ended_by
+            percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked, self._place, before=self.stage.ended_by
         )
         if any(isinstance(display.stimulus, Tone) for display in percept.displays):
-            step.notes["tone"] = self.room.renderer.tones
-        for press in self.room.aside:
+            step.notes["tone"] = self.stage.renderer.tones
+        for press in self.stage.aside:
             step.notes.setdefault("before_trial", []).append(press.record(step.onset))
-        self.room.aside, self.room.afterwards = [], None
+        self.stage.aside, self.stage.afterwards = [], None
         self._item_seen = self._item_seen or percept.model_step
         if earlier is not None:
             self._note_focus(earlier, on.onset)
-        if self.room.rested is not None:
-            step.notes["interval_ms"] = round((on.onset - self.room.rested) * 1000.0, 3)
-            self.room.rested = None
-        jump = self.room.clock_jump()
+        if self.stage.rested is not None:
+            step.notes["interval_ms"] = round((on.onset - self.stage.rested) * 1000.0, 3)
+            self.stage.rested = None
+        jump = self.stage.clock_jump()
         if abs(jump) > CLOCK_JUMP * 1000:
             step.notes["clock_jump_ms"] = round(jump, 1)
         self._earlier = earlier
-        self.room.pointer(sheet is not None and bool(sheet.surface.regions))
+        self.stage.pointer(sheet is not None and bool(sheet.surface.regions))
         if sheet is not None:
-            self.room.tell("answer", on.onset)
+            self.stage.tell("answer", on.onset)
         elif first.ms is None:
-            self.room.tell("go on", on.onset)
+            self.stage.tell("go on", on.onset)
         return step
 
     def _bring_on(self, percept: Percept, place: int, on: OnScreen, draw: Callable[[], None]) -> float:
         """The change to the first display of a step, with the code that goes out within that flip."""
         within = self.marker.arm(percept.phase, place) if self.marker is not None else None
         if within is not None:
-            self.room.window.on_flip(within)
-        at = self.room.replace(on, draw)
+            self.stage.window.on_flip(within)
+        at = self.stage.replace(on, draw)
         if self.marker is not None:
             self.marker.landed(at)
         return at
 
     def _account(self, percept: Percept, index: int, sink: list[Shown]) -> OnScreen:
         ms = time_of(percept, index)
-        planned = None if ms is None else self.room.window.grid.frames(ms)
-        marked = self.room.patch is not None and self.room.patch.patch.marks(percept.phase)
+        planned = None if ms is None else self.stage.window.grid.frames(ms)
+        marked = self.stage.patch is not None and self.stage.patch.patch.marks(percept.phase)
         return OnScreen(percept.displays[index], ms, planned, 0.0, 0.0, sink, index, marked=marked)
 
     def _change(self, step: StepAccount, index: int) -> None:
@@ -189,13 +189,13 @@ class Player:
         display = step.percept.displays[index]
         step.ended_by = step.ended_by if step.gone_on else None
         step.gone_on = False
-        at = self.room.replace(self._account(step.percept, index, step.shown), lambda: self._draw(step, display, first=True))
+        at = self.stage.replace(self._account(step.percept, index, step.shown), lambda: self._draw(step, display, first=True))
         if step.sheet is None and display.ms is None:
-            self.room.tell("go on", at)
+            self.stage.tell("go on", at)
 
     def _hold(self, step: StepAccount, display: Display, last: bool) -> None:
         """Keep a display on the screen until the refresh at which it is to be replaced."""
-        room, on = self.room, self.room.on
+        stage, on = self.stage, self.stage.on
         assert on is not None
         refreshes = on.planned_frames
         window = step.percept.ask.window_ms if step.percept.ask is not None else None
@@ -204,14 +204,14 @@ class Player:
                 refreshes = None if refreshes is None or step.percept.ask is None or step.percept.ask.ends == "on_answer" else refreshes
             elif refreshes is None:  # a display before this one waited to be gone on from
                 before = sum(shown.shown_frames for shown in step.shown[: on.index])
-                refreshes = max(1, room.window.grid.frames(window) - before)
+                refreshes = max(1, stage.window.grid.frames(window) - before)
         while not (step.over or step.gone_on):
             final = refreshes is not None and on.refreshes + 1 >= refreshes
             if final and not step.waits:
                 return
             if not final:
-                room.ready(lambda: self._draw(step, display), self._state(step, display))
-            room.guard(self._guard, lambda: self._attend_at_once(step))
+                stage.ready(lambda: self._draw(step, display), self._state(step, display))
+            stage.guard(self._guard, lambda: self._attend_at_once(step))
             self._attend(step)
             if final or step.over or step.gone_on:
                 return
@@ -219,20 +219,20 @@ class Player:
 
     def _acknowledge(self, step: StepAccount) -> None:
         """Let a self-paced answer be seen for a moment before the step ends. Nothing that has a published or declared time is lengthened."""
-        if step.over and step.percept.ask is not None and step.percept.ask.window_ms is None and self.room.on is not None:
-            display = self.room.on.display
-            for _ in range(self.room.window.grid.frames(ACKNOWLEDGE * 1000)):
+        if step.over and step.percept.ask is not None and step.percept.ask.window_ms is None and self.stage.on is not None:
+            display = self.stage.on.display
+            for _ in range(self.stage.window.grid.frames(ACKNOWLEDGE * 1000)):
                 self._again(step, display)
-                self.room.guard(self._guard, lambda: self._attend_at_once(step))
+                self.stage.guard(self._guard, lambda: self._attend_at_once(step))
                 self._attend(step)
 
     def _again(self, step: StepAccount, display: Display) -> None:
         """One more refresh of the same display; drawn now where it was not drawn ahead."""
-        self.room.ready(lambda: self._draw(step, display), self._state(step, display))
-        self.room.again()
+        self.stage.ready(lambda: self._draw(step, display), self._state(step, display))
+        self.stage.again()
 
     def _end(self, step: StepAccount) -> None:
-        on = self.room.on
+        on = self.stage.on
         assert on is not None
         if self._coming is not None:
             percept, self._coming = self._coming, None
@@ -241,12 +241,12 @@ class Player:
             at = self._bring_on(percept, self._place + 1, self._begun, lambda: self._draw_display(display))
             self._settle(step, at)
         elif self._last:
-            self._cleared = self.room.replace(None, self.room.backdrop)
+            self._cleared = self.stage.replace(None, self.stage.backdrop)
             self._settle(step, self._cleared)
         else:
             self._wait_for_window(step, on.display)
             # Not known yet what comes: account for it until the next refresh, and correct this when the change has been made.
-            grid = self.room.window.grid
+            grid = self.stage.window.grid
             on.put(grid.due, on.refreshes + 1)
 
     def _settle(self, step: StepAccount, at: float) -> None:
@@ -254,20 +254,20 @@ class Player:
         until = at
         if step.open_until is not None:
             until = max(at, math.nextafter(step.open_until, math.inf))
-            end = min(until + DELIVERY, self.room.window.now() + self.room.window.grid.period)  # no clock that is set meanwhile holds this up
-            while (left := end - self.room.window.now()) > 0:
-                self.room.collect()
-                self.room.window.sleep(min(left, 0.0005))
-        self.room.collect()
+            end = min(until + DELIVERY, self.stage.window.now() + self.stage.window.grid.period)  # no clock that is set meanwhile holds this up
+            while (left := end - self.stage.window.now()) > 0:
+                self.stage.collect()
+                self.stage.window.sleep(min(left, 0.0005))
+        self.stage.collect()
         self._attend(step, until=until)
 
     def _wait_for_window(self, step: StepAccount, display: Display) -> None:
         """Keep the display for the refreshes that it takes until no answer can come any more, where the answer decides what comes."""
         waited = 0
-        while waited < 2 and step.open_until is not None and self.room.window.grid.due - self._guard < step.open_until + DELIVERY:
+        while waited < 2 and step.open_until is not None and self.stage.window.grid.due - self._guard < step.open_until + DELIVERY:
             self._again(step, display)
             waited += 1
-            self.room.guard(self._guard, lambda: self._attend_at_once(step))
+            self.stage.guard(self._guard, lambda: self._attend_at_once(step))
             self._attend(step)
         if waited:
             step.notes["waited_frames"] = waited
@@ -279,10 +279,10 @@ class Player:
 
     def finish(self) -> None:
         """The trial is over: clear the screen, close the account of the last display, and tidy up."""
-        self.room.collect()
+        self.stage.collect()
         at, self._cleared = self._cleared, None
         if at is None:
-            at = self.room.replace(None, self.room.backdrop)
+            at = self.stage.replace(None, self.stage.backdrop)
         self._close(at)
         if self.marker is not None:
             self.marker.end(at)
@@ -291,8 +291,8 @@ class Player:
 
     def cut(self) -> None:
         """The trial is cut off: as :meth:`finish`, but without an end that others are told of."""
-        self.room.forget()
-        self._close(self.room.replace(None, self.room.backdrop))
+        self.stage.forget()
+        self._close(self.stage.replace(None, self.stage.backdrop))
         if self.marker is not None:
             self.marker.record()
         gc.enable()
@@ -304,23 +304,23 @@ class Player:
         if last is None:
             return
         self._note_focus(last, at)
-        self.room.collect()
+        self.stage.collect()
         self._earlier = last
-        for press in self.room.take():
+        for press in self.stage.take():
             if press.escapes:
-                self.room.queue.append(press)  # who has pressed it waits for the pause
+                self.stage.queue.append(press)  # who has pressed it waits for the pause
             elif press.time < at:
                 self._belongs_earlier(press)
             else:
-                self.room.aside.append(press)
+                self.stage.aside.append(press)
         closed = last.sheet.closes if last.sheet is not None and not last.sheet.complete and last.sheet.ask.late == "record" else None
-        self.room.late_until = None if closed is None else closed + LATE
+        self.stage.late_until = None if closed is None else closed + LATE
         if (note := self.note_late) is not None:
-            self.room.afterwards = lambda presses: note([press.record(last.onset) for press in presses])
+            self.stage.afterwards = lambda presses: note([press.record(last.onset) for press in presses])
 
     def _note_focus(self, step: StepAccount, until: float) -> None:
         """Note when the window had lost the focus within a step that lasted ``until`` (s)."""
-        for lost, back in self.room.focus.away(step.onset, until):
+        for lost, back in self.stage.focus.away(step.onset, until):
             away = {"at_ms": round((lost - step.onset) * 1000.0, 1), "for_ms": round((back - lost) * 1000.0, 1)}
             step.notes.setdefault("focus_lost", []).append(away)
 
@@ -328,15 +328,15 @@ class Player:
 
     def _attend(self, step: StepAccount, until: float = float("inf")) -> None:
         """Let presses have their effect: on this step, or on the one before where they happened before this one came on."""
-        for press in self.room.take():
+        for press in self.stage.take():
             if press.time >= until or (press.escapes and until < math.inf):
-                self.room.queue.append(press)
+                self.stage.queue.append(press)
             elif press.escapes:
                 self._pause(step)
             elif press.time < step.onset:
                 self._belongs_earlier(press)
             elif step.sheet is not None:
-                if step.sheet.closes is None and not step.sheet.complete and self.room.refractory.holds_off(press, step.before, step.onset):
+                if step.sheet.closes is None and not step.sheet.complete and self.stage.refractory.holds_off(press, step.before, step.onset):
                     step.sheet.refuse(press, TOO_SOON)
                     continue
                 effect = step.sheet.take(press)
@@ -350,15 +350,15 @@ class Player:
 
     def _attend_at_once(self, step: StepAccount) -> None:
         """While the next refresh is waited for, presses have their effect when they happen (their trigger codes do not wait for the frame); a pause waits."""
-        if not any(press.escapes for press in self.room.queue):
+        if not any(press.escapes for press in self.stage.queue):
             self._attend(step)
 
     def _go_on(self, step: StepAccount, press: Press) -> str:
-        on = self.room.on
+        on = self.stage.on
         if on is None or on.display.ms is not None or not (press.device == "click" or press.key == "space" or is_button(press.key)):
             return "nothing"
         before = step.before if on.index == 0 else step.ended_by
-        if press.time - on.onset < GO_ON_AFTER or self.room.refractory.holds_off(press, before, on.onset):
+        if press.time - on.onset < GO_ON_AFTER or self.stage.refractory.holds_off(press, before, on.onset):
             return TOO_SOON
         step.gone_on, step.ended_by = True, press
         return "go on"
@@ -381,59 +381,59 @@ class Player:
     def _pause(self, step: StepAccount) -> None:
         """Escape: ask whether to leave; otherwise show the display again as if the pause had not been. Who has seen an item, and is still to be asked, has had
         time to rehearse it: the trial is cut off then."""
-        room, began = self.room, self.room.window.now()
-        on, room.on = room.on, None
+        stage, began = self.stage, self.stage.window.now()
+        on, stage.on = stage.on, None
         assert on is not None
         on.put(began, on.refreshes)
         paused: dict[str, Any] = {"at_ms": round((began - step.onset) * 1000, 1), "for_ms": None}
         step.notes.setdefault("paused", []).append(paused)
         nothing_left = self._last and (step.sheet is None or step.sheet.complete)
         cut = self._item_seen and not nothing_left
-        pause(room, self.language, replaces=cut)  # raises Abandoned
+        pause(stage, self.language, replaces=cut)  # raises Abandoned
         if cut:
-            paused["for_ms"] = round((room.window.now() - began) * 1000, 1)
+            paused["for_ms"] = round((stage.window.now() - began) * 1000, 1)
             raise TrialCut("paused")
-        room.on = on
+        stage.on = on
         display = on.display
-        room.flip(lambda: self._draw(step, display))
-        room.forget()
-        away = room.window.now() - began
+        stage.flip(lambda: self._draw(step, display))
+        stage.forget()
+        away = stage.window.now() - began
         paused["for_ms"] = round(away * 1000, 1)
         on.away += away
-        room.pointer(step.sheet is not None and bool(step.sheet.surface.regions))
+        stage.pointer(step.sheet is not None and bool(step.sheet.surface.regions))
         if step.sheet is not None:
             step.sheet.paused += away
-            room.tell("answer", room.window.now())
+            stage.tell("answer", stage.window.now())
         elif display.ms is None:
-            room.tell("go on", room.window.now())
+            stage.tell("go on", stage.window.now())
 
     # -- drawing ---------------------------------------------------------------------------------------------------------------------------------
 
     def _draw_display(self, display: Display) -> None:
-        self.room.renderer.draw(display.stimulus)
-        self.room.renderer.play_on_flip(display.stimulus)
+        self.stage.renderer.draw(display.stimulus)
+        self.stage.renderer.play_on_flip(display.stimulus)
 
     def _draw_first(self, percept: Percept) -> None:
         """The first frame of a step, whose account has not begun yet."""
         self._draw_display(percept.displays[0])
         if percept.ask is not None:
-            self.room.surface.draw(AnswerSheet(percept.ask, 0.0), self._asked, self.room.mouse.at, 0.0)
+            self.stage.surface.draw(AnswerSheet(percept.ask, 0.0), self._asked, self.stage.mouse.at, 0.0)
         elif percept.displays[0].ms is None:
-            self.room.surface.draw_hint()
+            self.stage.surface.draw_hint()
 
     def _draw(self, step: StepAccount, display: Display, first: bool = False) -> None:
         if first:
             self._draw_display(display)
         else:
-            self.room.renderer.draw(display.stimulus)
+            self.stage.renderer.draw(display.stimulus)
         if step.sheet is not None:
-            self.room.surface.draw(step.sheet, step.number, self.room.mouse.at, self.room.window.now())
+            self.stage.surface.draw(step.sheet, step.number, self.stage.mouse.at, self.stage.window.now())
         elif display.ms is None:
-            self.room.surface.draw_hint()
+            self.stage.surface.draw_hint()
 
     def _state(self, step: StepAccount, display: Display) -> Hashable:
         """Everything on which :meth:`_draw` depends."""
-        surface = None if step.sheet is None else self.room.surface.state(step.sheet, self.room.mouse.at, self.room.window.now())
+        surface = None if step.sheet is None else self.stage.surface.state(step.sheet, self.stage.mouse.at, self.stage.window.now())
         return id(step), id(display), surface
 
     # -- the answer ------------------------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.agent_kinds import PARTICIPANT
-from ...core.worker_pool import Alone, Crew
+from ...core.worker_pool import SerialPool, WorkerPool
 from ..data.coding import groups
 from ..data.loading import Data, concatenated, described, tables_and_folders
 from ..data.pieces import ROWS, Piece, jobs_of, pieces_of_file, pieces_of_session, read_piece
@@ -81,7 +81,7 @@ def load_scattered(
     paths: Sequence[str | Path],
     effects: Sequence[str],
     *,
-    crew: Crew | None = None,
+    pool: WorkerPool | None = None,
     include_practice: bool = False,
     include_pilot: bool = False,
     rows: int = ROWS,
@@ -91,7 +91,7 @@ def load_scattered(
     Parameters
     ----------
     effects : their names
-    crew : who does the work; this process when not given
+    pool : who does the work; this process when not given
     rows : about how many are read at once
 
     Raises
@@ -107,7 +107,7 @@ def load_scattered(
         raise nothing_read(problems)
     pieces = [piece for head in found for piece in pieces_of_session(head, rows)] + [piece for file in files for piece in pieces_of_file(file, rows)]
     asked = _Asked(tuple(effects), include_practice, include_pilot, tuple(facts for head in found if (facts := facts_of(head, 0)).label))
-    results, found, damaged = _all_done(crew or Alone(), asked, [_Job(job) for job in jobs_of(pieces, rows)], found)
+    results, found, damaged = _all_done(pool or SerialPool(), asked, [_Job(job) for job in jobs_of(pieces, rows)], found)
     problems += damaged
     if folders and not found and not files:
         raise nothing_read(problems)
@@ -120,10 +120,10 @@ def load_scattered(
     return described(scored, scored.paradigms, sessions, told)
 
 
-def _all_done(crew: Crew, asked: _Asked, jobs: Sequence[_Job], found: list[Head]) -> tuple[list[_Result], list[Head], list[str]]:
+def _all_done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job], found: list[Head]) -> tuple[list[_Result], list[Head], list[str]]:
     """Every job, and once more those whose pieces share trials, lack columns that others have, or are of a session that is damaged elsewhere."""
     problems: list[str] = []
-    done = _done(crew, asked, jobs)
+    done = _done(pool, asked, jobs)
     damaged = {name: why for result in done.values() for name, why in result.damaged.items()}
     if damaged:
         problems = [damaged[head.name] for head in found if head.name in damaged]
@@ -133,20 +133,20 @@ def _all_done(crew: Crew, asked: _Asked, jobs: Sequence[_Job], found: list[Head]
             del done[job]
             left = tuple(piece for piece in job.pieces if piece.session not in damaged)
             again |= {_Job(left): None} if left else {}
-        done |= _done(crew, asked, list(again))
+        done |= _done(pool, asked, list(again))
     merged = [_Job(tuple(piece for job in alike for piece in job.pieces)) for alike in _sharing(done)]
     if merged:
         gone = {piece for job in merged for piece in job.pieces}
-        done = {job: result for job, result in done.items() if not gone & set(job.pieces)} | _done(crew, asked, merged)
+        done = {job: result for job, result in done.items() if not gone & set(job.pieces)} | _done(pool, asked, merged)
     there = {key for result in done.values() for key, one in result.evidence.items() if one.sums}
     lacking = {job: frozenset(key for key, one in result.evidence.items() if one.passed and key in there) for job, result in done.items()}
-    for job, result in _done(crew, asked, [replace(job, forced=forced) for job, forced in lacking.items() if forced]).items():
+    for job, result in _done(pool, asked, [replace(job, forced=forced) for job, forced in lacking.items() if forced]).items():
         done[replace(job, forced=frozenset())] = result
     return list(done.values()), found, problems
 
 
-def _done(crew: Crew, asked: _Asked, jobs: Sequence[_Job]) -> dict[_Job, _Result]:
-    found = dict(crew.each(_result, partial(_given, asked), jobs)) if jobs else {}
+def _done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job]) -> dict[_Job, _Result]:
+    found = dict(pool.each(_result, partial(_given, asked), jobs)) if jobs else {}
     return {job: found[number] for number, job in enumerate(jobs)}  # in the order of the data, whoever was first
 
 

@@ -105,11 +105,11 @@ def _load_for(
 ) -> Data:
     """The data of a figure: where sums of effects are enough piece by piece, however many answers there are."""
     from ...analysis.effects.out_of_core import load_scattered
-    from ...core.worker_pool import crew
+    from ...core.worker_pool import open_pool
 
     if exclude is None and figure.effects:
-        with crew(workers, scheduler) as found:
-            return load_scattered(data, figure.effects, crew=found, include_practice=practice, include_pilot=pilot)
+        with open_pool(workers, scheduler) as found:
+            return load_scattered(data, figure.effects, pool=found, include_practice=practice, include_pilot=pilot)
     if workers is not None or scheduler is not None:
         why = "rules of exclusion judge all answers of somebody at once" if exclude is not None else f"{figure.name} needs all answers at once"
         raise SpanLabError(f"the work cannot be shared out: {why}. Leave out --workers and --scheduler")

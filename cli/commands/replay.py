@@ -9,7 +9,7 @@ import typer
 
 from ...core.agent_kinds import CHAT
 from ...core.errors import SpanLabError
-from ...core.worker_pool import crew
+from ...core.worker_pool import open_pool
 from ..chatting import CacheOption, CareOption, ConcurrencyOption, FailOnErrorOption, MaxCostOption, MaxTokensOption, PriceOption, care_given
 from ..options import (
     DataOption,
@@ -96,7 +96,7 @@ def replay(
     shared_out = "--workers" if workers is not None else "--scheduler" if scheduler is not None else ""
     watcher = terminal()
     requests = [prepare(taker, chosen, request, watcher.say, shared_out, states) for taker in takers]
-    with crew(workers, scheduler) as found:
+    with open_pool(workers, scheduler) as found:
         for session, span in replay_sessions(data, chosen, takers, requests, watcher, found):
             print_session(session, span)
 
@@ -144,5 +144,5 @@ def resume(
     watcher = terminal()
     opened, agent = agent_again(opened, treated, prices, watcher.say, triggers or "")
     check_shared_out(opened, workers is not None or scheduler is not None)
-    with crew(workers, scheduler) as found:
+    with open_pool(workers, scheduler) as found:
         print_session(opened, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...sessions.studies.battery import Battery
     from ...sessions.studies.participants import Kind
     from ...sessions.studies.study import Study, StudyParadigm
-    from ...sessions.studies.visit import Sitting, Wanted
+    from ...sessions.studies.visit import Visit, Wanted
 
 DATA = Path("data")
 
@@ -89,49 +89,49 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
 
     agent = battery.agent
     try:
-        if not battery.sitting.finished:
+        if not battery.visit.finished:
             battery.try_out()
             agent.open()
-        sitting, goes_on = sit_down(study, data, wanted)
+        visit, goes_on = sit_down(study, data, wanted)
     except BaseException:
         agent.close()
         raise
-    battery.sitting = sitting
-    who = f"{sitting.person.name} (number {sitting.person.number})"
-    order = " ".join(one.name for one in sitting.order)
-    print(f"spanlab: {who}, session {sitting.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
-    _tell_how(study, sitting, wanted, goes_on, data)
-    tell_unspoken(sitting.language)
-    if goes_on and sitting.finished:
+    battery.visit = visit
+    who = f"{visit.person.name} (number {visit.person.number})"
+    order = " ".join(one.name for one in visit.order)
+    print(f"spanlab: {who}, session {visit.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
+    _tell_how(study, visit, wanted, goes_on, data)
+    tell_unspoken(visit.language)
+    if goes_on and visit.finished:
         agent.close()
-        print(f"nothing to do: session {sitting.session} of {sitting.person.name} is finished")
+        print(f"nothing to do: session {visit.session} of {visit.person.name} is finished")
         return
     try:
         battery.run()
     except NoConsentError as error:
-        raise SpanLabError(f"{error}\nTo ask again: {_again(sys.argv[1:], sitting)}") from None
+        raise SpanLabError(f"{error}\nTo ask again: {_again(sys.argv[1:], visit)}") from None
     except (KeyboardInterrupt, SpanLabError) as error:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-        safe = "The finished trials are safe." if any(one.done for one in states(sitting.folder).values()) else "No trial is finished yet."
-        raise SpanLabError(f"{what}\n{safe} Go on with: {_again(sys.argv[1:], sitting)}") from None
-    print(sitting.folder)
+        safe = "The finished trials are safe." if any(one.done for one in states(visit.folder).values()) else "No trial is finished yet."
+        raise SpanLabError(f"{what}\n{safe} Go on with: {_again(sys.argv[1:], visit)}") from None
+    print(visit.folder)
 
 
-def _tell_how(study: Study, sitting: Sitting, wanted: Wanted, goes_on: bool, data: Path) -> None:
+def _tell_how(study: Study, visit: Visit, wanted: Wanted, goes_on: bool, data: Path) -> None:
     """What an assistant might not expect of a session, on stderr."""
     from ...sessions.studies.status import finished_sessions
 
     told: list[str] = []
     if goes_on:
-        if sitting.study is not study:
+        if visit.study is not study:
             told.append("the study file has changed since this session began; it goes on as it was begun")
-        if wanted.language.strip() not in ("", sitting.language):
-            told.append(f"it goes on in '{sitting.language}', as it was begun")
+        if wanted.language.strip() not in ("", visit.language):
+            told.append(f"it goes on in '{visit.language}', as it was begun")
         if any(value.strip() for value in wanted.fields.values()):
             told.append("what is known of the participant stays as it was when the session began")
-    earlier = set(range(1, sitting.session)) - finished_sessions(data / study.name, str(sitting.person.name))
+    earlier = set(range(1, visit.session)) - finished_sessions(data / study.name, str(visit.person.name))
     if earlier:
-        told.append(f"{sitting.person.name} has not finished session {', '.join(map(str, sorted(earlier)))}")
+        told.append(f"{visit.person.name} has not finished session {', '.join(map(str, sorted(earlier)))}")
     for sentence in told:
         print(f"spanlab: {sentence}", file=sys.stderr)
 
@@ -238,7 +238,7 @@ class _telling:  # noqa: N801 - a context manager, named as it reads
 _REPLACED = {"--participant": True, "--session": True, "--number": True, "--field": True, "--existing": True, "--dialog": False, "--no-dialog": False}
 
 
-def _again(typed: Sequence[str], sitting: Sitting) -> str:
+def _again(typed: Sequence[str], visit: Visit) -> str:
     """The command that goes on: what was typed, for this participant and session."""
     kept: list[str] = []
     left = iter(typed)
@@ -248,7 +248,7 @@ def _again(typed: Sequence[str], sitting: Sitting) -> str:
             kept.append(word)
         elif _REPLACED[name] and not equals:
             next(left, None)
-    return shlex.join(["spanlab", *kept, "--participant", str(sitting.person.name), "--session", str(sitting.session), "--existing", "resume"])
+    return shlex.join(["spanlab", *kept, "--participant", str(visit.person.name), "--session", str(visit.session), "--existing", "resume"])
 
 
 def check_study(file: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ...core.errors import SpanLabError
-from ...core.worker_pool import crew
+from ...core.worker_pool import open_pool
 from ..options import SchedulerOption, WorkersOption
 from .listing import print_table
 
@@ -40,7 +40,7 @@ def sweep(
     from ...agents.network.sweeps.sweep import read_sweep, write_sweep
 
     write_sweep(output, read_sweep(config))
-    with crew(workers, scheduler) as found:
+    with open_pool(workers, scheduler) as found:
         try:
             run_sweep(output, found, lambda run, said: print(f"{run}: {said}", flush=True))
         except (SpanLabError, KeyboardInterrupt) as error:

@@ -18,7 +18,7 @@ from ..seeds import seeds_taken, session_names
 from ..sent import said_as_then
 from ..session import Request, Session, begin, complete, reopen, try_out, utc_now
 from .study import StudyParadigm
-from .visit import JOURNAL, Sitting, agreed_in, read_head, states
+from .visit import JOURNAL, Visit, agreed_in, read_head, states
 
 
 class NoConsentError(SpanLabError):
@@ -33,7 +33,7 @@ class Battery:
 
     Parameters
     ----------
-    sitting : from :func:`.visit.sit_down`
+    visit : from :func:`.visit.sit_down`
     agent : somebody at a window
     pilot : whether the data are marked as pilot data
     extra : given a paradigm, what else its record is to say
@@ -43,14 +43,14 @@ class Battery:
 
     def __init__(
         self,
-        sitting: Sitting,
+        visit: Visit,
         agent: WindowAgent,
         pilot: bool = False,
         extra: Callable[[StudyParadigm], Mapping[str, Any]] = lambda paradigm: {},
         progress: Callable[[Session], Progress] | None = None,
         now: Callable[[], str] = utc_now,
     ) -> None:
-        self.sitting, self.agent, self.pilot, self.now = sitting, agent, pilot, now
+        self.visit, self.agent, self.pilot, self.now = visit, agent, pilot, now
         self._extra, self._progress = extra, progress
         self._plans: dict[str, list[PlannedTrial]] = {}
         self._tried: tuple[Path, int] | None = None
@@ -64,11 +64,11 @@ class Battery:
         SpanLabError
             what the agent or the disk reports, and when another process is running the session; everything up to the last finished trial is safe then.
         """
-        with only_writer(self.sitting.folder):
+        with only_writer(self.visit.folder):
             try:
-                if self._tried != (self.sitting.folder, self.sitting.person.number):
+                if self._tried != (self.visit.folder, self.visit.person.number):
                     self.try_out()
-                with said_as_then(read_head(self.sitting.folder)):
+                with said_as_then(read_head(self.visit.folder)):
                     self._run()
             finally:
                 self.agent.close()
@@ -78,7 +78,7 @@ class Battery:
 
         Nothing is written, so that it may be done for a session that is only foreseen (:func:`.visit.foresee`).
         """
-        begun, study, order = states(self.sitting.folder), self.sitting.study, [one.name for one in self.sitting.order]
+        begun, study, order = states(self.visit.folder), self.visit.study, [one.name for one in self.visit.order]
         kinds: list[ResponseKind] = []
         for one in study.paradigms:
             # Those of other sessions tell which answers the study has, where it gives keys to some of them.
@@ -86,18 +86,18 @@ class Battery:
                 kinds += try_out(one.paradigm, self.agent, self._plan(one), self._request(one))
         if study.keys.own:
             check_keys(AnswerKeys(own=dict(study.keys.own)), kinds)
-        self._tried = self.sitting.folder, self.sitting.person.number
+        self._tried = self.visit.folder, self.visit.person.number
 
     def _run(self) -> None:
-        sitting = self.sitting
-        happened = [line["event"] for line in read_lines(sitting.folder / JOURNAL)]
+        visit = self.visit
+        happened = [line["event"] for line in read_lines(visit.folder / JOURNAL)]
         self._note("resumed" if happened else "begun")
-        self.agent.speak(sitting.language)
-        if sitting.study.consent is not None and "consent" not in happened:
-            self._ask_for_consent(sitting.study.consent[sitting.language])
+        self.agent.speak(visit.language)
+        if visit.study.consent is not None and "consent" not in happened:
+            self._ask_for_consent(visit.study.consent[visit.language])
         before = False
-        for position, one in enumerate(sitting.order, start=1):
-            state = states(sitting.folder).get(one.name)
+        for position, one in enumerate(visit.order, start=1):
+            state = states(visit.folder).get(one.name)
             if state is not None and complete(state.folder):
                 continue
             if before:
@@ -118,7 +118,7 @@ class Battery:
             when the participant does not agree.
         """
         hashed = digest(text)
-        if (earlier := agreed_in(self.sitting, hashed)) is not None:
+        if (earlier := agreed_in(self.visit, hashed)) is not None:
             self._note("consent", text=hashed, given_in=earlier)
             return
         options = [Option(name, self._say(name), self._say(f"{name}_key")) for name in ("agree", "refuse")]
@@ -128,14 +128,14 @@ class Battery:
         if decided == "refuse":
             self._note("refused", text=hashed)
             self._page("thanks", self._say("refused"), "end")
-            raise NoConsentError(str(self.sitting.person.name))
+            raise NoConsentError(str(self.visit.person.name))
         self._note("consent", text=hashed)
 
     def _farewell(self) -> None:
         """The last page: the study's own after the last of its sessions."""
-        sitting = self.sitting
-        if sitting.study.debrief is not None and sitting.session == len(sitting.study.sessions):
-            self._page("thanks", sitting.study.debrief[sitting.language], "end")
+        visit = self.visit
+        if visit.study.debrief is not None and visit.session == len(visit.study.sessions):
+            self._page("thanks", visit.study.debrief[visit.language], "end")
             self._note("debrief")
         else:
             self._page("thanks", self._say("over"), "end")
@@ -143,9 +143,9 @@ class Battery:
     def _seed(self, one: StudyParadigm) -> int:
         """The seed of a session that has not begun: nobody else's in the data folder."""
         if one.name not in self._seeds:
-            sitting = self.sitting
-            taken = seeds_taken(session_names(sitting.data), one.paradigm.name) | set(self._seeds.values())
-            wanted = sitting.study.seeds_for(sitting.person.number, sitting.session, one.name, sitting.run, sitting.person.kind)
+            visit = self.visit
+            taken = seeds_taken(session_names(visit.data), one.paradigm.name) | set(self._seeds.values())
+            wanted = visit.study.seeds_for(visit.person.number, visit.session, one.name, visit.run, visit.person.kind)
             self._seeds[one.name] = next(seed for seed in wanted if seed not in taken)
         return self._seeds[one.name]
 
@@ -156,48 +156,48 @@ class Battery:
         return self._plans[one.name]
 
     def _begin(self, one: StudyParadigm) -> Session:
-        return begin(self.sitting.folder, one.paradigm, self.agent, self._plan(one), self._request(one), self.now)
+        return begin(self.visit.folder, one.paradigm, self.agent, self._plan(one), self._request(one), self.now)
 
     def _request(self, one: StudyParadigm) -> Request:
-        sitting, order = self.sitting, [other.name for other in self.sitting.order]
-        person = sitting.person.name or ""
+        visit, order = self.visit, [other.name for other in self.visit.order]
+        person = visit.person.name or ""
         study = {
-            "study": sitting.study.name,
-            "study_hash": sitting.study.hash,
-            "session": sitting.session,
-            "run": sitting.run,
+            "study": visit.study.name,
+            "study_hash": visit.study.hash,
+            "session": visit.session,
+            "run": visit.run,
             "paradigm": one.name,
             "order": order,
             "position": order.index(one.name) + 1 if one.name in order else None,
-            "participant_number": sitting.person.number,
-            "fields": dict(sitting.fields),
+            "participant_number": visit.person.number,
+            "fields": dict(visit.fields),
         }
         return Request(
             seed=self._seed(one),
             generator=one.entry.generator,
             participant=person,
             design=one.entry.design or "human",
-            language=sitting.language,
+            language=visit.language,
             pilot=self.pilot,
             practice=one.entry.practice,
             levels=one.entry.set_,
             source=one.source,
-            extra={"study": study, "keys": sitting.study.keys_for(person, sitting.person.number), **self._extra(one)},
+            extra={"study": study, "keys": visit.study.keys_for(person, visit.person.number), **self._extra(one)},
         )
 
     def _break(self, done: int) -> None:
-        breaks = self.sitting.study.breaks
+        breaks = self.visit.study.breaks
         if breaks is None:
             return
-        parts = self._say("parts", done=done, all=len(self.sitting.order))
-        progress = done / len(self.sitting.order)
-        self._page("break", f"{breaks.text[self.sitting.language]}\n\n{parts}", "go_on", progress=progress, least=breaks.seconds)
+        parts = self._say("parts", done=done, all=len(self.visit.order))
+        progress = done / len(self.visit.order)
+        self._page("break", f"{breaks.text[self.visit.language]}\n\n{parts}", "go_on", progress=progress, least=breaks.seconds)
 
     def _page(self, title: str, text: str, footer: str, progress: float | None = None, least: float = 0.0) -> None:
         self.agent.page(self._say(title), text, self._say(footer), progress=progress, least=least)
 
     def _say(self, key: str, **values: object) -> str:
-        return sentence(f"study.{key}", self.sitting.language, **values)
+        return sentence(f"study.{key}", self.visit.language, **values)
 
     def _note(self, event: str, **more: object) -> None:
-        append_line(self.sitting.folder / JOURNAL, {"event": event, "at": self.now(), **more})
+        append_line(self.visit.folder / JOURNAL, {"event": event, "at": self.now(), **more})

@@ -54,7 +54,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class Visit:
     """A session of a study that is going to be taken, or to go on.
 
     Parameters
@@ -272,9 +272,9 @@ def refused(folder: Path) -> str:
     return asked[-1]["at"][:10] if asked and asked[-1]["event"] == "refused" else ""
 
 
-def agreed_in(sitting: Sitting, text: str) -> str | None:
+def agreed_in(visit: Visit, text: str) -> str | None:
     """The earlier session in which the participant has agreed to a text for consent (by its hash), or None."""
-    for folder in runs(sitting.folder.parent.parent, sitting.folder.parent.name):
+    for folder in runs(visit.folder.parent.parent, visit.folder.parent.name):
         head = read_head(folder)
         for line in read_lines(folder / JOURNAL):
             # What was written before texts were noted: the text of the study as it was.
@@ -292,7 +292,7 @@ def known_fields(study_folder: Path, name: str) -> dict[str, Any]:
 # -- beginning -----------------------------------------------------------------------------------------------------------------------------------------
 
 
-def foresee(study: Study, data: Path, wanted: Wanted) -> Sitting:
+def foresee(study: Study, data: Path, wanted: Wanted) -> Visit:
     """The session that :func:`sit_down` is going to begin or take up, without writing anything: what can go wrong shows before there is a folder or a number.
 
     Raises
@@ -309,7 +309,7 @@ def foresee(study: Study, data: Path, wanted: Wanted) -> Sitting:
     return _seated(study, folder, person, wanted)[0]
 
 
-def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = utc_now) -> tuple[Sitting, bool]:
+def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = utc_now) -> tuple[Visit, bool]:
     """Begin a session of a study, or take one up again; whether it is one that goes on.
 
     Raises
@@ -321,10 +321,10 @@ def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = 
     folder = data / study.name
     person = register(folder, wanted.participant.strip(), wanted.kind, int(wanted.number) if wanted.number.strip() else None, now)
     with only_writer(folder, patience_s=20):
-        sitting, goes_on = _seated(study, folder, person, wanted)
+        visit, goes_on = _seated(study, folder, person, wanted)
         if goes_on:
-            return sitting, True
-        own = sitting.folder
+            return visit, True
+        own = visit.folder
         if (own / JOURNAL).exists() or any(own.glob("*/session.json")):
             raise SpanLabError(f"{own} has data, but no {HEAD}, which says whose they are; restore that file from a copy, or move the folder elsewhere")
         try:
@@ -332,8 +332,8 @@ def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = 
             sync_folder(own.parent)
         except OSError as error:
             raise SpanLabError(f"cannot write {own}: {error.strerror or error}") from None
-        write_json(own / HEAD, _head(sitting, now()))
-    return sitting, False
+        write_json(own / HEAD, _head(visit, now()))
+    return visit, False
 
 
 def _check(study: Study, data: Path, wanted: Wanted) -> None:
@@ -342,7 +342,7 @@ def _check(study: Study, data: Path, wanted: Wanted) -> None:
         raise SpanLabError("\n".join(f"{name}: {why}" for name, why in wrong.items()))
 
 
-def _seated(study: Study, folder: Path, person: Person, wanted: Wanted) -> tuple[Sitting, bool]:
+def _seated(study: Study, folder: Path, person: Person, wanted: Wanted) -> tuple[Visit, bool]:
     """The session that a person takes, and whether it goes on."""
     assert person.name
     session = int(wanted.session)
@@ -357,33 +357,33 @@ def _seated(study: Study, folder: Path, person: Person, wanted: Wanted) -> tuple
     language = wanted.language.strip() or study.languages[0]
     own = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
     study.seeds_for(person.number, session, study.paradigms[0].name, run, person.kind)
-    return Sitting(own, study, person, session, run, language, fields), False
+    return Visit(own, study, person, session, run, language, fields), False
 
 
-def _head(sitting: Sitting, created: str) -> dict[str, Any]:
-    study, person = sitting.study, sitting.person
+def _head(visit: Visit, created: str) -> dict[str, Any]:
+    study, person = visit.study, visit.person
     return {
         "study": study.name,
         "study_hash": study.hash,
-        "session": sitting.session,
-        "run": sitting.run,
+        "session": visit.session,
+        "run": visit.run,
         "participant": person.name,
         "participant_number": person.number,
         "kind": person.kind,
-        "order": [one.name for one in sitting.order],
-        "language": sitting.language,
-        "fields": dict(sitting.fields),
+        "order": [one.name for one in visit.order],
+        "language": visit.language,
+        "fields": dict(visit.fields),
         "created": created,
-        **sentences_for_people(sitting.language),
+        **sentences_for_people(visit.language),
         "study_data": study.data,
     }
 
 
-def taken_up(study: Study, person: Person, folder: Path) -> Sitting:
+def taken_up(study: Study, person: Person, folder: Path) -> Visit:
     """A session that was begun, as it was begun, whatever has become of the study file since."""
     head = read_head(folder)
     as_begun = study if study.hash == head["study_hash"] else study_from_data(head["study_data"], study.file)
-    return Sitting(folder, as_begun, person, head["session"], head["run"], head["language"], head["fields"])
+    return Visit(folder, as_begun, person, head["session"], head["run"], head["language"], head["fields"])
 
 
 def as_begun(study: Study, data: Path, wanted: Wanted) -> tuple[Study, Mapping[str, Any]]:

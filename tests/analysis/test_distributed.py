@@ -25,7 +25,7 @@ from spanlab.analysis.effects.registry import EFFECTS, effect
 from spanlab.analysis.effects.trends import trends
 from spanlab.core.agent_kinds import NETWORK, AgentKind
 from spanlab.core.errors import SpanLabError
-from spanlab.core.worker_pool import crew
+from spanlab.core.worker_pool import open_pool
 from spanlab.paradigms import Percept, load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.record.shard_files import part_path
@@ -188,7 +188,7 @@ class Backwards:
 
 
 def test_it_does_not_matter_who_is_first(file: Path, at_once: dict[str, Any]) -> None:
-    the_same(at_once, all_tables(load_scattered([file], SOME, rows=100, crew=Backwards()), SOME))
+    the_same(at_once, all_tables(load_scattered([file], SOME, rows=100, pool=Backwards()), SOME))
 
 
 def taken(data: Path, agent: Any, trials: int, extra: dict[str, Any] | None = None) -> Path:
@@ -237,8 +237,8 @@ def test_what_cannot_be_shared_out_is_said(file: Path, tmp_path: Path, spanlab: 
 
 @pytest.mark.slow
 def test_two_workers_of_a_local_cluster(file: Path, at_once: dict[str, Any], spanlab: Run) -> None:
-    with crew(2) as both:
-        the_same(at_once, all_tables(load_scattered([file], SOME, crew=both, rows=150), SOME))
+    with open_pool(2) as both:
+        the_same(at_once, all_tables(load_scattered([file], SOME, pool=both, rows=150), SOME))
     alone = spanlab("figure", "serial_position", file, "--paradigm", "vsr")
     assert alone[0] == 0, alone
     assert spanlab("figure", "serial_position", file, "--paradigm", "vsr", "--workers", "2") == alone

@@ -58,8 +58,8 @@ def drawn(file: Path, *by: str) -> dict[tuple[object, ...], float]:
 @pytest.mark.usefixtures("screen")
 def test_one_study_and_two_machines_end_on_one_page(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
-    sitting = at_the_prompt(tmp_path, "run", "study.yaml", "--participant", "p01", "--windowed", "--screen-width", "34", person=True)
-    (person,) = (tmp_path / sitting).glob("vsr-*")
+    visit = at_the_prompt(tmp_path, "run", "study.yaml", "--participant", "p01", "--windowed", "--screen-width", "34", person=True)
+    (person,) = (tmp_path / visit).glob("vsr-*")
     like = ("replay", "--like", str(person.relative_to(tmp_path)), "--agent", "chat:scripted", "--chat", f"label={LABEL}", "--agent", "network:laptop")
     with ScriptedServer(cache=real_cache()) as server:
         machines = at_the_prompt(tmp_path, *like, address=server.endpoint.url).splitlines()

@@ -12,7 +12,7 @@ from spanlab.agents.base import Option, Response
 from spanlab.paradigms import Percept
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study, load_study
-from spanlab.sessions.studies.visit import Sitting, Wanted, sit_down
+from spanlab.sessions.studies.visit import Visit, Wanted, sit_down
 
 STUDY = """
 study: pair
@@ -95,14 +95,14 @@ class Guest(AtTheWindow):
         self.closed += 1
 
 
-def sit(study: Study, data: Path, participant: str = "p01", session: int = 1, existing: str = "", **wanted: object) -> Sitting:
+def sit(study: Study, data: Path, participant: str = "p01", session: int = 1, existing: str = "", **wanted: object) -> Visit:
     """Somebody who has answered everything sits down."""
     fields = {"fields": FIELDS, **wanted}
     return sit_down(study, data, Wanted(participant, str(session), existing=existing, **fields))[0]  # type: ignore[arg-type]
 
 
-def take(study: Study, data: Path, participant: str = "p01", session: int = 1, existing: str = "", guest: Guest | None = None, **wanted: object) -> Sitting:
+def take(study: Study, data: Path, participant: str = "p01", session: int = 1, existing: str = "", guest: Guest | None = None, **wanted: object) -> Visit:
     """A whole session of a study."""
-    sitting = sit(study, data, participant, session, existing, **wanted)
-    Battery(sitting, guest or Guest(), pilot=wanted.get("kind") == "pilot").run()
-    return sitting
+    visit = sit(study, data, participant, session, existing, **wanted)
+    Battery(visit, guest or Guest(), pilot=wanted.get("kind") == "pilot").run()
+    return visit

@@ -15,7 +15,7 @@ import pandas as pd
 from chat_servers import Tap
 from session_tools import MEASURED, command, take
 
-from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.paradigms import Paradigm, PlannedTrial, compile_trial
 from spanlab.sessions import Session, find_sessions, read_responses
 from spanlab.sessions.record.transcript_file import is_reply, read_transcript
@@ -23,7 +23,7 @@ from spanlab.sessions.record.transcript_file import is_reply, read_transcript
 
 def agent(model: str, base_url: str, care: Mapping[str, Any] | None = None, **settings: Any) -> ChatAgent:
     """A chat agent that gives up at the first fault."""
-    return ChatAgent(model, ChatSettings.read(settings), Endpoint(base_url, key_variable=None), Care(**{"max_retries": 0, **(care or {})}))
+    return ChatAgent(model, ChatSettings.read(settings), Endpoint(base_url, key_variable=None), RequestLimits(**{"max_retries": 0, **(care or {})}))
 
 
 def shortest(paradigm: Paradigm) -> Mapping[str, Any]:

@@ -27,7 +27,7 @@ from spanlab.agents.oracles import Chance
 from spanlab.analysis.data.sessions import gather
 from spanlab.core.agent_kinds import NETWORK, AgentKind
 from spanlab.core.errors import SpanLabError
-from spanlab.core.worker_pool import crew
+from spanlab.core.worker_pool import open_pool
 from spanlab.paradigms import Paradigm, Percept, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.paradigm import Generator
 from spanlab.sessions import Request, Runner, Session, begin, complete, read_responses, read_session, reopen, same_trials
@@ -268,12 +268,12 @@ def test_one_worker_two_or_none_and_one_that_dies_give_the_same_table(tmp_path: 
     hidden = [chunk.hidden for chunk in read_states(alone.folder)]
     for workers in (1, 2):
         session = large(tmp_path / str(workers), paradigm, agent, 120, part=10, states=True)
-        with crew(workers) as found:
+        with open_pool(workers) as found:
             client = found._client  # type: ignore[attr-defined]
             pids = client.run(os.getpid)
             killer = threading.Thread(target=_kill_after, args=(part_path(session.folder, 1), next(iter(pids.values()))))
             killer.start()
-            Runner(session, agent, crew=found).run()
+            Runner(session, agent, pool=found).run()
             killer.join()
             assert set(client.run(os.getpid).values()) != set(pids.values())
         the_same(alone.folder, session.folder)

@@ -62,8 +62,8 @@ def test_a_study_of_one_feature_practises_that_feature(tmp_path: Path) -> None:
     entries = "  - {paradigm: cd, set: {feature: colour}, trials: 2}\n  - {paradigm: vsr, set: {list_length: [5, 6, 7]}, trials: 2}\n"
     study = study_in(tmp_path, f"study: s\ntitle: One\nparadigms:\n{entries}")
     guest = Guest()
-    sitting = take_study(study, tmp_path / "data", fields={}, guest=guest)
-    folders = {name: state.folder for name, state in states(sitting.folder).items()}
+    visit = take_study(study, tmp_path / "data", fields={}, guest=guest)
+    folders = {name: state.folder for name, state in states(visit.folder).items()}
     assert {levels["feature"] for levels in practised(folders["cd"])} == {"colour"}
     assert {levels["list_length"] for levels in practised(folders["vsr"])} == {5}
     assert not any("black gap" in page for page in guest.pages)

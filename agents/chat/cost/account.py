@@ -10,7 +10,7 @@ from typing import Any
 
 from ..messages import Reply, Taken
 from ..transport.faults import Fault
-from ..transport.request_limits import Care
+from ..transport.request_limits import RequestLimits
 from .expected import CHARACTERS_PER_TOKEN, Expected
 from .totals import Prices, Totals, duration, money, short, summary
 
@@ -22,12 +22,12 @@ class Account:
 
     Parameters
     ----------
-    care : with the limits, if any
+    request_limits : with the limits, if any
     prices : of the model, when they are known
     clock : seconds from any origin, for the time that is left
     """
 
-    def __init__(self, care: Care, prices: Prices | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, request_limits: RequestLimits, prices: Prices | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.totals = Totals()
         self.prices = prices
         #: replies that the whole session is expected to take, when it was estimated
@@ -38,7 +38,7 @@ class Account:
         self.warn: Callable[[str], None] = lambda sentence: None
         #: told whenever the account that shares the limits has something less under way
         self.freed: Callable[[], None] = lambda: None
-        self._care = care
+        self._request_limits = request_limits
         self._clock = clock
         self._models: frozenset[str] = frozenset()
         self._beside: Account | None = None
@@ -95,7 +95,7 @@ class Account:
     @property
     def limited(self) -> bool:
         """Whether there is a limit of cost or tokens."""
-        return self._care.max_cost is not None or self._care.max_tokens_in_all is not None
+        return self._request_limits.max_cost is not None or self._request_limits.max_tokens_in_all is not None
 
     def take(self, reply: Reply) -> None:
         """Count a reply."""
@@ -132,7 +132,7 @@ class Account:
 
     def beyond(self, more: _Sum) -> str:
         """Which limit would be passed by so much more, in a sentence; empty when none would."""
-        limit, most = self._care.max_cost, self._care.max_tokens_in_all
+        limit, most = self._request_limits.max_cost, self._request_limits.max_tokens_in_all
         spent = self._spent()
         lost = self.totals.lost
         reckoned = f" (with {lost:,} {'request' if lost == 1 else 'requests'} that came to nothing and may have been paid for)" if lost else ""

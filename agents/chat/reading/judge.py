@@ -12,8 +12,8 @@ from ..providers import Serving, serving
 from ..settings import ChatSettings
 from ..transport.client import Client
 from ..transport.endpoint import Endpoint
-from ..transport.paid import Paid
-from ..transport.request_limits import Care
+from ..transport.paid_replies import PaidReplies
+from ..transport.request_limits import RequestLimits
 from .extraction import LONGEST, bare_answer, split_reasoning
 
 _ASKED = (
@@ -30,7 +30,7 @@ class Judge:
     ----------
     settings : with the model's name
     endpoint : where the model that is judged is served, and the judge as well, where its name has no provider
-    care : how servers are treated; limits hold for both models together
+    request_limits : how servers are treated; limits hold for both models together
     account : of the model that is judged
 
     Raises
@@ -39,22 +39,22 @@ class Judge:
         when a limit of cost cannot be kept, since the judge's price is not known.
     """
 
-    def __init__(self, settings: ChatSettings, endpoint: Endpoint, care: Care, account: Account) -> None:
+    def __init__(self, settings: ChatSettings, endpoint: Endpoint, request_limits: RequestLimits, account: Account) -> None:
         served = serving(settings.judge)
         if served.provider is None:
             served = Serving(settings.judge, endpoint)
-        if care.max_cost is not None and served.prices is None:
+        if request_limits.max_cost is not None and served.prices is None:
             raise SpanLabError(f"--max-cost needs the price of the judge {settings.judge}, too: give it in a file of providers, and name it MODEL@PROVIDER")
         self.name = settings.judge
-        self.account = Account(care, served.prices)
+        self.account = Account(request_limits, served.prices)
         account.share(self.account)
         self._settings, self.model = settings, served.model
         self.where = served.endpoint.public
-        self.client = Client(served.endpoint, served.model, care, account=self.account, repeat=settings.repeat)
+        self.client = Client(served.endpoint, served.model, request_limits, account=self.account, repeat=settings.repeat)
 
-    def paid(self) -> Paid:
+    def paid(self) -> PaidReplies:
         """Its requests of one trial."""
-        return Paid(self.client.ask, judge=self.name)
+        return PaidReplies(self.client.ask, judge=self.name)
 
     def request(self, kind: ResponseKind, reply: str, asked: Request) -> Request:
         """What it is asked about a reply.

@@ -15,7 +15,7 @@ from typing_extensions import override
 from ....core.atomic_files import user_cache
 from ..agent import ChatAgent
 from ..settings import ChatSettings
-from ..transport.request_limits import Care
+from ..transport.request_limits import RequestLimits
 from .local import LocalServer, environment
 
 #: What figures and tables must say of answers from such a server.
@@ -61,10 +61,10 @@ class ScriptedServer(LocalServer):
         self._rules = rules
         self._cache = cache
 
-    def agent(self, settings: ChatSettings | None = None, model: str = MODEL, care: Care | None = None) -> ChatAgent:
+    def agent(self, settings: ChatSettings | None = None, model: str = MODEL, request_limits: RequestLimits | None = None) -> ChatAgent:
         """A chat agent that talks to this server, labelled as what it is."""
         labelled = (settings or ChatSettings()).model_copy(update={"label": LABEL})
-        return ChatAgent(model, labelled, self.endpoint, care)
+        return ChatAgent(model, labelled, self.endpoint, request_limits)
 
     @override
     def program(self, folder: Path) -> tuple[Path, str, Sequence[str], Mapping[str, str]]:

@@ -1,4 +1,4 @@
-"""Requests to the endpoint: the official openai client, one per event loop, under a gate, and repeated as long as that may help."""
+"""Requests to the endpoint: the official openai client, one per event loop, under a rate limiter, and repeated as long as that may help."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .cache import ReplyCache
 from .departing import Departing, watch
 from .endpoint import Endpoint, EndpointError, explain, explain_status
 from .faults import TRIES_OF_STRANGERS, Departures, Fault, FaultWord, asked_wait, may_be_paid, word_of_status
-from .rate_limiter import Gate, Limit, Pass
+from .rate_limiter import Limit, Pass, RateLimiter
 from .replies import NoReplyError, read_reply
-from .request_limits import Care
+from .request_limits import RequestLimits
 
 if TYPE_CHECKING:
     import ssl
@@ -40,7 +40,7 @@ class Client:
 
     Parameters
     ----------
-    endpoint, model, care : where, which, and how it is treated
+    endpoint, model, request_limits : where, which, and how it is treated
     conversation_header : name of a request header that carries the name of the conversation
     clock : seconds from any origin, for the latency
     account : what keeps the account of it; one of its own when not given
@@ -51,7 +51,7 @@ class Client:
         self,
         endpoint: Endpoint,
         model: str,
-        care: Care | None = None,
+        request_limits: RequestLimits | None = None,
         conversation_header: str | None = None,
         clock: Callable[[], float] = time.perf_counter,
         account: Account | None = None,
@@ -60,19 +60,25 @@ class Client:
         endpoint.check()
         self._endpoint = endpoint
         self._model = model
-        self._care = care or Care()
-        self._account = account or Account(self._care)
+        self._request_limits = request_limits or RequestLimits()
+        self._account = account or Account(self._request_limits)
         self._header = conversation_header
         self._clock = clock
-        self._cache = ReplyCache(self._care.cache, [endpoint.public, endpoint.provider, model, repeat]) if self._care.cache is not None else None
-        self._gate = Gate(Limit(self._care.max_concurrency, self._care.concurrency), self._care.requests_per_minute, self._care.tokens_per_minute)
-        self._account.freed = self._gate.look
+        self._cache = (
+            ReplyCache(self._request_limits.cache, [endpoint.public, endpoint.provider, model, repeat]) if self._request_limits.cache is not None else None
+        )
+        self._rate_limiter = RateLimiter(
+            Limit(self._request_limits.max_concurrency, self._request_limits.concurrency),
+            self._request_limits.requests_per_minute,
+            self._request_limits.tokens_per_minute,
+        )
+        self._account.freed = self._rate_limiter.look
         self._orders: dict[str, int] = {}
         self._met = False
         self._certificates: ssl.SSLContext | None = None
         # connections belong to the event loop that opened them; a few conversations share a client, since it looks at all its connections for every request
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, AsyncOpenAI]] = WeakKeyDictionary()
-        self._shares = -(-(self._care.concurrency or self._care.max_concurrency) // _CONNECTIONS)
+        self._shares = -(-(self._request_limits.concurrency or self._request_limits.max_concurrency) // _CONNECTIONS)
 
     def _client(self, order: int) -> AsyncOpenAI:
         """The client of a conversation."""
@@ -92,7 +98,7 @@ class Client:
             clients[share] = openai.AsyncOpenAI(
                 api_key=self._endpoint.key(),
                 base_url=self._endpoint.url,
-                timeout=self._care.timeout_s,
+                timeout=self._request_limits.timeout_s,
                 max_retries=0,
                 http_client=sender,
             )
@@ -100,11 +106,11 @@ class Client:
 
     def place(self) -> AbstractAsyncContextManager[None]:
         """A place for one trial: no more of them are open than requests may be under way."""
-        return self._gate.place()
+        return self._rate_limiter.place()
 
     def wind_down(self, why: str) -> None:
         """Send no new request from now on, nor repeat one: whoever wants to gets :class:`.rate_limiter.Stopped`. Those under way come back."""
-        self._gate.stop(why)
+        self._rate_limiter.stop(why)
 
     async def ask(self, request: Request, departures: Departures | None = None, fresh: bool = False) -> Reply:
         """The reply to a conversation.
@@ -145,8 +151,8 @@ class Client:
         began = self._clock()
         while True:
             held = self._account.hold(size, at_most)
-            tokens = self._account.size.tokens(size) if self._care.tokens_per_minute else 0.0
-            async with self._gate.request(order, tokens, held) as one:
+            tokens = self._account.size.tokens(size) if self._request_limits.tokens_per_minute else 0.0
+            async with self._rate_limiter.request(order, tokens, held) as one:
                 if held.refusal:
                     return EndpointError(held.refusal)
                 waited = self._clock() - began
@@ -156,14 +162,14 @@ class Client:
                 words = tuple(fault.word for fault in faults)
                 return outcome.model_copy(update={"faults": words, "waited_ms": waited * 1000}) if faults else outcome
             faults.append(outcome)
-            most = self._care.max_retries if self._met or not outcome.stranger else min(self._care.max_retries, TRIES_OF_STRANGERS)
+            most = self._request_limits.max_retries if self._met or not outcome.stranger else min(self._request_limits.max_retries, TRIES_OF_STRANGERS)
             begun = sum(fault.begun for fault in faults)
             if outcome.error.permanent or len(faults) > most:
                 return outcome.error
-            if begun > self._care.max_retries_begun:
+            if begun > self._request_limits.max_retries_begun:
                 # others are answered, so it is this conversation that the server cannot bring to an end
                 return outcome.error if not self._met else EndpointError(str(outcome.error), False, outcome.error.status, of_request=True)
-            await self._gate.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
+            await self._rate_limiter.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
 
     async def _sent(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int, departing: Departing) -> Reply | Fault:
         """What one request brings, once the account and whoever keeps a journal have been told."""
@@ -181,7 +187,7 @@ class Client:
         return outcome
 
     def _note(self, one: Pass, outcome: Reply | Fault) -> None:
-        """Tell the gate what became of a request."""
+        """Tell the rate limiter what became of a request."""
         if isinstance(outcome, Reply):
             self._met = one.answered = True
             if outcome.prompt_tokens is not None:
@@ -207,7 +213,7 @@ class Client:
         fault: Fault
         try:
             with departing:
-                async with asyncio.timeout(self._care.timeout_s):  # of all of it: a server may drip
+                async with asyncio.timeout(self._request_limits.timeout_s):  # of all of it: a server may drip
                     response = await client.post("/chat/completions", cast_to=httpx2.Response, content=content, options=options)
             latency_ms = (self._clock() - started) * 1000
             return read_reply(response.content, latency_ms, self._endpoint.reasoning_fields)
@@ -226,7 +232,7 @@ class Client:
         """An exception as a fault; ``left``: whether the request had left before it."""
         import openai
 
-        told = explain(error, self._endpoint, self._model, self._care.timeout_s, tries)
+        told = explain(error, self._endpoint, self._model, self._request_limits.timeout_s, tries)
         if isinstance(error, openai.APIStatusError):
             return self._of_status(told, error.status_code, asked_wait(error.response.headers))
         if isinstance(error, openai.APITimeoutError):

@@ -89,7 +89,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class Pass:
-    """A request that may be sent now. What became of it is noted here before it goes out of the gate.
+    """A request that may be sent now. What became of it is noted here before it leaves the limiter.
 
     ``tokens`` are those that it took, as far as that is known; ``busy``: the server was too busy for it, and asked to be left alone for ``wait_s``;
     ``answered``: a reply came.
@@ -103,7 +103,7 @@ class Pass:
     answered: bool = False
 
 
-class Gate:
+class RateLimiter:
     """Where requests wait until they may be sent, and trials until they may begin.
 
     Parameters

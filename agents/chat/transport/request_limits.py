@@ -12,7 +12,7 @@ from ....core.errors import SpanLabError
 from ....paradigms.language.diagnostics import validated
 
 
-class Care(BaseModel):
+class RequestLimits(BaseModel):
     """How the server is treated. None of it shapes the answers.
 
     A limit that is None does not hold.
@@ -40,7 +40,7 @@ class Care(BaseModel):
     max_tokens_in_all: int | None = Field(default=None, ge=1, description="the session stops before it takes more tokens")
 
     @classmethod
-    def read(cls, values: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Care:
+    def read(cls, values: Mapping[str, Any], names: Mapping[str, str] | None = None) -> RequestLimits:
         """How a server is treated, from plain values.
 
         Parameters
@@ -52,8 +52,8 @@ class Care(BaseModel):
         SpanLabError
             naming everything that is unknown or out of bounds.
         """
-        care, wrong = validated(cls, values)
-        if wrong or not isinstance(care, cls):
+        request_limits, wrong = validated(cls, values)
+        if wrong or not isinstance(request_limits, cls):
             named = {"": "care", **{field: f"care > {field}" for field in cls.model_fields}, **(names or {})}
-            raise SpanLabError("; ".join(f"{named.get(str(path[0]) if path else '', 'care')}: {message}" for path, message in wrong))
-        return care
+            raise SpanLabError("; ".join(f"{named.get(str(path[0]) if path else '', 'request_limits')}: {message}" for path, message in wrong))
+        return request_limits

@@ -1,4 +1,4 @@
-"""The lookout: notices when the display or the keyboard goes away while a session runs, so that the session ends with a sentence and everything saved.
+"""The watchdog: notices when the display or the keyboard goes away while a session runs, so that the session ends with a sentence and everything saved.
 
 On Linux a thread listens to the X server (with a connection of its own, so that no frame waits for it): input devices that vanish, the output on which the
 window is, and the end of the server itself. Xlib ends the whole process when its server is gone; it is kept from that until the session has been saved.
@@ -24,7 +24,7 @@ _KEYBOARD_GONE = "a keyboard was unplugged or switched off ({names}). Plug it in
 _KEYBOARD = 4  # what XInput calls a slave keyboard
 
 
-class Lookout:
+class Watchdog:
     """Looks out for the apparatus.
 
     Parameters
@@ -82,7 +82,7 @@ class Lookout:
         except Exception:  # Xlib raises its own kinds; and servers differ in what they have
             return
         wake, self._stop = os.pipe()
-        self._thread = threading.Thread(target=self._look, args=(wake,), name="lookout", daemon=True)
+        self._thread = threading.Thread(target=self._look, args=(wake,), name="watchdog", daemon=True)
         self._thread.start()
 
     def _look(self, wake: int) -> None:
@@ -131,13 +131,13 @@ class Lookout:
 
 _HANDLER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _EXIT_HANDLER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-#: the lookout of the last window; connections that Xlib is to return from; what C holds pointers to
-_present: list[Lookout] = []
+#: the watchdog of the last window; connections that Xlib is to return from; what C holds pointers to
+_present: list[Watchdog] = []
 _survivors: set[int] = set()
 _kept: list[Any] = []
 
 
-def _outlive_display(connection: Any, lookout: Lookout) -> None:
+def _outlive_display(connection: Any, watchdog: Watchdog) -> None:
     """Have Xlib tell us when the server of a connection has ended, instead of ending the process."""
     try:
         x11: Any = ctypes.CDLL("libX11.so.6")
@@ -152,13 +152,13 @@ def _outlive_display(connection: Any, lookout: Lookout) -> None:
     except (OSError, AttributeError, ctypes.ArgumentError):  # an Xlib from before 2020 cannot do it: then the process ends as it always did
         return
     _survivors.add(address)
-    _present[:] = [lookout]
+    _present[:] = [watchdog]
 
 
 def _server_ended(address: int | None) -> int:
     """What Xlib calls when a connection is broken, in whichever thread has noticed it."""
-    for lookout in _present:
-        lookout.display_gone()
+    for watchdog in _present:
+        watchdog.display_gone()
     if threading.current_thread() is not threading.main_thread():
         threading.Event().wait()  # a thread of Psychtoolbox: were it to return, the process would end
     if address not in _survivors:
@@ -169,7 +169,7 @@ def _server_ended(address: int | None) -> int:
 
 def _leave() -> None:
     """At the end of the program: without a display or a keyboard, libraries crash or hang while they tidy up."""
-    if any(lookout.trouble for lookout in _present):
+    if any(watchdog.trouble for watchdog in _present):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(1)

@@ -1,4 +1,4 @@
-"""Hands for the simulated participant: real key presses and mouse clicks, made through the X server's own test extension (XTEST) from a thread."""
+"""The input of the simulated participant: real key presses and mouse clicks, made through the X server's own test extension (XTEST) from a thread."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _NAMED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
-    """One thing that a hand does.
+class InputEvent:
+    """One press of a key, or one click.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Touch:
     hold: float = 0.06
 
 
-class Hands:
+class XTestInput:
     """Presses keys and clicks at given times.
 
     Parameters
@@ -86,25 +86,25 @@ class Hands:
         if not self._display.has_extension("XTEST"):
             raise SpanLabError("this X server has no XTEST extension, so no keys can be pressed; use a virtual screen (Xvfb)")
         self._now, self._size, self._corner = now, size_px, corner
-        self._due: list[tuple[float, int, Touch, tuple[int, int]]] = []
+        self._due: list[tuple[float, int, InputEvent, tuple[int, int]]] = []
         self._count = itertools.count()
         self._change = threading.Condition()
         self._open = True
         self._error: Exception | None = None
-        #: what was done: the touch and when (s on the clock of ``now``) the X server had it
-        self.done: list[tuple[Touch, float]] = []
-        self._thread = threading.Thread(target=self._work, name="hands", daemon=True)
+        #: what was done: the event and when (s on the clock of ``now``) the X server had it
+        self.done: list[tuple[InputEvent, float]] = []
+        self._thread = threading.Thread(target=self._work, name="xtest", daemon=True)
         self._thread.start()
 
-    def at(self, when: float, touch: Touch) -> None:
+    def at(self, when: float, event: InputEvent) -> None:
         """Do something at a time (s on the clock of ``now``)."""
         self.check()
         # The thread waits on the system's monotonic clock and is told where the window is, so that only one thread ever asks PsychoPy's clock and the
         # window's connection: the latter is not made for two at a time everywhere.
         due = when - apart(self._now, time.perf_counter)[0]
-        corner = (0, 0) if touch.key else self._corner()
+        corner = (0, 0) if event.key else self._corner()
         with self._change:
-            heapq.heappush(self._due, (due, next(self._count), touch, corner))
+            heapq.heappush(self._due, (due, next(self._count), event, corner))
             self._change.notify()
 
     def cancel(self) -> None:
@@ -115,7 +115,7 @@ class Hands:
             self._change.notify()
 
     def close(self) -> None:
-        """Take the hands away."""
+        """End the thread and leave the display."""
         with self._change:
             self._open = False
             self._due.clear()
@@ -132,12 +132,12 @@ class Hands:
     def _work(self) -> None:
         try:
             while (what := self._next()) is not None:
-                self._touch(*what)
+                self._perform(*what)
         except Exception as error:  # told to the main thread at its next call
             self._error = error
 
-    def _next(self) -> tuple[Touch, tuple[int, int]] | None:
-        """Wait until the next touch is due, and tell where the window's corner is; None when it is over."""
+    def _next(self) -> tuple[InputEvent, tuple[int, int]] | None:
+        """Wait until the next event is due, and tell where the window's corner is; None when it is over."""
         with self._change:
             while self._open:
                 left = self._due[0][0] - time.perf_counter() if self._due else None
@@ -146,19 +146,19 @@ class Hands:
                 self._change.wait(None if left is None else left - 0.001 if left > 0.002 else left)
             return None
 
-    def _touch(self, touch: Touch, corner: tuple[int, int] = (0, 0)) -> None:
+    def _perform(self, event: InputEvent, corner: tuple[int, int] = (0, 0)) -> None:
         x = self._x
-        if touch.key:
-            code = self._code(touch.key)
+        if event.key:
+            code = self._code(event.key)
             down, up, detail = x.KeyPress, x.KeyRelease, code
         else:
             left, top = corner
-            self._fake(x.MotionNotify, x=round(left + self._size[0] / 2 + touch.x - 0.5), y=round(top + self._size[1] / 2 - touch.y - 0.5))
+            self._fake(x.MotionNotify, x=round(left + self._size[0] / 2 + event.x - 0.5), y=round(top + self._size[1] / 2 - event.y - 0.5))
             down, up, detail = x.ButtonPress, x.ButtonRelease, 1
         before = time.perf_counter()
         self._fake(down, detail)
-        self.done.append((touch, before))
-        time.sleep(touch.hold)
+        self.done.append((event, before))
+        time.sleep(event.hold)
         self._fake(up, detail)
 
     def _fake(self, what: int, detail: int = 0, **place: int) -> None:
@@ -172,7 +172,7 @@ class Hands:
             raise SpanLabError(f"there is no key '{key}' on this keyboard")
         return code
 
-    def done_since(self, number: int) -> list[tuple[Touch, float]]:
-        """What was done from the ``number``-th touch on, with times on the clock of ``now``."""
+    def done_since(self, number: int) -> list[tuple[InputEvent, float]]:
+        """What was done from the ``number``-th event on, with times on the clock of ``now``."""
         ahead = apart(self._now, time.perf_counter)[0]
-        return [(touch, when + ahead) for touch, when in self.done[number:]]
+        return [(event, when + ahead) for event, when in self.done[number:]]

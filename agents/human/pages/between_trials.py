@@ -10,14 +10,14 @@ from ...base import Option
 from ..display.lettering import Block, pill, set_text
 from ..errors import Abandoned
 from ..input.answering import Press
-from ..stage import Room
+from ..stage import Stage
 from .sheets import COLUMN, Page, Sheet, lay_out, page_letter
 
 #: Seconds for which a page stays at least, so that the press that ended the step before does not end it too.
 LEAST = 0.3
 
 
-def show(room: Room, page: Page, language: str, seconds: float | None = None, meanwhile: Callable[[], object] | None = None, clicks: bool = True) -> str:
+def show(room: Stage, page: Page, language: str, seconds: float | None = None, meanwhile: Callable[[], object] | None = None, clicks: bool = True) -> str:
     """Show a text, on as many pages as it needs, until the participant goes on (space bar or click; left arrow for the page before).
 
     A page with options ends with one of them, and with nothing else.
@@ -55,7 +55,7 @@ def show(room: Room, page: Page, language: str, seconds: float | None = None, me
 
 
 def _wait(
-    room: Room,
+    room: Stage,
     language: str,
     sheet: Sheet,
     options: Sequence[Option],
@@ -100,7 +100,7 @@ def _wait(
 
 
 def _until(
-    room: Room,
+    room: Stage,
     language: str,
     draw: Callable[[], None],
     decide: Callable[[Press], str],
@@ -155,7 +155,7 @@ def _until(
     return "on"
 
 
-def pause(room: Room, language: str, replaces: bool = False) -> None:
+def pause(room: Stage, language: str, replaces: bool = False) -> None:
     """Ask whether to go on or to leave.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ....paradigms import Verdict
 from ....paradigms.triggers import DONE, Triggers
-from .sender import Line, Sending
+from .sender import Sending, TriggerSender
 
 #: A code that need not come at once is held back where a flip is nearer than this (s): so no pulse is cut shorter than it.
 SHORTEST = 0.002
@@ -36,7 +36,7 @@ class Marker:
 
     Parameters
     ----------
-    line : the open port
+    sender : of the open port
     codes : which code stands for what
     write : takes the record of each code, once it is known what became of it
     now : the window's clock (s)
@@ -46,14 +46,14 @@ class Marker:
 
     def __init__(
         self,
-        line: Line,
+        sender: TriggerSender,
         codes: Triggers,
         write: Callable[[Mapping[str, Any]], None],
         now: Callable[[], float],
         due: Callable[[], float],
         ms: Callable[[float], float],
     ) -> None:
-        self._line, self._codes, self._write, self._now, self._due, self._ms = line, codes, write, now, due, ms
+        self._sender, self._codes, self._write, self._now, self._due, self._ms = sender, codes, write, now, due, ms
         self._marks: list[_Mark] = []
         self._armed: _Mark | None = None
         self._verdict: Verdict = "missed"
@@ -65,14 +65,14 @@ class Marker:
     def arm(self, phase: str, step: int) -> Callable[[], None] | None:
         """The next flip brings a step on: what is to be called within that flip, if it has a code. ``step`` counts from 1."""
         if step == 1:
-            self._line.settle()  # the code of the trial's beginning has its whole pulse
+            self._sender.settle()  # the code of the trial's beginning has its whole pulse
         self._step = step
         code = self._codes.of_phase(phase, self._verdict)
         if code is None:
             return None
         sending = Sending(code)
         self._armed = _Mark(sending, "phase", phase, step, None, None)
-        return lambda: self._line.at_once(sending)
+        return lambda: self._sender.at_once(sending)
 
     def landed(self, at: float) -> None:
         """That flip took effect at ``at`` (s)."""
@@ -94,7 +94,7 @@ class Marker:
     def end(self, at: float) -> None:
         """The trial is over, and the screen was cleared at ``at`` (s)."""
         self._soon(self._codes.trial_end, "trial_end", self._step, None, at)
-        self._line.settle()
+        self._sender.settle()
         self.record()
 
     def _soon(self, code: int | None, is_for: For, step: int, flip: float | None, since: float, what: str = "") -> None:
@@ -102,13 +102,13 @@ class Marker:
             left = self._due() - self._now()
             sending = Sending(code, time.perf_counter() + left + SHORTEST if 0 <= left < SHORTEST else 0.0)
             self._marks.append(_Mark(sending, is_for, what, step, flip, since))
-            self._line.soon(sending)
+            self._sender.soon(sending)
 
     # -- the record ------------------------------------------------------------------------------------------------------------------------------
 
     def record(self) -> None:
         """Hand over what is known by now, in the order in which it was sent; and say it when the port has died."""
-        self._line.tell()
+        self._sender.tell()
         known = [mark for mark in self._marks if mark.sending.settled]
         if not known:
             return
@@ -118,7 +118,7 @@ class Marker:
             self._write(self._told(mark, clock))
 
     def _beside(self) -> float:
-        """The window's clock minus that of the line, read together: again where something came between."""
+        """The window's clock minus that of the sender, read together: again where something came between."""
         read: list[tuple[float, float]] = []
         while len(read) < 3 and (not read or min(read)[0] > 0.00005):
             before = time.perf_counter()
@@ -132,7 +132,7 @@ class Marker:
         at = None if sending.at is None else sending.at + clock
         delay = None if at is None or mark.since is None else (at - mark.since) * 1000.0
         if mark.is_for == "phase" and delay is not None:
-            self._line.delays.append(delay)
+            self._sender.delays.append(delay)
         told: dict[str, Any] = {
             "step": mark.step,
             "code": sending.code,

@@ -45,7 +45,7 @@ class Sending:
         return self.at is not None or self.lost
 
 
-class Line:
+class TriggerSender:
     """An open port with the thread that ends pulses and sends what had to wait.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ....core.errors import SpanLabError
 from ....core.locks import TakenError, only_writer
-from ....core.worker_pool import Alone, Crew
+from ....core.worker_pool import SerialPool, WorkerPool
 from ..checkpoints_io.files import write_atomically
 from .sweep import CONFIG, read_folder
 
@@ -41,12 +41,12 @@ class RunStatus:
     note: str = ""
 
 
-def run_sweep(folder: Path, crew: Crew | None = None, tell: Callable[[str, str], None] = lambda run, said: None) -> None:
+def run_sweep(folder: Path, pool: WorkerPool | None = None, tell: Callable[[str, str], None] = lambda run, said: None) -> None:
     """Take every run of a sweep that is not done. Several processes may do this at once, on one machine or on several with a common disk.
 
     Parameters
     ----------
-    crew : who trains; this process when not given
+    pool : who trains; this process when not given
     tell : told the run and what came of it, as each one ends
 
     Raises
@@ -57,7 +57,7 @@ def run_sweep(folder: Path, crew: Crew | None = None, tell: Callable[[str, str],
     runs = [run["id"] for run in read_folder(folder)["runs"]]
     left = [run for run in runs if not (folder / "runs" / run / DONE).exists()]
     jobs = [str((folder / "runs" / run).absolute()) for run in left]
-    for number, said in (crew or Alone()).each(_take, partial(dict), jobs):
+    for number, said in (pool or SerialPool()).each(_take, partial(dict), jobs):
         tell(left[number], said)
 
 

@@ -9,7 +9,7 @@ from ....core.errors import SpanLabError
 from ....paradigms import plan_dataset
 from ....paradigms.network_view import is_model_step
 from ..inputs.data import Pool
-from ..inputs.material import Material
+from ..inputs.training_data import TrainingData
 from ..models import Network
 from .evaluation import frequencies
 from .learning import blind_loss
@@ -18,7 +18,7 @@ from .learning import blind_loss
 _RETINA_STEPS = 4000
 
 
-def check_lengths(network: Network, material: Material) -> None:
+def check_lengths(network: Network, training_data: TrainingData) -> None:
     """Whether trials of all levels that are trained and tested are short enough for a network that has a limit.
 
     Raises
@@ -26,10 +26,10 @@ def check_lengths(network: Network, material: Material) -> None:
     SpanLabError
         when some are not, with what to change.
     """
-    longest, config = network.memory.longest, material.config
+    longest, config = network.memory.longest, training_data.config
     if longest is None:
         return
-    for paradigm, factors in (*zip(material.paradigms, material.factors, strict=True), *material.tested):
+    for paradigm, factors in (*zip(training_data.paradigms, training_data.factors, strict=True), *training_data.tested):
         planned = plan_dataset(paradigm, config.seed, "train", len(paradigm.combinations(factors)), factors)
         trials = (one.compile(paradigm, config.generator) for one in planned)
         steps = max(sum(is_model_step(step.percept) for step in trial.steps) for trial in trials)
@@ -40,11 +40,11 @@ def check_lengths(network: Network, material: Material) -> None:
             )
 
 
-def begin(network: Network, material: Material) -> None:
+def begin(network: Network, training_data: TrainingData) -> None:
     """Set what follows from the training trials before any learning: components of a retina, how often each answer is right."""
     samples, wanted = [], {}
-    for pool in material.pools["train"]:
-        if pool.store is material.frames:
+    for pool in training_data.pools["train"]:
+        if pool.store is training_data.frames:
             share = _RETINA_STEPS // len(pool.blocks)
             numbers = np.concatenate([block.frames[: max(1, share // block.frames.shape[1])].ravel() for block in pool.blocks])
             samples.append(torch.from_numpy(pool.store.frames()[numbers]))
@@ -55,12 +55,12 @@ def begin(network: Network, material: Material) -> None:
     network.begin(samples, expected)
 
 
-def weights_of_losses(material: Material) -> list[float]:
+def weights_of_losses(training_data: TrainingData) -> list[float]:
     """By how much the loss of each paradigm counts: what its task says, and with the improved loss as a share of that of the best blind guess."""
-    weights = [task.weight for task in material.config.tasks]
-    if material.config.loss == "published":
+    weights = [task.weight for task in training_data.config.tasks]
+    if training_data.config.loss == "published":
         return weights
-    return [weight / _blind(pool) for weight, pool in zip(weights, material.pools["train"], strict=True)]
+    return [weight / _blind(pool) for weight, pool in zip(weights, training_data.pools["train"], strict=True)]
 
 
 def _blind(pool: Pool) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 from ....core.errors import SpanLabError
 from ....core.registry import nearest
 from ....paradigms import load_paradigm
-from ..inputs.material import as_list
+from ..inputs.training_data import as_list
 from .config import Recipe, TrainingConfig, read_config
 
 _HERE = "spanlab.agents.network"

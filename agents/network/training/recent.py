@@ -9,7 +9,7 @@ import torch
 
 from ....core.errors import SpanLabError
 from ..inputs.batches import Batch
-from ..inputs.material import Material
+from ..inputs.training_data import TrainingData
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -20,12 +20,12 @@ class Recent:
 
     Parameters
     ----------
-    material : for the names of paradigms
+    training_data : for the names of paradigms
     fabric : of the processes that share each batch
     """
 
-    def __init__(self, material: Material, fabric: Fabric) -> None:
-        self._material, self._fabric = material, fabric
+    def __init__(self, training_data: TrainingData, fabric: Fabric) -> None:
+        self._training_data, self._fabric = training_data, fabric
         self._steps: list[tuple[Batch, torch.Tensor, torch.Tensor]] = []
 
     def add(self, batch: Batch, losses: torch.Tensor, right: torch.Tensor, step: int) -> None:
@@ -48,7 +48,7 @@ class Recent:
         for batch, losses, _ in steps:
             if not bool(torch.isfinite(losses).all()):
                 worst = batch.parts[int((~torch.isfinite(losses)).nonzero()[0])]
-                name = self._material.paradigms[worst.number].name
+                name = self._training_data.paradigms[worst.number].name
                 raise SpanLabError(f"the loss of {name} is not finite at step {step}; lower rate.peak in the config")
 
     def taken(self, step: int) -> tuple[dict[str, float], dict[str, float]]:
@@ -60,7 +60,7 @@ class Recent:
             if self._fabric.world_size > 1:
                 both = cast(torch.Tensor, self._fabric.all_reduce(both, reduce_op="sum"))
             for part, pair in zip(batch.parts, both.T.tolist(), strict=True):
-                values.setdefault(self._material.label(part.number), []).append(pair)
+                values.setdefault(self._training_data.label(part.number), []).append(pair)
         self._steps.clear()
         means = {name: np.mean(pairs, axis=0) for name, pairs in values.items()}
         return {name: round(float(mean[0]), 5) for name, mean in means.items()}, {name: round(float(mean[1]), 4) for name, mean in means.items()}

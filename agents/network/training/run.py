@@ -18,7 +18,7 @@ from ....paradigms.identity import stream
 from ..checkpoints_io import card, checkpoint
 from ..checkpoints_io.files import remove_leftovers
 from ..inputs.batches import Ahead, Batch
-from ..inputs.material import Material, batch_in_process, begin_process
+from ..inputs.training_data import TrainingData, batch_in_process, begin_process
 from ..models import Network, build
 from ..settings import FRAME
 from ..speedups.sight import by_patches
@@ -66,9 +66,9 @@ class Run:
         self.fabric = fabric_for(config)
         self.first = self.fabric.is_global_zero
         self.device = self.fabric.device
-        self.material = Material(config)
+        self.training_data = TrainingData(config)
         self.network = self._build().to(self.device)
-        check_lengths(self.network, self.material)
+        check_lengths(self.network, self.training_data)
         self.patches = by_patches(self.network, self.device)
         published = config.schedule == "published"
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.rate.peak, betas=(0.9, 0.999 if published else 0.99))
@@ -82,7 +82,7 @@ class Run:
             raise SpanLabError(f"{folder} already holds a training run called {config.name}; go on with it (--resume), or move it away to begin anew")
         if self.first:
             remove_leftovers(folder, config.name)
-        self.recent = Recent(self.material, self.fabric)
+        self.recent = Recent(self.training_data, self.fabric)
         self.saved = self.state.step if resume else -1  # the step of the last saved state
         self._wall, self._cpu = time.monotonic(), time.process_time()
         # Processes that only help write nothing.
@@ -100,7 +100,7 @@ class Run:
             self.journal.write(event, **values)
 
     def _build(self) -> Network:
-        return build(self.config.model, self.material.tasks, self.config.seed)
+        return build(self.config.model, self.training_data.tasks, self.config.seed)
 
     def go(self) -> TrainingResult | None:
         with self.progress:
@@ -112,7 +112,7 @@ class Run:
                 return None
             self._keep(self.state.best)
             kept = checkpoint.load(self.weights_file)
-            rows = test(kept.network.to(self.device), self.material)
+            rows = test(kept.network.to(self.device), self.training_data)
             # The network that was tested is the one in the file: half precision and all.
             self._log("test", step=self.state.step, rows=[row.as_json() for row in rows], best_step=self.state.best_step)
             self._log("end", step=self.state.step, why=why, checkpoint_sha256=kept.sha256, checkpoint_bytes=kept.bytes, **self._times())
@@ -129,7 +129,7 @@ class Run:
             step=0,
             config=self.config.model_dump(mode="json"),
             config_hash=self.config.hash,
-            paradigms={paradigm.name: paradigm.hash for paradigm in self.material.paradigms},
+            paradigms={paradigm.name: paradigm.hash for paradigm in self.training_data.paradigms},
             parameters=self.network.parameter_count,
             torch=str(torch.__version__),
             numpy=np.__version__,
@@ -140,16 +140,16 @@ class Run:
 
     def _prepare(self) -> None:
         """Compile and render the trials, and set what follows from them."""
-        material, words = self.material, self.material.words
-        with self.progress.stage("compiling trials", sum(map(sum, material.sizes.values()))) as advance:
-            material.prepare(advance)
+        training_data, words = self.training_data, self.training_data.words
+        with self.progress.stage("compiling trials", sum(map(sum, training_data.sizes.values()))) as advance:
+            training_data.prepare(advance)
         sha256 = words.vectors.sha256 if words.vectors is not None else None
         if self.state.step > 0 and self.state.vectors != sha256:
             raise SpanLabError(f"{self.config.vectors} is another file than when this run began; resume with that one, or train under another name")
         self.state.vectors = sha256
         if self.state.step == 0:
-            begin(self.network, material)
-        self.learner: Any = JointLoss(self.network, [pool.loss for pool in material.pools["train"]], weights_of_losses(material))
+            begin(self.network, training_data)
+        self.learner: Any = JointLoss(self.network, [pool.loss for pool in training_data.pools["train"]], weights_of_losses(training_data))
         if self.config.fuse and self.network.seeing:
             self.network.eye.compile(dynamic=True)
         self.learner, self.optimizer = self.fabric.setup(self.learner, self.optimizer)
@@ -157,9 +157,9 @@ class Run:
         self._log(
             "trials",
             step=self.state.step,
-            trials=material.counted(),
-            frames=len(material.frames),
-            frame_bytes=len(material.frames) * FRAME * FRAME * 3,
+            trials=training_data.counted(),
+            frames=len(training_data.frames),
+            frame_bytes=len(training_data.frames) * FRAME * FRAME * 3,
             **read,
             **self._times(),
         )
@@ -170,7 +170,7 @@ class Run:
         if config.compile == "meanwhile" and config.workers:
             make: Callable[[int], Batch] = partial(_in_process, arguments)
             return Ahead(make, config.workers, begin_process, (config,))
-        return Ahead(lambda step: self.material.batch(step, *arguments))
+        return Ahead(lambda step: self.training_data.batch(step, *arguments))
 
     def _learn(self) -> str:
         """Take the remaining steps; returns why it ended."""
@@ -226,7 +226,7 @@ class Run:
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.clip)
         self.optimizer.step()
         for part in batch.parts:
-            name = self.material.paradigms[part.number].name
+            name = self.training_data.paradigms[part.number].name
             self.state.trials[name] = self.state.trials.get(name, 0) + part.trials
         self.recent.add(batch, losses, right, step)
 
@@ -245,7 +245,7 @@ class Run:
 
     def _examine(self) -> None:
         """Validate, and keep the weights if they are the best so far."""
-        state, now = self.state, validate(self.network, self.material)
+        state, now = self.state, validate(self.network, self.training_data)
         if self.config.schedule == "published":
             self.plateau.validated(now.loss, self.config.plateau)
         better = now.score > state.best_score or not state.best
@@ -265,13 +265,13 @@ class Run:
         best = self._build()
         best.load_state_dict(weights)
         trained = checkpoint.TrainedOn(
-            paradigms={paradigm.name: paradigm.hash for paradigm in self.material.paradigms},
-            levels=self.material.levels(),
+            paradigms={paradigm.name: paradigm.hash for paradigm in self.training_data.paradigms},
+            levels=self.training_data.levels(),
             steps=self.state.best_step,
             trials={name: count * self.state.best_step // max(1, self.state.step) for name, count in self.state.trials.items()},
             config=self.config.hash,
         )
-        checkpoint.save(self.weights_file, best, self.config.name, trained, self.material.words.vectors)
+        checkpoint.save(self.weights_file, best, self.config.name, trained, self.training_data.words.vectors)
 
     def _elapsed(self) -> tuple[float, float]:
         """Wall-clock and processor seconds, over all parts of the run."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inputs.material import Material
+from ..inputs.training_data import TrainingData
 from ..models import Network
 from .evaluation import Examined, Row, examine, gained, mean_accuracy
 
@@ -43,12 +43,12 @@ class Validation:
         }
 
 
-def validate(network: Network, material: Material) -> Validation:
+def validate(network: Network, training_data: TrainingData) -> Validation:
     """How well a network does on the validation trials now."""
-    config, found = material.config, {}
+    config, found = training_data.config, {}
     network.eval()
-    for number, (pool, seen) in enumerate(zip(material.pools["validation"], material.pools["train"], strict=True)):
-        found[material.label(number)] = examine(network, pool, seen)
+    for number, (pool, seen) in enumerate(zip(training_data.pools["validation"], training_data.pools["train"], strict=True)):
+        found[training_data.label(number)] = examine(network, pool, seen)
     network.train()
     published = config.validation == "published"
     accuracy = {name: round(one.accuracy if published else mean_accuracy(one.rows), 4) for name, one in found.items()}
@@ -56,12 +56,12 @@ def validate(network: Network, material: Material) -> Validation:
     return Validation(found, accuracy, float(np.mean(scores)), float(np.mean([one.loss for one in found.values()])))
 
 
-def test(network: Network, material: Material) -> list[Row]:
+def test(network: Network, training_data: TrainingData) -> list[Row]:
     """Accuracy on test trials, by paradigm and combination of factor levels."""
     network.eval()
     rows: list[Row] = []
-    for pool in material.pools["test"]:
+    for pool in training_data.pools["test"]:
         tasks = {block.task for block in pool.blocks}
-        trained = (one for one in material.pools["train"] if one.paradigm.name == pool.paradigm.name and tasks & {block.task for block in one.blocks})
-        rows += examine(network, pool, next(trained, None), partial(material.held_out, pool.paradigm)).rows
+        trained = (one for one in training_data.pools["train"] if one.paradigm.name == pool.paradigm.name and tasks & {block.task for block in one.blocks})
+        rows += examine(network, pool, next(trained, None), partial(training_data.held_out, pool.paradigm)).rows
     return rows

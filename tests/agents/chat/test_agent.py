@@ -20,7 +20,7 @@ from chat_trials import brief, context, converse, hold
 from words_solver import solve
 
 from spanlab.agents.base import Response, Unobtainable
-from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, EndpointError
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.servers.scripted import ScriptedServer
 from spanlab.agents.chat.servers.scripted_rules import demonstration_rules
 from spanlab.core.errors import SpanLabError
@@ -83,8 +83,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _agent(tap: Tap, model: str, **settings: Any) -> ChatAgent:
-    care: dict[str, Any] = {"max_retries": 1} | {key: settings.pop(key) for key in Care.model_fields if key in settings}
-    return ChatAgent(model, ChatSettings(**{"conversation_header": HEADER, **settings}), Endpoint(tap.base_url), Care(**care))
+    care: dict[str, Any] = {"max_retries": 1} | {key: settings.pop(key) for key in RequestLimits.model_fields if key in settings}
+    return ChatAgent(model, ChatSettings(**{"conversation_header": HEADER, **settings}), Endpoint(tap.base_url), RequestLimits(**care))
 
 
 async def _take(agent: ChatAgent, trial: Trial, journal: TrialJournal | None = None, questions: int | None = None) -> list[Response]:
@@ -446,10 +446,10 @@ def test_the_client_is_imported_only_when_it_is_used() -> None:
 def test_settings_tell_everything_but_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "https://llm.example.org:8443/v1")
-    agent = ChatAgent("org/model:free", ChatSettings(temperature=0.5), care=Care(timeout_s=30))
+    agent = ChatAgent("org/model:free", ChatSettings(temperature=0.5), request_limits=RequestLimits(timeout_s=30))
     said, found = agent.settings(), agent.apparatus()
     assert said == {"model": "org/model:free", "endpoint": "https://llm.example.org:8443/v1", "provider": "", **ChatSettings(temperature=0.5).model_dump()}
-    assert found == {"endpoint": "https://llm.example.org:8443/v1", **Care(timeout_s=30).model_dump(mode="json")}
+    assert found == {"endpoint": "https://llm.example.org:8443/v1", **RequestLimits(timeout_s=30).model_dump(mode="json")}
     assert KEY not in json.dumps([said, found])
 
 
@@ -474,10 +474,10 @@ def test_a_conversation_that_is_too_long_says_something_of_this_trial_alone(tap:
 
 
 def test_settings_change_with_what_shapes_the_answers_only() -> None:
-    def said(port: int = 1, care: Care | None = None, **settings: Any) -> str:
-        return json.dumps(ChatAgent("m", ChatSettings(**settings), Endpoint(f"http://127.0.0.1:{port}/v1"), care).settings())
+    def said(port: int = 1, request_limits: RequestLimits | None = None, **settings: Any) -> str:
+        return json.dumps(ChatAgent("m", ChatSettings(**settings), Endpoint(f"http://127.0.0.1:{port}/v1"), request_limits).settings())
 
-    assert said() == said(port=2) == said(care=Care(timeout_s=1, max_retries=0, concurrency=2))
+    assert said() == said(port=2) == said(request_limits=RequestLimits(timeout_s=1, max_retries=0, concurrency=2))
     assert len({said(), said(temperature=0), said(reask=0), said(instructions_as="user"), said(preamble="")}) == 5
 
 

@@ -18,7 +18,7 @@ from chat_servers import Answer, Request, Tap, listening
 from chat_trials import context
 from PIL import Image
 
-from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, EndpointError
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import png
 from spanlab.agents.chat.vision_check import LETTERS, letter_picture
 from spanlab.core.errors import SpanLabError
@@ -89,7 +89,9 @@ def refusing(request: Request) -> Answer:
 
 
 def agent_at(tap: Tap, **settings: Any) -> ChatAgent:
-    return ChatAgent("eyes", ChatSettings.read({"view": "image", "image_px": 192, **settings}), Endpoint(tap.base_url, key_variable=None), Care(max_retries=0))
+    return ChatAgent(
+        "eyes", ChatSettings.read({"view": "image", "image_px": 192, **settings}), Endpoint(tap.base_url, key_variable=None), RequestLimits(max_retries=0)
+    )
 
 
 def take(agent: ChatAgent, look: bool = False) -> None:
@@ -266,7 +268,7 @@ def test_no_trial_begins_where_pictures_are_dropped_and_the_session_goes_on_once
         assert len(tap.requests) == 4
         assert {line["trial"] for line in read_transcript(session.folder)} == {"0"}
     with listening(answering(sees(192))) as tap:
-        agent = ChatAgent("eyes", agent_at(tap)._settings, Endpoint(tap.base_url, key_variable=None), Care(max_retries=0, cache=tmp_path / "cache"))
+        agent = ChatAgent("eyes", agent_at(tap)._settings, Endpoint(tap.base_url, key_variable=None), RequestLimits(max_retries=0, cache=tmp_path / "cache"))
         Runner(reopen(session.folder), agent).run()
         assert len(pictures(tap.requests[1].body)) == 1, "looked again"
     found = read_session(session.folder)["apparatus"]["vision"]
@@ -295,6 +297,6 @@ def test_a_session_that_goes_on_does_not_pay_for_the_check_again(tmp_path: Path)
 def test_the_cache_does_not_answer_for_a_servers_eyes(tmp_path: Path) -> None:
     for _ in range(2):
         with listening(answering(sees(192))) as tap:
-            agent = ChatAgent("eyes", ChatSettings(view="image", image_px=192), Endpoint(tap.base_url, key_variable=None), Care(cache=tmp_path))
+            agent = ChatAgent("eyes", ChatSettings(view="image", image_px=192), Endpoint(tap.base_url, key_variable=None), RequestLimits(cache=tmp_path))
             take(agent, look=True)
             assert len(tap.requests) == 4

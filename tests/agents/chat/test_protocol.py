@@ -24,7 +24,7 @@ from spanlab.agents.chat.conversation import Conversation
 from spanlab.agents.chat.messages import Reply, Request, Text
 from spanlab.agents.chat.presets import presets
 from spanlab.agents.chat.transport.faults import Departures
-from spanlab.agents.chat.transport.paid import Paid
+from spanlab.agents.chat.transport.paid_replies import PaidReplies
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
 
@@ -342,7 +342,7 @@ def test_nothing_of_the_truth_can_be_reached_from_an_episode(name: str) -> None:
         return Reply(content="1", latency_ms=1.0)
 
     async def run() -> Any:
-        episode = ChatEpisode(Conversation(context(trial, paradigm), protocol), Paid(send), protocol)
+        episode = ChatEpisode(Conversation(context(trial, paradigm), protocol), PaidReplies(send), protocol)
         for step in trial.steps[:12]:
             await episode.step(step.shown_after("wrong"))
         return episode

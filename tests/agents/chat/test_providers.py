@@ -151,7 +151,12 @@ providers:
     assert serving("small@lab").prices is None
     agent = make_agent("chat:@lab", care={"tokens_per_minute": 500})
     assert isinstance(agent, ChatAgent)
-    assert (agent.care.requests_per_minute, agent.care.tokens_per_minute, agent.care.max_concurrency, agent.care.concurrency) == (30, 500, 4, None)
+    assert (
+        agent.request_limits.requests_per_minute,
+        agent.request_limits.tokens_per_minute,
+        agent.request_limits.max_concurrency,
+        agent.request_limits.concurrency,
+    ) == (30, 500, 4, None)
 
 
 def test_the_usual_place_is_looked_at(tmp_path: Path) -> None:
@@ -238,7 +243,7 @@ def test_no_object_holds_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = make_agent("chat:@gemini")
     assert isinstance(agent, ChatAgent)
     assert served.endpoint.has_key
-    for one in (served, served.endpoint, served.provider, agent.settings(), agent.apparatus(), agent.account.summary(), agent.care):
+    for one in (served, served.endpoint, served.provider, agent.settings(), agent.apparatus(), agent.account.summary(), agent.request_limits):
         assert KEY not in repr(one)
         assert KEY.encode() not in pickle.dumps(one)
     assert KEY not in repr(vars(agent))

@@ -18,7 +18,7 @@ import pytest
 from chat_servers import Answer, Request, Stub, forwarding, listening, real_cache, stub
 from effort import HANGS_S
 
-from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.servers.scripted import LABEL, MODEL, ScriptedServer
 from spanlab.agents.chat.servers.scripted_rules import demonstration_rules
 from spanlab.core.errors import SpanLabError
@@ -41,7 +41,7 @@ def server() -> Iterator[ScriptedServer]:
 
 
 def _agent(base_url: str, concurrency: int) -> ChatAgent:
-    return ChatAgent(MODEL, ChatSettings(label=LABEL), Endpoint(base_url, key_variable=None), Care(concurrency=concurrency, max_retries=0))
+    return ChatAgent(MODEL, ChatSettings(label=LABEL), Endpoint(base_url, key_variable=None), RequestLimits(concurrency=concurrency, max_retries=0))
 
 
 def _table(folder: Path) -> pd.DataFrame:
@@ -109,11 +109,11 @@ ANSWERS = ["m", "-", "I cannot say."]
 _PROGRAM = """
 import sys
 from pathlib import Path
-from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
+from spanlab.agents.chat import RequestLimits, ChatAgent, ChatSettings, Endpoint
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin, find_sessions, reopen
 data, base_url, blocks, concurrency = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(base_url, key_variable=None), Care(concurrency=concurrency))
+agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(base_url, key_variable=None), RequestLimits(concurrency=concurrency))
 paradigm = load_paradigm("nback_verbal")
 plan = plan_session(paradigm, seed=4, levels={"block_length": [24]}, trials=blocks)
 folders = find_sessions([data]) if data.exists() and any(data.iterdir()) else []
@@ -146,7 +146,7 @@ def _when_answered(server: Stub, number: int, process: subprocess.Popen[str], wh
 
 
 def _nback_agent(server: Stub, concurrency: int) -> ChatAgent:
-    return ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), Care(concurrency=concurrency))
+    return ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), RequestLimits(concurrency=concurrency))
 
 
 def _run(data: Path, server: Stub, blocks: int, concurrency: int, progress: Callable[[int, int], None] | None = None) -> Path:
@@ -277,7 +277,7 @@ def _forget_events(folder: Path) -> None:
 def _go_on(folder: Path) -> int:
     """Finish a session; how many requests that takes."""
     with stub(answers=ANSWERS) as server:
-        agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), Care(concurrency=2))
+        agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), RequestLimits(concurrency=2))
         Runner(reopen(folder), agent).run()
         return server.stats()["requests"]
 

@@ -14,7 +14,7 @@ import pytest
 from chat_servers import Answer, Request, Tap, listening
 from command_line import Run, complaint
 
-from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.vision_check import LETTERS
 from spanlab.cli.commands.transcript import as_text
 from spanlab.core.errors import SpanLabError
@@ -46,7 +46,7 @@ def saying(text: Callable[[Request], str] | str, **message: Any) -> Iterator[Tap
 
 
 def _agent(url: str, **settings: Any) -> ChatAgent:
-    return ChatAgent("m", ChatSettings.read({"conversation_header": "x-talk", **settings}), Endpoint(url, None), Care(max_retries=0, concurrency=2))
+    return ChatAgent("m", ChatSettings.read({"conversation_header": "x-talk", **settings}), Endpoint(url, None), RequestLimits(max_retries=0, concurrency=2))
 
 
 def _session(data: Path, url: str, paradigm: str = "vsr", trials: int = 2, **settings: Any) -> Session:

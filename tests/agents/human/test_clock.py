@@ -12,7 +12,7 @@ from conditions import some_conditions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import RandomState
-from virtual_lab import Person, VirtualRoom, VirtualWindow, play
+from virtual_lab import Person, VirtualStage, VirtualWindow, play
 
 from spanlab.agents.base import Shown
 from spanlab.agents.human.display.frames import Refreshes
@@ -59,11 +59,11 @@ def others_are_set_aside() -> Iterator[None]:
 
 def off_plan(hz: float, vsync: bool, conditions: int, names: Sequence[str] = tuple(list_paradigms())) -> tuple[int, list[Any]]:
     """How many timed displays paradigms of the library have in some conditions, and those that did not last for their frames."""
-    room, count, off = VirtualRoom(VirtualWindow(hz, vsync, jitter=0.001)), 0, []
+    stage, count, off = VirtualStage(VirtualWindow(hz, vsync, jitter=0.001)), 0, []
     for name in names:
         paradigm = load_paradigm(name)
         for levels in some_conditions(paradigm, conditions):
-            for one, waited in timed(play(room, compile_trial(paradigm, levels, 1), somebody(count))):
+            for one, waited in timed(play(stage, compile_trial(paradigm, levels, 1), somebody(count))):
                 count += 1
                 assert one.dropped_frames == 0
                 if one.shown_frames - waited != one.planned_frames or abs(one.shown_ms - one.shown_frames * 1000 / hz) > 2:
@@ -114,8 +114,8 @@ def test_a_press_in_the_window_counts_and_one_after_it_does_not(
     asked = Percept("probe", (Display(BLANK, window),), Ask(NINE, ends=ends, window_ms=window))
     following = Percept("next", (Display(CROSS, 400.0),), None)
     made = {"announced": trial(asked, following), "last": trial(following, asked), "feedback": feedback(asked, following)}[where]
-    room = VirtualRoom(VirtualWindow(hz, vsync, jitter=jitter, seed=seed))
-    told = play(room, made, lambda ask: (4, (window + offset) / 1000))
+    stage = VirtualStage(VirtualWindow(hz, vsync, jitter=jitter, seed=seed))
+    told = play(stage, made, lambda ask: (4, (window + offset) / 1000))
     (response, notes), *others = [(response, notes) for percept, response, _, notes in told if percept.ask is not None]
     assert not others
     assert response is not None
@@ -131,9 +131,9 @@ def test_a_press_in_the_window_counts_and_one_after_it_does_not(
 
 def test_a_press_that_is_passed_on_too_late_is_told_as_such() -> None:
     asked = Percept("probe", (Display(BLANK, 100.0),), Ask(NINE, window_ms=100.0))
-    room = VirtualRoom(VirtualWindow(60))
-    room.fingers._delay = DELIVERY + 0.02
-    told = play(room, trial(asked, Percept("next", (Display(CROSS, 400.0),))), lambda ask: (4, 0.099))
+    stage = VirtualStage(VirtualWindow(60))
+    stage.fingers._delay = DELIVERY + 0.02
+    told = play(stage, trial(asked, Percept("next", (Display(CROSS, 400.0),))), lambda ask: (4, 0.099))
     _, response, _, notes = told[0]
     assert response is not None
     assert response.outcome == "omitted"
@@ -147,7 +147,7 @@ def test_questions_last_for_their_frames_and_wait_a_refresh_only_for_feedback(wh
     asked = Percept("probe", (Display(CROSS, 100.0), Display(BLANK, 400.0)), Ask(NINE, ends="on_time", window_ms=500.0))
     following = Percept("next", (Display(CROSS, 400.0),), None)
     made = {"announced": trial(asked, following), "last": trial(following, asked), "feedback": feedback(asked, following)}[where]
-    told = play(VirtualRoom(VirtualWindow(60)), made, lambda ask: (4, 0.25) if answers else None)
+    told = play(VirtualStage(VirtualWindow(60)), made, lambda ask: (4, 0.25) if answers else None)
     shown, notes = next((shown, notes) for percept, _, shown, notes in told if percept.ask is not None)
     waited = int(where == "feedback" and not answers)
     assert [one.shown_frames for one in shown] == [6, 24 + waited]
@@ -156,7 +156,7 @@ def test_questions_last_for_their_frames_and_wait_a_refresh_only_for_feedback(wh
 
 def test_a_window_that_is_longer_than_the_displays_is_the_plan_of_the_last_one() -> None:
     asked = Percept("probe", (Display(CROSS, 100.0), Display(BLANK, 100.0)), Ask(NINE, window_ms=500.0))
-    (told,) = play(VirtualRoom(VirtualWindow(60)), trial(asked), lambda ask: None)
+    (told,) = play(VirtualStage(VirtualWindow(60)), trial(asked), lambda ask: None)
     assert [(one.planned_ms, one.planned_frames, one.shown_frames) for one in told[2]] == [(100.0, 6, 6), (400.0, 24, 24)]
 
 
@@ -164,9 +164,9 @@ def test_a_window_that_is_longer_than_the_displays_is_the_plan_of_the_last_one()
 def test_late_frames_are_owned_up_to_and_nothing_adds_up(vsync: bool) -> None:
     """Every 37th flip comes late by one to three refreshes."""
     window = VirtualWindow(60, vsync, jitter=0.002, late=lambda flip: 1 + flip % 3 if flip % 37 == 0 else 0)
-    room = VirtualRoom(window)
+    stage = VirtualStage(window)
     displays = [Percept("test", (Display(CROSS if number % 2 else BLANK, 50.0 + 17 * (number % 9)),)) for number in range(400)]
-    shown = [one for _, _, some, _ in play(room, trial(*displays), lambda ask: None) for one in some]
+    shown = [one for _, _, some, _ in play(stage, trial(*displays), lambda ask: None) for one in some]
     assert sum(one.dropped_frames for one in shown) > 50
     refreshes = 0
     for one in shown:
@@ -181,18 +181,18 @@ def test_late_frames_are_owned_up_to_and_nothing_adds_up(vsync: bool) -> None:
 @pytest.mark.parametrize(("wanted", "takes"), [(1000, 0.0), (800, 0.0), (1000, 0.7), (250, 0.2), (500, 1.3)])
 def test_the_interval_before_a_trial_is_on_record_and_lasts_as_planned_or_as_long_as_it_took(vsync: bool, wanted: float, takes: float) -> None:
     """From the first frame of the empty screen to that of the trial; ``takes`` (s) is how long it takes to make the trial ready."""
-    room = VirtualRoom(VirtualWindow(60, vsync, jitter=0.001))
+    stage = VirtualStage(VirtualWindow(60, vsync, jitter=0.001))
     trial = compile_trial(load_paradigm("vsr"), {"list_length": 2}, 1)
     frame = 1000 / 60
     for _ in range(3):
-        between_trials.show(room, between_trials.Page(""), "en", seconds=wanted / 1000, meanwhile=lambda: room.window.sleep(takes))
-        first, *others = [notes for _, _, _, notes in play(room, trial, somebody(1))]
+        between_trials.show(stage, between_trials.Page(""), "en", seconds=wanted / 1000, meanwhile=lambda: stage.window.sleep(takes))
+        first, *others = [notes for _, _, _, notes in play(stage, trial, somebody(1))]
         if takes * 1000 < wanted - 2 * frame:
             assert abs(first["interval_ms"] - wanted) < frame / 2 + 2
         else:  # it is never told to be shorter than it was
             assert takes * 1000 <= first["interval_ms"] < takes * 1000 + 4 * frame
         assert not any("interval_ms" in notes for notes in others)
-    (first, *_) = [notes for _, _, _, notes in play(room, trial, somebody(1))]
+    (first, *_) = [notes for _, _, _, notes in play(stage, trial, somebody(1))]
     assert "interval_ms" not in first  # nothing was between this trial and the one before
 
 

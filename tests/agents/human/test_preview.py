@@ -17,7 +17,7 @@ from spanlab.paradigms import compile_trial, load_paradigm
 _STEPPING = """
 import json
 from spanlab.agents.human import Participant, virtual_screen
-from spanlab.agents.human.input.xtest import Hands, Touch
+from spanlab.agents.human.input.xtest import XTestInput, InputEvent
 from spanlab.agents.human.preview import Preview
 from spanlab.paradigms import compile_trial, load_paradigm
 
@@ -27,16 +27,16 @@ KEYS = ["space", "space", "left", "right", "a", "space", "a", "a", "left", "esca
 class Watcher:
     def waits(self, for_what, onset):
         seen.append([preview.number, preview.caption(), preview.answer() if preview.answer_shown else ""])
-        hands.at(onset + 0.15, Touch(KEYS.pop(0), hold=0.02))
+        hands.at(onset + 0.15, InputEvent(KEYS.pop(0), hold=0.02))
 
 
 with virtual_screen(1024, 768):
     agent = Participant(width_cm=34.0, say=lambda sentence: None)
-    room = agent.open()
-    hands = Hands(room.window.now, room.window.size, room.window.corner)
-    preview = Preview(room, compile_trial(load_paradigm("vsr"), {"list_length": 2}, seed=1))
+    stage = agent.open()
+    hands = XTestInput(stage.window.now, stage.window.size, stage.window.corner)
+    preview = Preview(stage, compile_trial(load_paradigm("vsr"), {"list_length": 2}, seed=1))
     seen = []
-    room.attendant = Watcher()
+    stage.attendant = Watcher()
     preview.run()
     hands.close()
     agent.close()

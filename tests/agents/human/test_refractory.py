@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from study_files import STUDY, study_in
-from virtual_lab import VirtualRoom, VirtualWindow, play
+from virtual_lab import VirtualStage, VirtualWindow, play
 
 from spanlab.agents.human import Participant, SimulatedParticipant
 from spanlab.agents.human.input.answering import Press
 from spanlab.agents.human.input.keyboard import Keyboard
 from spanlab.agents.human.input.refractory import USUAL, Refractory, read_refractory
-from spanlab.agents.human.input.xtest import Touch
+from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.agents.human.seating import window_again
 from spanlab.cli.commands.study import _window
 from spanlab.core.errors import ParadigmError, SpanLabError
@@ -36,8 +36,8 @@ def question(ask: Ask | None = None, ms: float | None = None) -> Percept:
     return Percept("probe", (Display(BLANK, ms),), ask or Ask(NINE))
 
 
-class Scripted(VirtualRoom):
-    """A room in which somebody presses at given times after the first onset, and answers each step that is still open long after."""
+class Scripted(VirtualStage):
+    """A stage in which somebody presses at given times after the first onset, and answers each step that is still open long after."""
 
     def __init__(self, presses: list[Press], refractory: Refractory = USUAL) -> None:
         super().__init__(VirtualWindow(60))
@@ -117,9 +117,9 @@ def test_cells_are_marked_as_fast_as_anybody_clicks() -> None:
 
 
 def test_the_border_of_two_trials_is_one_too() -> None:
-    room = Scripted([CLICK, later(CLICK, 0.19)])
-    play(room, trial(question()), lambda ask: None)
-    told = play(room, trial(question()), lambda ask: None)
+    stage = Scripted([CLICK, later(CLICK, 0.19)])
+    play(stage, trial(question()), lambda ask: None)
+    told = play(stage, trial(question()), lambda ask: None)
     assert [does for does, _ in given(told)[0]] == ["too soon", "answer"]
 
 
@@ -159,12 +159,12 @@ def test_the_simulated_participant_answers_after_the_refractory_times_at_any_spe
     agent = SimulatedParticipant("ideal", speed=speed, answers="keys")
     times: list[float] = []
     agent.open = lambda: None  # type: ignore[assignment, method-assign]
-    agent._hands = SimpleNamespace(at=lambda when, touch: times.append(when))  # type: ignore[assignment]
+    agent._xtest = SimpleNamespace(at=lambda when, touch: times.append(when))  # type: ignore[assignment]
     for number in range(300):
         agent.answer_plan(Ask(NINE), number % 9)(0.0)
     assert min(times) * 1000 > agent._refractory_times().same_ms
     assert agent._refractory_times().same_ms == pytest.approx(200 / max(1, speed))
-    assert Touch("5").hold < 0.2
+    assert InputEvent("5").hold < 0.2
 
 
 def test_they_are_declared_and_come_back_when_a_session_goes_on() -> None:

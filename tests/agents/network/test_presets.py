@@ -31,7 +31,7 @@ def read(name: str) -> Paradigm:
 @pytest.fixture
 def quickly(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is the same for all presets is done for a few: reading the paradigms, the figure, the state (which other tests resume from)."""
-    for module in ("training.presets", "inputs.material"):
+    for module in ("training.presets", "inputs.training_data"):
         monkeypatch.setattr(f"spanlab.agents.network.{module}.load_paradigm", read)
     monkeypatch.setattr(atomic_files.os, "fsync", lambda number: None)
     if name != "laptop":

@@ -19,7 +19,7 @@ from spanlab.agents.network import model_settings  # noqa: E402
 from spanlab.agents.network.inputs.batches import assemble  # noqa: E402
 from spanlab.agents.network.inputs.data import indices_at, make_pool, task_of, view_of  # noqa: E402
 from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
-from spanlab.agents.network.inputs.material import Material  # noqa: E402
+from spanlab.agents.network.inputs.training_data import TrainingData  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import task_seen_in  # noqa: E402
 from spanlab.agents.network.speedups import sight  # noqa: E402
@@ -187,7 +187,7 @@ def test_trials_compiled_by_other_processes_are_the_same(trained: Path, tmp_path
 def test_levels_that_are_held_out_are_tested_and_never_trained(tmp_path: Path) -> None:
     tasks = [{"paradigm": "vsr", "batch": 4, "train_trials": 12, "factors": {"list_length": [2, 3]}, "hold_out": {"list_length": 3}}]
     held = config(tasks=tasks, steps=2)
-    material = Material(held)
+    material = TrainingData(held)
     material.prepare(lambda count: None)
     assert [block.levels["list_length"] for block in material.pools["train"][0].blocks] == [2]
     assert [block.levels["list_length"] for block in material.pools["validation"][0].blocks] == [2]
@@ -196,7 +196,7 @@ def test_levels_that_are_held_out_are_tested_and_never_trained(tmp_path: Path) -
     assert [(row.levels["list_length"], row.held_out) for row in result.rows] == [(2, False), (3, True)]
     assert "3 *" in (tmp_path / "tiny.md").read_text(encoding="utf-8")
     with pytest.raises(SpanLabError, match="hold_out leaves no level of list_length"):
-        Material(config(tasks=[{**tasks[0], "hold_out": {"list_length": [2, 3]}}]))
+        TrainingData(config(tasks=[{**tasks[0], "hold_out": {"list_length": [2, 3]}}]))
 
 
 def test_one_can_train_on_many_and_test_on_one(tmp_path: Path) -> None:
@@ -204,11 +204,11 @@ def test_one_can_train_on_many_and_test_on_one(tmp_path: Path) -> None:
     assert result is not None
     assert [(row.paradigm, row.levels["list_length"], row.held_out) for row in result.rows] == [("vsr", 4, True)]
     with pytest.raises(SpanLabError, match="smu is the task 'smu', which is not trained"):
-        Material(config(test=[{"paradigm": "smu"}]))
+        TrainingData(config(test=[{"paradigm": "smu"}]))
 
 
 def test_few_trials_are_the_first_of_many() -> None:
-    few, many = (Material(config(train_trials=count)) for count in (4, 12))
+    few, many = (TrainingData(config(train_trials=count)) for count in (4, 12))
     for material in (few, many):
         material.prepare(lambda count: None)
     for one, other in zip(few.pools["train"], many.pools["train"], strict=True):

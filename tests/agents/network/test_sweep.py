@@ -23,7 +23,7 @@ from spanlab.agents.network.sweeps.tables import by_capacity, by_parameters, wri
 from spanlab.agents.network.training.presets import config_named  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.core.locks import only_writer  # noqa: E402
-from spanlab.core.worker_pool import crew  # noqa: E402
+from spanlab.core.worker_pool import open_pool  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -218,7 +218,7 @@ def test_workers_that_die_lose_no_run(swept: Path, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     out = tmp_path / "out"
     write_sweep(out, read_sweep(write(tmp_path)))
-    with crew(2) as found:
+    with open_pool(2) as found:
         client = found._client  # type: ignore[attr-defined]
         pid = next(iter(client.run(os.getpid).values()))
         killer = threading.Thread(target=_kill_when_begun, args=(out, pid))

@@ -13,7 +13,7 @@ from spanlab.agents.chat.agent import ChatEpisode
 from spanlab.agents.chat.conversation import Conversation
 from spanlab.agents.chat.messages import Reply, Request
 from spanlab.agents.chat.transport.faults import Departures
-from spanlab.agents.chat.transport.paid import Paid
+from spanlab.agents.chat.transport.paid_replies import PaidReplies
 from spanlab.paradigms import Answer, Paradigm, Percept, Step, Trial
 from spanlab.paradigms.language.component_spec import filled
 
@@ -64,7 +64,7 @@ def hold(
         return Reply(content=say(request, len(requests)), latency_ms=1.0)
 
     async def run() -> list[Response]:
-        episode = ChatEpisode(Conversation(brief(trial, paradigm, settings), settings, model), Paid(send), settings)
+        episode = ChatEpisode(Conversation(brief(trial, paradigm, settings), settings, model), PaidReplies(send), settings)
         steps = percepts if percepts is not None else [step.shown_after("right") for step in trial.steps]
         return [answer for percept in steps if (answer := await episode.step(percept)) is not None]
 

@@ -22,7 +22,7 @@ from lab_bench import BLANK, Bench, pattern, screenshot, timed
 
 from spanlab.agents.base import TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
-from spanlab.agents.human.input.xtest import Touch
+from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.paradigms import Answer, AnswerKeys, Ask, Percept, Truth, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli import Stimulus
@@ -50,17 +50,17 @@ def thousand(bench: Bench, presses: int = PRESSES) -> Any:
     ask = Ask(Choice.model_validate({"options": 9, "layout": "3x3"}), ends="on_time", window_ms=STEP_MS, counts="last")
     steps = int(touches[-1][0] * 1000 / STEP_MS) + 4
     percepts = [timed(pattern(number % 4), STEP_MS, ask if number % 3 else None) for number in range(steps)]
-    codes = [bench.hands._code(str(number + 1)) for number in range(9)]
+    codes = [bench.xtest._code(str(number + 1)) for number in range(9)]
     injector = subprocess.Popen([sys.executable, "injector.py"], cwd=os.path.dirname(__file__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     episode = bench.episode(percepts)
     start = time.monotonic() + 1.5
-    clocks = [bench.room.window.now() - time.monotonic()]
+    clocks = [bench.stage.window.now() - time.monotonic()]
     assert injector.stdin is not None
     injector.stdin.write(json.dumps({"start": start, "codes": codes, "touches": touches}))
     injector.stdin.close()
     while time.monotonic() < start - 0.05:
-        bench.room.collect()
-    bench.room.forget()
+        bench.stage.collect()
+    bench.stage.forget()
     onsets, found = [], []
     for number, percept in enumerate(percepts):
         episode.announce_next(percepts[number + 1] if number + 1 < steps else None, last=number + 1 == steps)
@@ -70,7 +70,7 @@ def thousand(bench: Bench, presses: int = PRESSES) -> Any:
         raw = response.raw["presses"] if response is not None else notes.get("presses", [])
         found.append((raw, notes))
     episode.finish()
-    clocks.append(bench.room.window.now() - time.monotonic())
+    clocks.append(bench.stage.window.now() - time.monotonic())
     told = [
         [step, press["key"], onsets[step] + press["rt_ms"] / 1000 - clocks[0]]
         for step, (raw, notes) in enumerate(found)
@@ -173,10 +173,10 @@ def deadlines(bench: Bench) -> Any:
         assert ask.window_ms is not None
         window = ask.window_ms / 1000
         for when, after in (("before", -0.06), ("after", 0.06))[name == "cd" :]:
-            bench.script = [[(window + after, Touch("f", hold=0.02))], [(0.3, Touch("j", hold=0.02))]]
+            bench.script = [[(window + after, InputEvent("f", hold=0.02))], [(0.3, InputEvent("j", hold=0.02))]]
             facts[f"{name} {when}"] = bench.trial(percepts[first : first + 3])
             if name == "cd":
-                bench.script = [[(0.3, Touch("j", hold=0.02))]]
+                bench.script = [[(0.3, InputEvent("j", hold=0.02))]]
                 bench.agent.rest(300)
                 facts[f"{name} {when}"] += bench.trial([percepts[first]])
     return facts
@@ -191,12 +191,12 @@ def signal(bench: Bench) -> Any:
     def look(stimulus: Stimulus) -> None:
         draw(stimulus)
         if not black:
-            frame = np.asarray(bench.room.window.win._getFrame(buffer="back"))
+            frame = np.asarray(bench.stage.window.win._getFrame(buffer="back"))
             black.append(int((frame[:, :, :3].max(axis=2) < 40).sum()))
 
-    draw, bench.room.renderer.draw = bench.room.renderer.draw, look  # type: ignore[method-assign]
+    draw, bench.stage.renderer.draw = bench.stage.renderer.draw, look  # type: ignore[method-assign]
     facts = bench.trial([percepts[number]])
-    bench.room.renderer.draw = draw  # type: ignore[method-assign]
+    bench.stage.renderer.draw = draw  # type: ignore[method-assign]
     return {"steps": facts, "black": black[0], "apparatus": bench.agent.apparatus()}
 
 
@@ -209,7 +209,7 @@ def layouts(layout: str) -> Any:
     letters = Choice.model_validate({"options": ["A", "Y", "Z", "W"], "keys": ["a", "y", "z", "w"]})
     asked = [(match, "m"), (match, "minus"), (match, "num_subtract"), *((nine, str(n)) for n in range(1, 10)), (nine, "num_7")]
     asked += [(letters, letter) for letter in "ayzw"]
-    bench.script = [[(0.1, Touch(key, hold=0.02))] for _, key in asked]
+    bench.script = [[(0.1, InputEvent(key, hold=0.02))] for _, key in asked]
     facts = [step["response"]["value"] for step in bench.trial([timed(BLANK, 400, Ask(kind, window_ms=400)) for kind, _ in asked])]
     names = bench.agent.apparatus()["key_names"]
     bench.close()
@@ -226,15 +226,15 @@ def boxes() -> Any:
     facts: dict[str, Any] = {}
 
     def typed(bench: Bench, button: int, at: float) -> None:
-        bench.hands.at(at, Touch(str(button), hold=0.02))
+        bench.xtest.at(at, InputEvent(str(button), hold=0.02))
 
     def sent(bench: Bench, button: int, at: float) -> None:
-        threading.Timer(at - bench.room.window.now(), os.write, (ends, bytes([button, 0x80 + button]))).start()
+        threading.Timer(at - bench.stage.window.now(), os.write, (ends, bytes([button, 0x80 + button]))).start()
 
     def told(bench: Bench, button: int, at: float) -> None:
         from standing_box import StandingBox
 
-        threading.Timer(at - bench.room.window.now(), StandingBox.pressed.append, (button,)).start()
+        threading.Timer(at - bench.stage.window.now(), StandingBox.pressed.append, (button,)).start()
 
     named = {
         "keys": ("keys:1+2+3", typed),
@@ -251,7 +251,7 @@ def boxes() -> Any:
                 if for_what == "answer":
                     press(bench, button, onset + 0.2)
                 else:
-                    bench.hands.at(onset + 0.5, Touch("space"))
+                    bench.xtest.at(onset + 0.5, InputEvent("space"))
 
             bench.waits = waits  # type: ignore[method-assign]
             percept = timed(BLANK, 500, Ask(kind, window_ms=500))
@@ -268,7 +268,7 @@ def acknowledged(bench: Bench) -> Any:
     """Green pixels on the screen before and while a click is acknowledged for the first time: its outline hides nothing but what it covers."""
     percept = next(step.percept for step in compile_trial(load_paradigm("vsr"), {"list_length": 5}, seed=3).steps if step.percept.ask is not None)
     empty = next(region for region in percept.ask.kind.surface().regions)  # type: ignore[union-attr]
-    x, y = bench.room.surface.to_pixels((empty.x0 + empty.x1) / 2, (empty.y0 + empty.y1) / 2)
+    x, y = bench.stage.surface.to_pixels((empty.x0 + empty.x1) / 2, (empty.y0 + empty.y1) / 2)
     green: list[int] = []
 
     def look() -> None:
@@ -276,7 +276,7 @@ def acknowledged(bench: Bench) -> Any:
         green.append(int(((screen[:, :, 1] > 150) & (screen[:, :, 0] < 100)).sum()))
 
     def waits(for_what: str, onset: float) -> None:
-        bench.hands.at(onset + 0.5, Touch(x=x, y=y, hold=0.02))
+        bench.xtest.at(onset + 0.5, InputEvent(x=x, y=y, hold=0.02))
         for after in (0.25, 0.6):
             threading.Timer(after, look).start()
 
@@ -293,8 +293,8 @@ def taps(bench: Bench) -> Any:
     from Xlib.ext import xtest
 
     server: Any = display.Display()
-    left, top = bench.room.window.corner()
-    wide, high = bench.room.window.size
+    left, top = bench.stage.window.corner()
+    wide, high = bench.stage.window.size
 
     def tap(x: float, y: float) -> None:
         place = round(left + wide / 2 + x - 0.5), round(top + high / 2 - y - 0.5)
@@ -308,15 +308,15 @@ def taps(bench: Bench) -> Any:
     regions = list(kind.surface().regions)
     cells = Cells(grid=10, take=2, within=(3.0, 3.0, 93.0, 93.0))
     facts = []
-    middle = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in regions}
-    small = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in cells.surface().regions}
+    middle = {region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in regions}
+    small = {region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in cells.surface().regions}
     for number in range(9):
         bench.waits = lambda for_what, onset, number=number: threading.Timer(0.25, tap, middle[number]).start()  # type: ignore[method-assign]
         facts += bench.trial([timed(BLANK, None, Ask(kind))])
     bench.episode([timed(BLANK, None, Ask(cells))]).finish()
 
     def three(for_what: str, onset: float) -> None:
-        for after, place in ((0.25, small[37]), (0.4, small[92]), (0.55, bench.room.surface.done_middle())):
+        for after, place in ((0.25, small[37]), (0.4, small[92]), (0.55, bench.stage.surface.done_middle())):
             threading.Timer(after, tap, place).start()
 
     bench.waits = three  # type: ignore[method-assign]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from lab_journey import Traveller, watch
 
-from spanlab.agents.human.input.xtest import Hands, Touch
+from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.sessions import runner
 
 
@@ -22,7 +22,7 @@ class Person(Traveller):
     def __init__(self, leave_after: int) -> None:
         # no dialog and no pictures: nothing of the traveller's typist
         self.stages: list[str] = []
-        self.hands: Hands | None = None
+        self.xtest: XTestInput | None = None
         self.room = None
         self.paradigm = self.page = ""
         self.percept = None
@@ -37,11 +37,11 @@ class Person(Traveller):
 
     def waits(self, for_what: str, onset: float) -> None:
         if self.leave_after and self.done >= self.leave_after and for_what == "answer" and not self.leaving:
-            assert self.hands is not None
+            assert self.xtest is not None
             self.leaving = True
-            self.hands.at(onset + 0.6, Touch("escape"))
+            self.xtest.at(onset + 0.6, InputEvent("escape"))
             for late in range(1, 20):  # on a busy machine the page may come late
-                self.hands.at(onset + 1.2 + 0.5 * late, Touch("l"))
+                self.xtest.at(onset + 1.2 + 0.5 * late, InputEvent("l"))
             return
         super().waits(for_what, onset)
 

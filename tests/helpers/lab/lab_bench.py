@@ -18,7 +18,7 @@ import numpy as np
 
 from spanlab.agents.base import Option, Response, TrialContext, TrialCut
 from spanlab.agents.human import Abandoned, Participant, ParticipantEpisode, SimulatedParticipant, virtual_screen
-from spanlab.agents.human.input.xtest import Hands, Touch
+from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.agents.human.pages.sheets import Page, lay_out
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, ResponseKind, Truth, compile_trial, load_paradigm
@@ -43,18 +43,18 @@ class Bench:
 
     def __init__(self, **options: Any) -> None:
         self.agent = Participant(width_cm=34.0, say=lambda sentence: None, **options)
-        self.room = self.agent.open()
-        self.hands = Hands(self.room.window.now, self.room.window.size, self.room.window.corner)
-        self.room.attendant = self
+        self.stage = self.agent.open()
+        self.xtest = XTestInput(self.stage.window.now, self.stage.window.size, self.stage.window.corner)
+        self.stage.attendant = self
         #: what to do when the window waits: seconds from the onset, and the touch
-        self.script: list[list[tuple[float, Touch]]] = []
+        self.script: list[list[tuple[float, InputEvent]]] = []
         self.told: list[str] = []
 
     def waits(self, for_what: str, onset: float) -> None:
         self.told.append(for_what)
         if self.script:
             for when, touch in self.script.pop(0):
-                self.hands.at(onset + when, touch)
+                self.xtest.at(onset + when, touch)
 
     def episode(self, percepts: Sequence[Percept]) -> ParticipantEpisode:
         kinds: tuple[ResponseKind, ...] = tuple(dict.fromkeys(percept.ask.kind for percept in percepts if percept.ask is not None))
@@ -64,10 +64,10 @@ class Bench:
 
     def trial(self, percepts: Sequence[Percept], announce: bool = True) -> list[dict[str, Any]]:
         """Play a trial and tell what was seen and answered in each step."""
-        episode, injected = self.episode(percepts), len(self.hands.done)
+        episode, injected = self.episode(percepts), len(self.xtest.done)
         steps = asyncio.run(_trial(episode, percepts, announce))
         episode.finish()
-        touches = self.hands.done_since(injected)
+        touches = self.xtest.done_since(injected)
         told = []
         for number, (onset, response, shown, notes) in enumerate(steps):
             until = steps[number + 1][0] if number + 1 < len(steps) else float("inf")
@@ -83,7 +83,7 @@ class Bench:
         return told
 
     def close(self) -> None:
-        self.hands.close()
+        self.xtest.close()
         self.agent.close()
 
 
@@ -117,7 +117,7 @@ def short_presses(bench: Bench) -> Any:
     ask = Ask(NINE, ends="on_time", window_ms=2900, counts="last")
     random = np.random.RandomState(1)
     times = np.cumsum(random.uniform(0.03, 0.07, 50)) + 0.1
-    bench.script = [[(float(when), Touch(str(1 + number % 9), hold=0.005)) for number, when in enumerate(times)]]
+    bench.script = [[(float(when), InputEvent(str(1 + number % 9), hold=0.005)) for number, when in enumerate(times)]]
     return bench.trial([timed(pattern(1), 2900, ask)])
 
 
@@ -125,10 +125,10 @@ def borders(bench: Bench, announce: bool = True) -> Any:
     """Presses at the very moments at which one step follows another."""
     ask = Ask(NINE, ends="on_time", window_ms=100, counts="first")
     percepts = [timed(pattern(number % 3), 100, ask) for number in range(24)]
-    start = bench.room.window.now() + 0.2
+    start = bench.stage.window.now() + 0.2
     random = np.random.RandomState(2)
     for number in range(21):
-        bench.hands.at(start + number * 0.1 + float(random.uniform(0, 0.1)), Touch(str(1 + number % 9), hold=0.005))
+        bench.xtest.at(start + number * 0.1 + float(random.uniform(0, 0.1)), InputEvent(str(1 + number % 9), hold=0.005))
     return bench.trial(percepts, announce)
 
 
@@ -141,23 +141,23 @@ def nine_clicks(bench: Bench) -> Any:
     regions = NINE.surface().regions
     percepts = [timed(pattern(1), None, Ask(NINE)) for _ in range(18)]
     for region in regions:
-        x, y = bench.room.surface.to_pixels(region.x0 + 4, region.y1 - 3)
-        bench.script.append([(0.25, Touch(x=x, y=y, hold=0.005))])
-    bench.script += [[(0.12, Touch(key, hold=0.005))] for key in ("1", "2", "3", "num_4", "num_5", "num_6", "7", "8", "9")]
+        x, y = bench.stage.surface.to_pixels(region.x0 + 4, region.y1 - 3)
+        bench.script.append([(0.25, InputEvent(x=x, y=y, hold=0.005))])
+    bench.script += [[(0.12, InputEvent(key, hold=0.005))] for key in ("1", "2", "3", "num_4", "num_5", "num_6", "7", "8", "9")]
     return bench.trial(percepts)
 
 
 def cells(bench: Bench) -> Any:
     """Mark, take away, mark too many, press Done too early; then Done. And once more with Return."""
     kind = Cells(grid=10, take=3, within=(3.0, 3.0, 93.0, 93.0))
-    middle = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
+    middle = {region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
     episode = bench.episode([timed(BLANK, None, Ask(kind))])
     episode.finish()
-    done = bench.room.surface.done_middle()
+    done = bench.stage.surface.done_middle()
     places = [middle[12], middle[99], done, middle[99], middle[0], middle[57], middle[40], done]
-    bench.script = [[(0.3 + 0.12 * number, Touch(x=x, y=y, hold=0.03)) for number, (x, y) in enumerate(places)]]
+    bench.script = [[(0.3 + 0.12 * number, InputEvent(x=x, y=y, hold=0.03)) for number, (x, y) in enumerate(places)]]
     bench.script.append(
-        [(0.3 + 0.12 * n, Touch(x=middle[cell][0], y=middle[cell][1], hold=0.03)) for n, cell in enumerate((5, 4, 3))] + [(0.8, Touch("return"))]
+        [(0.3 + 0.12 * n, InputEvent(x=middle[cell][0], y=middle[cell][1], hold=0.03)) for n, cell in enumerate((5, 4, 3))] + [(0.8, InputEvent("return"))]
     )
     return bench.trial([timed(BLANK, None, Ask(kind)), timed(BLANK, None, Ask(kind))])
 
@@ -165,20 +165,20 @@ def cells(bench: Bench) -> Any:
 def busy(bench: Bench) -> Any:
     """Three clicks and the key that confirms them come while the program is busy; it sees all four at once."""
     kind = Cells(grid=10, take=3, within=(3.0, 3.0, 93.0, 93.0))
-    middle = {region.value: bench.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
-    again = [(1.6 + 0.1 * number, Touch("return", hold=0.02)) for number in range(50)]  # were the answer lost, nobody would be waited for
-    touches = [(0.2 + 0.1 * number, Touch(x=middle[cell][0], y=middle[cell][1], hold=0.03)) for number, cell in enumerate((12, 57, 40))]
+    middle = {region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
+    again = [(1.6 + 0.1 * number, InputEvent("return", hold=0.02)) for number in range(50)]  # were the answer lost, nobody would be waited for
+    touches = [(0.2 + 0.1 * number, InputEvent(x=middle[cell][0], y=middle[cell][1], hold=0.03)) for number, cell in enumerate((12, 57, 40))]
     waits, freed = bench.waits, []
 
     def work(for_what: str, onset: float) -> None:
         waits(for_what, onset)
-        done = len(bench.hands.done)
-        while len(bench.hands.done) < done + 4:
+        done = len(bench.xtest.done)
+        while len(bench.xtest.done) < done + 4:
             time.sleep(0.05)
         time.sleep(0.2)
-        freed.append((bench.room.window.now() - onset) * 1000)
+        freed.append((bench.stage.window.now() - onset) * 1000)
 
-    bench.script, bench.waits = [[*touches, (0.5, Touch("return", hold=0.02)), *again]], work  # type: ignore[method-assign]
+    bench.script, bench.waits = [[*touches, (0.5, InputEvent("return", hold=0.02)), *again]], work  # type: ignore[method-assign]
     try:
         (step,) = bench.trial([timed(BLANK, None, Ask(kind))])
     finally:
@@ -190,27 +190,27 @@ def omission(bench: Bench) -> Any:
     """Nobody answers in time; then somebody answers too late; then an answer ends a timed step early."""
     quiet = Ask(NINE, window_ms=200)
     late = Ask(NINE, ends="on_time", window_ms=200)
-    bench.script = [[], [(0.35, Touch("5", hold=0.005))], [(0.2, Touch("4", hold=0.005))]]
+    bench.script = [[], [(0.35, InputEvent("5", hold=0.005))], [(0.2, InputEvent("4", hold=0.005))]]
     return bench.trial([timed(pattern(1), 200, quiet), timed(pattern(2), 500, late), timed(pattern(3), 1500, Ask(NINE, window_ms=1500))])
 
 
 def counting(bench: Bench) -> Any:
     """Two answers to one question: the first counts, or the last."""
-    bench.script = [[(0.1, Touch("2", hold=0.005)), (0.2, Touch("3", hold=0.005))] for _ in range(2)]
+    bench.script = [[(0.1, InputEvent("2", hold=0.005)), (0.2, InputEvent("3", hold=0.005))] for _ in range(2)]
     asks = [Ask(NINE, ends="on_time", window_ms=400, counts=counts) for counts in ("first", "last")]
     return bench.trial([timed(pattern(1), 400, ask) for ask in asks])
 
 
 def self_paced(bench: Bench) -> Any:
     """Displays that wait: the space bar, a click, a double click that must not skip a display, a key that means nothing."""
-    click = Touch(x=0, y=0, hold=0.01)
-    bench.script = [[(0.4, Touch("space", hold=0.02))], [(0.4, click), (0.46, click)], [(0.3, Touch("x")), (0.5, Touch("space"))]]
+    click = InputEvent(x=0, y=0, hold=0.01)
+    bench.script = [[(0.4, InputEvent("space", hold=0.02))], [(0.4, click), (0.46, click)], [(0.3, InputEvent("x")), (0.5, InputEvent("space"))]]
     return bench.trial([timed(pattern(number), None) for number in range(3)], announce=False)
 
 
 def double_clicks(bench: Bench) -> Any:
     """The second halves of double clicks and of double presses fall into the next question; then somebody answers it."""
-    click, five, six, last = Touch(x=0, y=0, hold=0.03), Touch("5", hold=0.03), Touch("6", hold=0.003), Touch("7", hold=0.03)
+    click, five, six, last = InputEvent(x=0, y=0, hold=0.03), InputEvent("5", hold=0.03), InputEvent("6", hold=0.003), InputEvent("7", hold=0.03)
     told = []
     for first, second, gap in ((click, click, 0.17), (click, click, 0.2), (five, five, 0.2), (five, six, 0.19)):
         bench.script = [[(0.3, first), (0.3 + gap, second), (1.2, last)]]
@@ -221,11 +221,11 @@ def double_clicks(bench: Bench) -> Any:
 
 def escape(bench: Bench) -> Any:
     """Escape in a question: go on, where nothing of the trial had been seen and where something had; then leave."""
-    go_on = [[(0.3, Touch("escape"))], [(0.6, Touch("space"))], [(0.3, Touch("7"))]]
+    go_on = [[(0.3, InputEvent("escape"))], [(0.6, InputEvent("space"))], [(0.3, InputEvent("7"))]]
     bench.script = list(go_on)
     stayed = bench.trial([replace(timed(pattern(1), None, Ask(NINE)), model_step=False)])
     ends = []
-    for script in (go_on, [[(0.3, Touch("escape"))], [(0.6, Touch("l"))]]):
+    for script in (go_on, [[(0.3, InputEvent("escape"))], [(0.6, InputEvent("l"))]]):
         bench.script = list(script)
         try:
             bench.trial([timed(pattern(1), None, Ask(NINE))])
@@ -238,12 +238,12 @@ def escape_between(bench: Bench) -> Any:
     """Escape, once each: when a short rest has begun, before it begins, after the last answer of a trial, and while what is done in a rest takes longer than
     the rest; what the window waited for then."""
     percept = timed(pattern(1), None, Ask(NINE))
-    room, go_on, told = bench.room, [[(0.6, Touch("space"))]], []
+    stage, go_on, told = bench.stage, [[(0.6, InputEvent("space"))]], []
 
     def press(late: float = 0.0) -> None:
-        done = len(bench.hands.done)
-        bench.hands.at(room.window.now() + late, Touch("escape"))
-        while not late and len(bench.hands.done) == done:
+        done = len(bench.xtest.done)
+        bench.xtest.at(stage.window.now() + late, InputEvent("escape"))
+        while not late and len(bench.xtest.done) == done:
             time.sleep(0.05)
         time.sleep(0.0 if late else 0.2)
 
@@ -262,7 +262,7 @@ def escape_between(bench: Bench) -> Any:
     mind = None
     rest(0.05)
     rest(0.0)
-    mind, bench.script = bench.episode([percept]), [[(0.3, Touch("5"))]]
+    mind, bench.script = bench.episode([percept]), [[(0.3, InputEvent("5"))]]
     asyncio.run(mind.step(percept))
     rest(0.0)
     mind = None
@@ -281,15 +281,15 @@ def pixels(bench: Bench) -> Any:
         episode = bench.episode([timed(stimulus, 50)])
         episode.player.play(timed(stimulus, 50))
         screen = screenshot()
-        size = bench.room.canvas_px
+        size = bench.stage.canvas_px
         top, left = (screen.shape[0] - size) // 2, (screen.shape[1] - size) // 2
         wanted = np.array(picture(stimulus.scene(), size))
         differences.append(int(np.abs(screen[top : top + size, left : left + size].astype(int) - wanted).max()))
         episode.finish()
-        uploads = bench.room.renderer.uploads
+        uploads = bench.stage.renderer.uploads
         episode = bench.episode([timed(stimulus, 50)])
         episode.finish()
-        differences.append(bench.room.renderer.uploads - uploads)
+        differences.append(bench.stage.renderer.uploads - uploads)
     return differences
 
 
@@ -300,7 +300,7 @@ def surroundings(bench: Bench) -> Any:
     bench.agent.rest(100)
     screen = screenshot()
     middle = [tuple(int(value) for value in screen[y, x]) for y, x in ((384, 512), (10, 10))]
-    return {"canvas": middle[0] == BACKGROUND, "beside": middle[1] == bench.room.theme.background}
+    return {"canvas": middle[0] == BACKGROUND, "beside": middle[1] == bench.stage.theme.background}
 
 
 def screenshot() -> np.ndarray:
@@ -317,38 +317,38 @@ def screenshot() -> np.ndarray:
 
 def pages(bench: Bench) -> Any:
     """A long text on several pages, with a step back; a rest."""
-    bench.script = [[(0.5, Touch("space"))], [(0.5, Touch("left"))], [(0.5, Touch(x=5, y=5))]] + [[(0.4, Touch("space"))]] * 20
+    bench.script = [[(0.5, InputEvent("space"))], [(0.5, InputEvent("left"))], [(0.5, InputEvent(x=5, y=5))]] + [[(0.4, InputEvent("space"))]] * 20
     before = len(bench.told)
     bench.agent.page("A long text", "\n\n".join(f"# Part {number}\n\n" + "Words and more words. " * 24 for number in range(3)))
     turned = len(bench.told) - before
     bench.script = []
-    start = bench.room.window.now()
+    start = bench.stage.window.now()
     bench.agent.rest(300)
-    return {"turned": turned, "rest_ms": (bench.room.window.now() - start) * 1000, "apparatus": bench.agent.apparatus()}
+    return {"turned": turned, "rest_ms": (bench.stage.window.now() - start) * 1000, "apparatus": bench.agent.apparatus()}
 
 
 def choices(bench: Bench) -> Any:
     """Pages with options: what does not choose, and what does."""
-    room, told = bench.room, len(bench.told)
+    stage, told = bench.stage, len(bench.told)
     options = (Option("agree", "I agree", "a"), Option("refuse", "I do not agree", "n"))
     labelled = tuple(Option(one.name, f"{one.label}  ({one.key.upper()})", one.key) for one in options)
-    boxes = lay_out(Page("Text.", "Title", options=labelled), "en", room.window.size, room.letter_px)[-1].buttons
-    agree, refuse = (Touch(x=(x0 + x1) / 2, y=(y0 + y1) / 2) for x0, y0, x1, y1 in boxes)
-    beside = Touch(x=boxes[0][0] - 6, y=boxes[0][1] - 6)
-    nothing = [Touch("space"), Touch("return"), Touch("right"), Touch(x=0, y=0), beside]
+    boxes = lay_out(Page("Text.", "Title", options=labelled), "en", stage.window.size, stage.letter_px)[-1].buttons
+    agree, refuse = (InputEvent(x=(x0 + x1) / 2, y=(y0 + y1) / 2) for x0, y0, x1, y1 in boxes)
+    beside = InputEvent(x=boxes[0][0] - 6, y=boxes[0][1] - 6)
+    nothing = [InputEvent("space"), InputEvent("return"), InputEvent("right"), InputEvent(x=0, y=0), beside]
     found = []
-    for clicks, last in ((True, refuse), (True, agree), (True, Touch("n")), (False, Touch("f4"))):
+    for clicks, last in ((True, refuse), (True, agree), (True, InputEvent("n")), (False, InputEvent("f4"))):
         options = options if clicks else (Option("agree", "Once more", "f2"), Option("refuse", "Go on", "f4"))
         touches = [*nothing, *([] if clicks else [agree, refuse]), last]
         bench.script = [[(0.4 + 0.12 * number, touch) for number, touch in enumerate(touches)]]
-        done = len(bench.hands.done)
+        done = len(bench.xtest.done)
         chosen = bench.agent.choose("Title", "Text.", options, usual="agree", clicks=clicks)
-        ended = room.window.now()
+        ended = stage.window.now()
         time.sleep(0.2)  # the last key is still held when the page ends, and is counted once it was let go
-        found.append((chosen, len(touches) - sum(when <= ended for _, when in bench.hands.done_since(done))))
+        found.append((chosen, len(touches) - sum(when <= ended for _, when in bench.xtest.done_since(done))))
     # A long text: the last of its pages alone has the buttons, and a press that turns a page is no answer.
-    bench.script = [[(0.4, Touch("space"))] if number < 9 else [] for number in range(9)]
-    bench.script[1] = [(0.4, Touch("a"))]
+    bench.script = [[(0.4, InputEvent("space"))] if number < 9 else [] for number in range(9)]
+    bench.script[1] = [(0.4, InputEvent("a"))]
     long = "\n\n".join("Words and more words. " * 24 for number in range(3))
     options = (Option("agree", "I agree", "a"), Option("refuse", "I do not agree", "n"))
     found.append((bench.agent.choose("Title", long, options, usual="agree"), 0))
@@ -403,11 +403,11 @@ def simulated(observer: str, paradigms: Sequence[tuple[str, dict[str, int]]]) ->
 def numb() -> dict[str, Any]:
     """The hands of a simulated participant cannot do what they are told: what is said of it, and whether somebody else had to answer first."""
     agent = SimulatedParticipant("ideal", say=lambda sentence: None)
-    agent._touch = lambda surface, value: Touch("nosuchkey")  # type: ignore[method-assign]
-    room, ask = agent.open(), Ask(NINE)
-    helper = Hands(room.window.now, room.window.size, room.window.corner)
+    agent._touch = lambda surface, value: InputEvent("nosuchkey")  # type: ignore[method-assign]
+    stage, ask = agent.open(), Ask(NINE)
+    helper = XTestInput(stage.window.now, stage.window.size, stage.window.corner)
     episode = agent.start(TrialContext("bench", "Bench", "en", "", (NINE,)))
-    helper.at(room.window.now() + 5, Touch("5"))  # were nothing noticed, nobody would be waited for
+    helper.at(stage.window.now() + 5, InputEvent("5"))  # were nothing noticed, nobody would be waited for
     try:
         asyncio.run(episode.step(timed(BLANK, None, ask), Truth(4)))
         return {"said": "nothing"}
@@ -434,7 +434,7 @@ def main(names: list[str]) -> None:
                     facts[name] = SCENES[name](bench)
                 except Exception:
                     facts[name] = {"error": traceback.format_exc()}
-                bench.hands.cancel()
+                bench.xtest.cancel()
                 bench.agent.rest(100)
             bench.close()
             if "pages" in names:  # a second window in the same process

@@ -42,7 +42,7 @@ def main(minutes: float, data: Path) -> None:
 
         return call
 
-    stage.Room.flip, stage.Room.again = counted(stage.Room.flip), counted(stage.Room.again)  # type: ignore[method-assign]
+    stage.Stage.flip, stage.Stage.again = counted(stage.Stage.flip), counted(stage.Stage.again)  # type: ignore[method-assign]
     paradigms = {name: load_paradigm(name) for name, _ in TASKS}
     with virtual_screen():
         agent = SimulatedParticipant("capacity", seed=1, speed=4.0, width_cm=34.0, say=lambda sentence: None)

@@ -18,7 +18,7 @@ import numpy as np
 from dialog_typist import Typist
 
 from spanlab.agents.human import participant, trial_player
-from spanlab.agents.human.input.xtest import Hands, Touch
+from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.agents.human.pages import between_trials
 from spanlab.paradigms import Percept
 
@@ -33,8 +33,8 @@ class Traveller:
         self.pictures, self.leave_at = pictures, leave_at
         self.typist = Typist(os.environ["DISPLAY"])
         self.stages: list[str] = []
-        self.hands: Hands | None = None
-        self.room: Any = None
+        self.xtest: XTestInput | None = None
+        self.stage: Any = None
         self.paradigm = self.page = ""
         self.percept: Percept | None = None
         self.random = np.random.RandomState(1)
@@ -53,10 +53,10 @@ class Traveller:
         self.typist.key("BackSpace")
         self.typist.key("Return")
 
-    def sit_down(self, room: Any) -> None:
-        if self.hands is None:
-            self.room, self.hands = room, Hands(room.window.now, room.window.size, room.window.corner)
-            room.attendant = self
+    def sit_down(self, stage: Any) -> None:
+        if self.xtest is None:
+            self.stage, self.xtest = stage, XTestInput(stage.window.now, stage.window.size, stage.window.corner)
+            stage.attendant = self
 
     def meet(self, stage: str, after: float = 0.0) -> None:
         """Note a stage, and take its picture when it is the first of its kind."""
@@ -83,46 +83,46 @@ class Traveller:
 
     def waits(self, for_what: str, onset: float) -> None:
         """The window waits for an answer, or for a page to be turned."""
-        assert self.hands is not None
+        assert self.xtest is not None
         phase = self.percept.phase if self.percept is not None else ""
         stage = self.page if for_what in ("page", "choice") else f"{self.paradigm} {phase}"
         if self.leaving:
             self.meet("pause", after=0.2)
-            self.hands.at(onset + 0.6, Touch("l"))
+            self.xtest.at(onset + 0.6, InputEvent("l"))
         elif stage == self.leave_at:
             self.meet(stage, after=0.2)
             self.leaving = True
-            self.hands.at(onset + 0.6, Touch("escape"))
+            self.xtest.at(onset + 0.6, InputEvent("escape"))
         elif for_what == "choice":
             self.meet(stage, after=0.2)
-            self.hands.at(onset + 0.6, Touch("a"))
+            self.xtest.at(onset + 0.6, InputEvent("a"))
         elif for_what == "answer":
             self.meet(stage, after=0.25)
             self._answer(onset)
         else:
             self.meet(stage, after=0.2)
-            self.hands.at(onset + 0.6, Touch("space") if self.random.randint(2) else Touch(x=0, y=-40, hold=0.05))
+            self.xtest.at(onset + 0.6, InputEvent("space") if self.random.randint(2) else InputEvent(x=0, y=-40, hold=0.05))
 
     def _answer(self, onset: float) -> None:
-        assert self.hands is not None
+        assert self.xtest is not None
         assert self.percept is not None
         assert self.percept.ask is not None
         surface = self.percept.ask.kind.surface()
         clicks = [self._click(region) for region in surface.regions]
-        keys = [Touch(key, hold=0.03) for key, _ in surface.keys]
+        keys = [InputEvent(key, hold=0.03) for key, _ in surface.keys]
         if not surface.several:
             touches = clicks if clicks and (not keys or self.random.randint(2)) else keys
-            self.hands.at(onset + 0.5, touches[int(self.random.randint(len(touches)))])
+            self.xtest.at(onset + 0.5, touches[int(self.random.randint(len(touches)))])
             return
         chosen = self.random.permutation(len(clicks))[: surface.take or 2]
         for number, which in enumerate(chosen):
-            self.hands.at(onset + 0.6 + 0.15 * number, clicks[int(which)])
-        x, y = self.room.surface.done_middle()
-        self.hands.at(onset + 0.8 + 0.15 * len(chosen), Touch(x=x, y=y, hold=0.03))
+            self.xtest.at(onset + 0.6 + 0.15 * number, clicks[int(which)])
+        x, y = self.stage.surface.done_middle()
+        self.xtest.at(onset + 0.8 + 0.15 * len(chosen), InputEvent(x=x, y=y, hold=0.03))
 
-    def _click(self, region: Any) -> Touch:
-        x, y = self.room.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
-        return Touch(x=x, y=y, hold=0.03)
+    def _click(self, region: Any) -> InputEvent:
+        x, y = self.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
+        return InputEvent(x=x, y=y, hold=0.03)
 
 
 def watch(traveller: Traveller) -> None:
@@ -130,13 +130,13 @@ def watch(traveller: Traveller) -> None:
     opened, show, play, start = participant.Participant.open, between_trials.show, trial_player.Player.play, participant.Participant.start
 
     def open_(self: Any) -> Any:
-        room = opened(self)
-        traveller.sit_down(room)
-        return room
+        stage = opened(self)
+        traveller.sit_down(stage)
+        return stage
 
-    def show_(room: Any, page: Any, *rest: Any, **more: Any) -> str:
+    def show_(stage: Any, page: Any, *rest: Any, **more: Any) -> str:
         traveller.page = page.title or "text"
-        return show(room, page, *rest, **more)
+        return show(stage, page, *rest, **more)
 
     def play_(self: Any, percept: Percept) -> Any:
         traveller.see(percept)

@@ -15,7 +15,7 @@ from typing import Any
 
 from spanlab.agents.base import Response, TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
-from spanlab.agents.human.input.xtest import Touch
+from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.agents.human.simulated import SimulatedEpisode
 from spanlab.paradigms import Percept, Truth, load_paradigm, plan_session, session_design
 from spanlab.sessions import Request, Runner, begin
@@ -65,7 +65,7 @@ class Rehearsal(SimulatedParticipant):
 
     def press(self, key: str, after: float) -> Callable[[], None]:
         """Have a key pressed so many seconds from now on, whatever else the hands are told."""
-        return lambda: threading.Timer(after, lambda: self.hands._touch(Touch(key, hold=0.02))).start()
+        return lambda: threading.Timer(after, lambda: self.xtest._touch(InputEvent(key, hold=0.02))).start()
 
     def look_away(self) -> None:
         """Have another window take the focus, and give it back after 0.15 s."""

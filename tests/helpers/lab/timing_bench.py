@@ -43,14 +43,14 @@ def patch() -> None:
         seen: dict[str, list[np.ndarray]] = {}
         for options in ("", "upper-left:2:present"):
             bench = Bench(patch=options)
-            flip, shots = bench.room.window.flip, seen.setdefault(options, [])
+            flip, shots = bench.stage.window.flip, seen.setdefault(options, [])
 
             def spy(flip: Any = flip, shots: list[np.ndarray] = shots) -> tuple[float, int]:
                 done = flip()
                 shots.append(screenshot())
                 return done
 
-            bench.room.window.flip = spy
+            bench.stage.window.flip = spy
             bench.trial(percepts)
             facts = bench.agent.apparatus().get("patch")
             bench.close()

@@ -1,4 +1,4 @@
-"""A lab without a screen: the real player and room at a window whose flips advance a virtual clock."""
+"""A lab without a screen: the real player and stage at a window whose flips advance a virtual clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.window import Screen
 from spanlab.agents.human.input.answering import CONFIRM_KEYS, Press
 from spanlab.agents.human.participant import ParticipantEpisode
-from spanlab.agents.human.stage import Room
+from spanlab.agents.human.stage import Stage
 from spanlab.agents.human.trial_player import GO_ON_AFTER, Player
 from spanlab.paradigms import Ask, Percept, ResponseKind, Trial
 
@@ -136,8 +136,8 @@ class Attentive:
         return []
 
 
-class VirtualRoom(Room):
-    """The real room, with everything in it that needs a screen replaced."""
+class VirtualStage(Stage):
+    """The real stage, with everything in it that needs a screen replaced."""
 
     def __init__(self, window: VirtualWindow) -> None:
         self.fingers = Fingers(window.now)
@@ -151,7 +151,7 @@ class VirtualRoom(Room):
             "Mouse": lambda *given, **named: Mouse(),
             "Focus": lambda *given, **named: Attentive(),
             "SurfaceView": lambda *given, **named: Surface(),
-            **{name: lambda *given, **named: Nothing() for name in ("Pictures", "WindowRenderer", "Lookout") if hasattr(room_module, name)},
+            **{name: lambda *given, **named: Nothing() for name in ("Pictures", "WindowRenderer", "Watchdog") if hasattr(room_module, name)},
         }
         with patch.multiple(room_module, gc=Nothing(), **stand_ins):
             super().__init__(Screen(), 10.0, "ptb", print)
@@ -193,16 +193,16 @@ Person = Callable[[Ask], tuple[Any, float] | None]
 
 
 @patch.object(player_module, "gc", Nothing())
-def play(room: VirtualRoom, trial: Trial, person: Person) -> list[tuple[Percept, Response | None, list[Shown], dict[str, Any]]]:
+def play(stage: VirtualStage, trial: Trial, person: Person) -> list[tuple[Percept, Response | None, list[Shown], dict[str, Any]]]:
     """A trial at the virtual window, as the runner plays it (but for the garbage, which takes real time to collect)."""
     percepts = [step.percept for step in trial.steps]
     kinds = tuple(dict.fromkeys(percept.ask.kind for percept in percepts if percept.ask is not None))
-    episode = ParticipantEpisode(Player(room, "en", kinds, 3.0))
+    episode = ParticipantEpisode(Player(stage, "en", kinds, 3.0))
     told = []
     for step, following in zip(trial.steps, [*trial.steps[1:], None], strict=True):
         episode.announce_next(following.percept if following is not None and following.feedback is None else None, following is None)
-        room.ask = step.percept.ask
-        room.answer = person(step.percept.ask) if step.percept.ask is not None else None
+        stage.ask = step.percept.ask
+        stage.answer = person(step.percept.ask) if step.percept.ask is not None else None
         response = _now(episode.step(step.percept))
         told.append((step.percept, response, episode.shown(), episode.notes()))
     episode.finish()

@@ -56,9 +56,9 @@ def test_who_refused_is_asked_again_and_may_agree(study: Study, data: Path, run:
     with pytest.raises(NoConsentError):
         take(study, data, guest=refuses())
     guest = Guest()
-    sitting = take(study, data, existing="resume", guest=guest)
+    visit = take(study, data, existing="resume", guest=guest)
     assert guest.offered == [("agree", "refuse")]
-    assert [line["event"] for line in journal(sitting.folder)] == ["begun", "refused", "resumed", "consent", "finished"]
+    assert [line["event"] for line in journal(visit.folder)] == ["begun", "refused", "resumed", "consent", "finished"]
     assert "consent refused" not in run("status", study.file, "--data", data)[1]
 
 
@@ -72,9 +72,9 @@ def test_who_leaves_without_an_answer_is_asked_at_the_next_start(study: Study, d
 
     with pytest.raises(LeftError):
         take(study, data, guest=Guest(leaves))
-    sitting = take(study, data, existing="resume", guest=(guest := Guest()))
+    visit = take(study, data, existing="resume", guest=(guest := Guest()))
     assert guest.offered == [("agree", "refuse")]
-    assert [line["event"] for line in journal(sitting.folder)].count("refused") == 0
+    assert [line["event"] for line in journal(visit.folder)].count("refused") == 0
 
 
 def asked(study: Study, data: Path, **wanted: Any) -> int:
@@ -98,11 +98,11 @@ def test_consent_is_asked_once_of_a_text(study: Study, data: Path, tmp_path: Pat
 
 
 def test_consent_that_older_sessions_noted_without_its_text_counts(study: Study, data: Path) -> None:
-    sitting = take(study, data)
-    lines = journal(sitting.folder)
-    (sitting.folder / "battery.jsonl").unlink()
+    visit = take(study, data)
+    lines = journal(visit.folder)
+    (visit.folder / "battery.jsonl").unlink()
     for line in lines:
-        append_line(sitting.folder / "battery.jsonl", {key: value for key, value in line.items() if key != "text"})
+        append_line(visit.folder / "battery.jsonl", {key: value for key, value in line.items() if key != "text"})
     assert asked(study, data, session=2) == 0
 
 
@@ -200,8 +200,8 @@ def test_a_study_says_who_has_not_passed_and_goes_on_where_the_assistant_lets_it
     out = run("status", study.file, "--data", data)[1]
     assert "easy: practice not passed" in out
     assert "went on" not in out
-    sitting = take(study, data, existing="resume", fields={}, guest=Learner(["go_on"]))
-    assert [state.finished for state in states(sitting.folder).values()] == [True, True]
+    visit = take(study, data, existing="resume", fields={}, guest=Learner(["go_on"]))
+    assert [state.finished for state in states(visit.folder).values()] == [True, True]
     assert "easy: practice not passed, went on" in run("status", study.file, "--data", data)[1]
 
 

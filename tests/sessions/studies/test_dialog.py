@@ -37,7 +37,7 @@ except SpanLabError as error:
 """
 
 
-class Desk:
+class ShardWorker:
     """The dialog, and somebody in front of it."""
 
     def __init__(self, folder: Path, display: str) -> None:
@@ -85,10 +85,10 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path, screen: str) -> Iterator[Any]:
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
-    desks: list[Desk] = []
+    desks: list[ShardWorker] = []
 
-    def sit_down() -> Desk:
-        desks.append(Desk(tmp_path, screen))
+    def sit_down() -> ShardWorker:
+        desks.append(ShardWorker(tmp_path, screen))
         return desks[-1]
 
     yield sit_down

@@ -31,8 +31,8 @@ linux = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 def test_a_session_from_consent_to_the_end(study: Study, data: Path) -> None:
     guest = Guest()
-    sitting = take(study, data, guest=guest)
-    assert sitting.folder == data / "pair" / "p01" / "session-1"
+    visit = take(study, data, guest=guest)
+    assert visit.folder == data / "pair" / "p01" / "session-1"
     around = [what for what in guest.happened if not what.startswith("trial")]
     assert around[0] == "page: Consent"
     assert [what for what in around if "Break" in what] == ["page: Break 2 s"] * 2
@@ -40,17 +40,17 @@ def test_a_session_from_consent_to_the_end(study: Study, data: Path) -> None:
     assert guest.pages[-1] == "Thank you: That was all for today.", "the debriefing comes after the last session"
     assert guest.closed == 1, "the window stays open between two paradigms"
     first = [what.removeprefix("trial: ") for what in guest.happened if what.startswith("trial")]
-    assert first == [one.paradigm.name for one in sitting.order for _ in one.plan(1)]
+    assert first == [one.paradigm.name for one in visit.order for _ in one.plan(1)]
     last = Guest()
     take(study, data, session=2, guest=last)
     assert "It was about memory" in last.pages[-1]
 
 
 def test_every_ordinary_session_says_of_which_study_it_is(study: Study, data: Path) -> None:
-    sitting = take(study, data, "p07", number="7", language="de")
+    visit = take(study, data, "p07", number="7", language="de")
     order = [one.name for one in study.order_for(7, 1)]
     for position, name in enumerate(order, start=1):
-        info = read_session(states(sitting.folder)[name].folder)
+        info = read_session(states(visit.folder)[name].folder)
         assert info["study"] == {
             "study": "pair",
             "study_hash": study.hash,
@@ -155,8 +155,8 @@ def test_all_that_is_wrong_is_told_at_once(study: Study, data: Path) -> None:
 def test_what_was_asked_once_is_not_asked_again(study: Study, data: Path) -> None:
     take(study, data)
     assert set(check_wanted(study, data, Wanted("p01", "2"))) == {"hours"}
-    sitting = take(study, data, session=2, fields={"hours": "6"})
-    assert sitting.fields == {"age": 23, "sex": "f", "hours": 6.0}
+    visit = take(study, data, session=2, fields={"hours": "6"})
+    assert visit.fields == {"age": 23, "sex": "f", "hours": 6.0}
 
 
 # -- data that are there -------------------------------------------------------------------------------------------------------------------------------
@@ -188,9 +188,9 @@ def test_a_new_run_leaves_the_old_one_alone_and_has_other_trials(study: Study, d
 def test_nothing_is_left_to_resume_of_a_finished_session(study: Study, data: Path) -> None:
     take(study, data)
     guest = Guest()
-    sitting = take(study, data, existing="resume", guest=guest)
+    visit = take(study, data, existing="resume", guest=guest)
     assert not [what for what in guest.happened if what.startswith(("trial", "page: Consent"))]
-    assert len(find_sessions([sitting.folder])) == 3
+    assert len(find_sessions([visit.folder])) == 3
 
 
 class _LeaveError(SpanLabError):
@@ -223,9 +223,9 @@ def test_who_leaves_at_any_moment_goes_on_there(study: Study, tmp_path: Path) ->
         with pytest.raises(_LeaveError):
             take(study, data, guest=Guest(leave_at(n)))
         guest = Guest()
-        sitting = take(study, data, existing="resume", guest=guest)
+        visit = take(study, data, existing="resume", guest=guest)
         assert read_responses(data).groupby("session").size().to_dict() == rows, n
-        assert [state.finished for state in states(sitting.folder).values()] == [True] * 3
+        assert [state.finished for state in states(visit.folder).values()] == [True] * 3
         trials = [what for what in guest.happened if what.startswith("trial")]
         assert trials == [what for what in happened[n - 1 :] if what.startswith("trial")], "no trial is taken twice, none is left out"
 
@@ -276,10 +276,10 @@ def test_a_session_goes_on_as_it_was_begun_when_the_study_file_has_changed(study
         take(study, data, guest=Guest(leave_at(6)))
     changed = study_in(tmp_path, STUDY.replace("order: latin_square", "order: fixed").replace("trials: 1", "trials: 9").replace("Rest.", "Sleep."))
     guest = Guest()
-    sitting = take(changed, data, existing="resume", guest=guest)
-    assert sitting.study.hash == study.hash
-    assert {state.planned for state in states(sitting.folder).values()} == {1, 2}
-    assert {read_session(state.folder)["study"]["study_hash"] for state in states(sitting.folder).values()} == {study.hash}
+    visit = take(changed, data, existing="resume", guest=guest)
+    assert visit.study.hash == study.hash
+    assert {state.planned for state in states(visit.folder).values()} == {1, 2}
+    assert {read_session(state.folder)["study"]["study_hash"] for state in states(visit.folder).values()} == {study.hash}
     assert read_head(sit(changed, data, "p02").folder)["study_hash"] == changed.hash
 
 
@@ -322,8 +322,8 @@ def test_a_mistake_is_told(run: Run, study: Study, typed: str, said: list[str]) 
 def test_sides_change_once_every_order_has_come(tmp_path: Path, data: Path) -> None:
     study = study_in(tmp_path, STUDY.replace("order:", "keys: counterbalanced\norder:"))
     assert [study.keys_for(f"p{n}", n)["swapped"] for n in range(1, 25)] == 2 * (6 * [False] + 6 * [True])
-    sitting = take(study, data, "p7", number="7")
-    assert {read_session(state.folder)["keys"]["swapped"] for state in states(sitting.folder).values()} == {True}
+    visit = take(study, data, "p7", number="7")
+    assert {read_session(state.folder)["keys"]["swapped"] for state in states(visit.folder).values()} == {True}
     fixed = study_in(tmp_path, STUDY.replace("order: latin_square", "keys: {sides: counterbalanced}\norder: fixed"))
     assert [fixed.keys_for(f"p{n}", n)["swapped"] for n in range(1, 5)] == [False, True, False, True]
 
@@ -331,8 +331,8 @@ def test_sides_change_once_every_order_has_come(tmp_path: Path, data: Path) -> N
 def test_keys_of_ones_own_need_an_answer_somewhere_in_the_study(tmp_path: Path, data: Path) -> None:
     text = "study: s\ntitle: S\nparadigms: [{paradigm: cd, trials: 2, practice: false, set: {feature: size, set_size: 2}}, {paradigm: sfr, trials: 1, practice: false}]\nsessions: [[cd], [sfr]]\n"
     good = study_in(tmp_path, text + "keys: {own: {same: s}}\n")
-    sitting = take(good, data, session=2, fields={})
-    assert read_session(states(sitting.folder)["sfr"].folder)["keys"]["own"] == {"same": "s"}
+    visit = take(good, data, session=2, fields={})
+    assert read_session(states(visit.folder)["sfr"].folder)["keys"]["own"] == {"same": "s"}
     bad = study_in(tmp_path, text + "keys: {own: {smae: s}}\n")
     guest = Guest()
     with pytest.raises(SpanLabError, match="'smae', which is no answer to any question of these trials; did you mean 'same'"):
@@ -414,8 +414,8 @@ def test_what_is_wrong_with_an_identifier_is_said(study: Study, data: Path, name
 
 
 def test_a_session_whose_head_is_lost_is_neither_taken_over_nor_overwritten(study: Study, data: Path) -> None:
-    sitting = take(study, data)
-    (sitting.folder / "battery.json").unlink()
+    visit = take(study, data)
+    (visit.folder / "battery.json").unlink()
     before = files(data)
     with pytest.raises(SpanLabError, match=r"session-1 has data, but no battery\.json, which says whose they are; restore that file"):
         sit(study, data)

@@ -19,7 +19,7 @@ from command_line import Run, complaint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.agents.chat import Care, EndpointError
+from spanlab.agents.chat import EndpointError, RequestLimits
 from spanlab.agents.chat.cost.account import Account, Held
 from spanlab.agents.chat.cost.tokens import by_pieces
 from spanlab.agents.chat.cost.totals import Prices, Totals, duration, money, short, summary, told
@@ -120,7 +120,7 @@ def test_a_limit_is_passed_by_no_more_than_one_request(lost: float) -> None:
     for seed in range(24):
         random = np.random.RandomState(seed)
         most = int(random.choice([3_000, 20_000, 100_000]))
-        account = Account(Care(max_tokens_in_all=most))
+        account = Account(RequestLimits(max_tokens_in_all=most))
         account.foresee(requests=3000, prompt_tokens=3000 * 300, completion_tokens=3000)
         spent, dearest = _spend(account, random, at_once=int(random.choice([1, 8, 64])), most=most, lost=lost)
         assert spent <= most + dearest, (seed, most, spent, dearest)
@@ -131,7 +131,7 @@ def test_a_limit_is_passed_by_no_more_than_one_request(lost: float) -> None:
 
 
 def test_a_limit_says_what_it_is_and_how_to_go_on() -> None:
-    account = Account(Care(max_cost=0.001), PRICES)
+    account = Account(RequestLimits(max_cost=0.001), PRICES)
     _taken(account, _reply(200, 0))
     assert account.exhausted(400) == "", "a second one fits"
     said = "--max-cost 0.001 is reached: 0.0004 was spent, and one more request could go beyond it; give a higher --max-cost to go on"
@@ -139,7 +139,7 @@ def test_a_limit_says_what_it_is_and_how_to_go_on() -> None:
 
 
 def test_with_a_limit_the_first_request_goes_alone_and_goes_by_what_was_foreseen() -> None:
-    account = Account(Care(max_tokens_in_all=1000))
+    account = Account(RequestLimits(max_tokens_in_all=1000))
     account.foresee(requests=100, prompt_tokens=30_000, completion_tokens=0)
     first, second = account.hold(400), account.hold(400)
     assert first.reserve(alone=True)
@@ -148,23 +148,23 @@ def test_with_a_limit_the_first_request_goes_alone_and_goes_by_what_was_foreseen
     first.arrives(_reply(10, 0))
     first.release()
     assert second.reserve(alone=False), "from then on by what is known"
-    short = Account(Care(max_tokens_in_all=200))
+    short = Account(RequestLimits(max_tokens_in_all=200))
     short.foresee(requests=100, prompt_tokens=30_000, completion_tokens=0)
     assert "is reached" in short.exhausted(400)
 
 
 def test_what_was_lost_counts_as_if_it_had_to_be_paid_for() -> None:
-    account = Account(Care(max_tokens_in_all=1000))
+    account = Account(RequestLimits(max_tokens_in_all=1000))
     _taken(account, _reply(300, 100))
     _lost(account, LATE)
     said = account.exhausted(400)
     assert "--max-tokens 1000 is reached: 800 tokens were taken (with 1 request that came to nothing and may have been paid for)" in said
-    counted = Account(Care(max_tokens_in_all=1000))
+    counted = Account(RequestLimits(max_tokens_in_all=1000))
     _taken(counted, _reply(300, 100))
     _lost(counted, replace(LATE, taken=Taken(prompt_tokens=20, completion_tokens=5)))
     assert counted.exhausted(400) == "", "what the server told is what counts"
     assert counted.totals.tokens == 425
-    refused = Account(Care(max_tokens_in_all=1000))
+    refused = Account(RequestLimits(max_tokens_in_all=1000))
     _taken(refused, _reply(300, 100))
     _lost(refused, replace(LATE, begun=False))
     assert refused.exhausted(400) == "", "nobody pays for a refusal"
@@ -172,13 +172,13 @@ def test_what_was_lost_counts_as_if_it_had_to_be_paid_for() -> None:
 
 
 def test_a_server_that_does_not_count_cannot_keep_a_limit() -> None:
-    account = Account(Care(max_tokens_in_all=10_000))
+    account = Account(RequestLimits(max_tokens_in_all=10_000))
     _taken(account, _reply(None, None))
     assert "does not tell how many tokens" in account.exhausted(400)
-    without = Account(Care())
+    without = Account(RequestLimits())
     _taken(without, _reply(None, None))
     assert without.exhausted(400) == ""
-    now_and_then = Account(Care(max_tokens_in_all=250))
+    now_and_then = Account(RequestLimits(max_tokens_in_all=250))
     _taken(now_and_then, _reply(100, 0))
     assert now_and_then.exhausted(400) == ""
     _taken(now_and_then, _reply(None, None))
@@ -187,7 +187,7 @@ def test_a_server_that_does_not_count_cannot_keep_a_limit() -> None:
 
 def test_the_line_of_progress() -> None:
     now = itertools.count(0, 10)
-    account = Account(Care(), PRICES, clock=lambda: float(next(now)))
+    account = Account(RequestLimits(), PRICES, clock=lambda: float(next(now)))
     account.expected = 10
     assert account.tally() == "0 of about 10 replies · 0 tokens · cost 0.00 · 0 under way"
     _lost(account, LATE)
@@ -206,13 +206,13 @@ def test_the_line_of_progress() -> None:
 def test_an_account_goes_on_from_earlier_parts() -> None:
     earlier = Totals()
     earlier.add(_reply(900, 50))
-    account = Account(Care(max_tokens_in_all=1000))
+    account = Account(RequestLimits(max_tokens_in_all=1000))
     account.carry(earlier)
     assert account.exhausted(400)
     lost = Totals()
     lost.add(_reply(450, 50))
     lost.lose(None)
-    account = Account(Care(max_tokens_in_all=1000))
+    account = Account(RequestLimits(max_tokens_in_all=1000))
     account.carry(lost)
     assert account.exhausted(400), "what was in flight at a kill may have cost as much as the dearest"
 

@@ -16,14 +16,14 @@ from chat_servers import Request as Heard
 from command_line import Run, complaint
 from reply_corpus import judged as judged_replies
 
-from spanlab.agents.chat import Care, ChatSettings, EndpointError
+from spanlab.agents.chat import ChatSettings, EndpointError, RequestLimits
 from spanlab.agents.chat.cost.account import Account, Held
 from spanlab.agents.chat.cost.estimate import JUDGED_SHARE
 from spanlab.agents.chat.cost.tokens import by_pieces
 from spanlab.agents.chat.cost.totals import Prices
 from spanlab.agents.chat.messages import Reply
 from spanlab.agents.chat.transport.faults import Fault
-from spanlab.agents.chat.transport.rate_limiter import Gate, Limit
+from spanlab.agents.chat.transport.rate_limiter import Limit, RateLimiter
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import read_events
@@ -152,7 +152,7 @@ def _spend(seed: int) -> tuple[float, float, float]:
     and what the dearest request cost."""
     random = np.random.RandomState(seed)
     limit, at_once, share, lost = (float(random.choice(some)) for some in ([0.02, 0.1, 0.5], [1, 8, 64], [0.05, 0.3, 1.0], [0, 0.1]))
-    own, judge = Account(Care(max_cost=limit), _OWN), Account(Care(max_cost=limit), _JUDGES)
+    own, judge = Account(RequestLimits(max_cost=limit), _OWN), Account(RequestLimits(max_cost=limit), _JUDGES)
     own.share(judge)
     own.foresee(3000, 900_000, 3000)
     judge.foresee(3000, 300_000, 6000)
@@ -204,17 +204,17 @@ def test_both_together_pass_a_limit_by_no_more_than_one_request() -> None:
 
 
 def test_who_waits_for_what_a_judge_holds_is_let_in_when_it_is_free() -> None:
-    care = Care(max_tokens_in_all=1000, concurrency=4)
-    own, judge = Account(care), Account(care)
+    request_limits = RequestLimits(max_tokens_in_all=1000, concurrency=4)
+    own, judge = Account(request_limits), Account(request_limits)
     own.share(judge)
-    gate = Gate(Limit(4, 4))
-    own.freed = gate.look
+    limiter = RateLimiter(Limit(4, 4))
+    own.freed = limiter.look
 
     async def work() -> str:
         held = judge.hold(2000)
         assert held.reserve(alone=True)
         mine = own.hold(3000)  # both do not fit
-        waiting = asyncio.ensure_future(_pass(gate, mine))
+        waiting = asyncio.ensure_future(_pass(limiter, mine))
         await asyncio.sleep(0)
         assert not waiting.done(), "what the judge has under way may cost all that is left"
         held.leaves()
@@ -226,8 +226,8 @@ def test_who_waits_for_what_a_judge_holds_is_let_in_when_it_is_free() -> None:
     assert "--max-tokens 1000 is reached" in asyncio.run(work()), "it is told when it is known"
 
 
-async def _pass(gate: Gate, held: Held) -> None:
-    async with gate.request(0, budget=held):
+async def _pass(limiter: RateLimiter, held: Held) -> None:
+    async with limiter.request(0, budget=held):
         pass
 
 

@@ -15,7 +15,7 @@ from chat_servers import Stub, stub
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.cache import ReplyCache
 from spanlab.agents.chat.transport.client import Client
@@ -126,9 +126,9 @@ def test_a_client_asks_once(tmp_path: Path) -> None:
 
     with stub() as server:
         endpoint = Endpoint(server.base_url, key_variable=None)
-        first = asyncio.run(ask(Client(endpoint, "any", Care(cache=tmp_path))))
-        second = asyncio.run(ask(Client(endpoint, "any", Care(cache=tmp_path))))
-        third = asyncio.run(ask(Client(endpoint, "any", Care(cache=tmp_path), repeat=2)))
+        first = asyncio.run(ask(Client(endpoint, "any", RequestLimits(cache=tmp_path))))
+        second = asyncio.run(ask(Client(endpoint, "any", RequestLimits(cache=tmp_path))))
+        third = asyncio.run(ask(Client(endpoint, "any", RequestLimits(cache=tmp_path), repeat=2)))
         assert server.stats()["requests"] == 2
     assert (first.cached, second.cached, third.cached) == (False, True, False)
     assert second.content == first.content
@@ -137,7 +137,7 @@ def test_a_client_asks_once(tmp_path: Path) -> None:
 
 def _session(server: Stub, data: Path, cache: Path, **settings: Any) -> tuple[Path, int]:
     before = server.stats()["requests"]
-    agent = ChatAgent("any", ChatSettings(reask=0, **settings), Endpoint(server.base_url, key_variable=None), Care(cache=cache, concurrency=4))
+    agent = ChatAgent("any", ChatSettings(reask=0, **settings), Endpoint(server.base_url, key_variable=None), RequestLimits(cache=cache, concurrency=4))
     plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=3)
     session = begin(data, NBACK, agent, plan, Wanted(seed=4))
     Runner(session, agent).run()
@@ -165,7 +165,7 @@ def test_servers_on_this_machine_are_told_apart_by_their_ports(tmp_path: Path) -
     """Another port is another server, and may well have another model under the same name."""
 
     async def ask(server: Stub) -> Reply:
-        client = Client(Endpoint(server.base_url, key_variable=None), "any", Care(cache=tmp_path))
+        client = Client(Endpoint(server.base_url, key_variable=None), "any", RequestLimits(cache=tmp_path))
         reply = await client.ask(REQUEST)
         await client.aclose()
         return reply

@@ -18,7 +18,7 @@ from chat_program import PROGRAM
 from chat_servers import stub
 from chat_stub import completion, head
 
-from spanlab.agents.chat import Care, Endpoint
+from spanlab.agents.chat import Endpoint, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.faults import Fault
@@ -59,7 +59,7 @@ def _request(text: str) -> Request:
 
 async def _ask(url: str, watched: Watched, *texts: str, **care: Any) -> list[Reply]:
     """The replies to some requests, one after the other on one connection where the server keeps it."""
-    client = Client(Endpoint(url, key_variable=None), "any", Care(**{"timeout_s": 20, **care}))
+    client = Client(Endpoint(url, key_variable=None), "any", RequestLimits(**{"timeout_s": 20, **care}))
     client._met = True
     try:
         return [await client.ask(_request(text), watched) for text in texts]

@@ -12,7 +12,7 @@ from chat_envelopes import ERRORS, UNREADABLE, WHOLE, body
 from chat_servers import Answer, Tap, listening
 from chat_servers import Request as Heard
 
-from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, EndpointError
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.cache import ReplyCache
 from spanlab.agents.chat.transport.client import Client
@@ -46,7 +46,7 @@ class Watched:
 
 def _ask(tap: Tap, watched: Watched | None = None, **care: Any) -> Reply:
     """The reply to one request, asked of a server that was met before."""
-    client = Client(Endpoint(tap.base_url, key_variable=None), "any", Care(**care))
+    client = Client(Endpoint(tap.base_url, key_variable=None), "any", RequestLimits(**care))
     client._met = True
 
     async def work() -> Reply:
@@ -153,7 +153,7 @@ NBACK = load_paradigm("nback_verbal")
 
 
 def _session(tap: Tap, data: Path, blocks: int, **care: Any) -> Transcript:
-    agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(tap.base_url, key_variable=None), Care(concurrency=4, **care))
+    agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=4, **care))
     session = begin(data, NBACK, agent, plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks), Wanted(seed=4))
     Runner(session, agent).run()
     return Transcript(session.folder)

@@ -15,7 +15,7 @@ from chat_servers import Stub, stub
 from effort import HANGS_S
 
 from spanlab.agents.base import Stopped
-from spanlab.agents.chat import Care, ChatAgent, ChatSettings, Endpoint, EndpointError
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.paradigms import load_paradigm, plan_session
@@ -26,8 +26,8 @@ from spanlab.sessions.record.transcript_file import read_transcript
 NBACK = load_paradigm("nback_verbal")
 
 
-def _client(server: Stub, model: str = "any", **care: Any) -> Client:
-    return Client(Endpoint(server.base_url, key_variable=None), model, Care(**care))
+def _client(server: Stub, model: str = "any", **request_limits: Any) -> Client:
+    return Client(Endpoint(server.base_url, key_variable=None), model, RequestLimits(**request_limits))
 
 
 def _request(text: str = "m or -?") -> Request:
@@ -166,8 +166,8 @@ def test_a_budget_of_requests_a_minute_holds_at_a_real_server() -> None:
 # Whole sessions
 
 
-def _session(server: Stub, data: Path, blocks: int, care: Care) -> Path:
-    agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), care)
+def _session(server: Stub, data: Path, blocks: int, request_limits: RequestLimits) -> Path:
+    agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), request_limits)
     plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks)
     session = begin(data, NBACK, agent, plan, Wanted(seed=4))
     Runner(session, agent).run()
@@ -185,11 +185,11 @@ def _everything_once(folder: Path, blocks: int) -> None:
     assert len(kept) == len(set(kept)) == 24 * blocks
 
 
-def _chaos(tmp_path: Path, blocks: int, care: Care) -> Counter[str]:
+def _chaos(tmp_path: Path, blocks: int, request_limits: RequestLimits) -> Counter[str]:
     with stub(answers=ANSWERS) as calm:
-        undisturbed = _session(calm, tmp_path / "calm", blocks, Care(concurrency=care.concurrency))
+        undisturbed = _session(calm, tmp_path / "calm", blocks, RequestLimits(concurrency=request_limits.concurrency))
     with stub(answers=ANSWERS, faults=CHAOS, seed=7) as server:
-        folder = _session(server, tmp_path / "chaos", blocks, care)
+        folder = _session(server, tmp_path / "chaos", blocks, request_limits)
         stats = server.stats()
     _everything_once(folder, blocks)
     pd.testing.assert_frame_equal(session_table(folder).drop(columns="agent_settings_hash"), session_table(undisturbed).drop(columns="agent_settings_hash"))
@@ -203,11 +203,11 @@ def _chaos(tmp_path: Path, blocks: int, care: Care) -> Counter[str]:
 
 
 def test_a_session_before_a_server_that_fails_three_times_in_ten(tmp_path: Path) -> None:
-    faults = _chaos(tmp_path, 5, Care(concurrency=8, timeout_s=1.5, max_retries_begun=12))
+    faults = _chaos(tmp_path, 5, RequestLimits(concurrency=8, timeout_s=1.5, max_retries_begun=12))
     assert {"rate_limit", "server", "connection", "garbage"} <= set(faults)
 
 
 @pytest.mark.slow
 def test_3600_calls_before_a_server_that_fails_three_times_in_ten(tmp_path: Path) -> None:
-    faults = _chaos(tmp_path, 150, Care(concurrency=50, timeout_s=5, max_retries_begun=12))
+    faults = _chaos(tmp_path, 150, RequestLimits(concurrency=50, timeout_s=5, max_retries_begun=12))
     assert faults.total() > 1000

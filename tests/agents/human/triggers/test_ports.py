@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from spanlab.agents.human.triggers import parallel_port
 from spanlab.agents.human.triggers.address import Address, read_address
 from spanlab.agents.human.triggers.port import PortLost
-from spanlab.agents.human.triggers.sender import REST, Line, Sending
+from spanlab.agents.human.triggers.sender import REST, Sending, TriggerSender
 from spanlab.core.errors import SpanLabError
 
 # -- the line ----------------------------------------------------------------------------------------------------------------------------------------
@@ -54,13 +54,13 @@ class Wire:
 
 
 @pytest.fixture
-def wired(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Line, Wire, list[str]]]]:
-    lines: list[Line] = []
+def wired(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[TriggerSender, Wire, list[str]]]]:
+    lines: list[TriggerSender] = []
 
-    def make(**settings: Any) -> tuple[Line, Wire, list[str]]:
+    def make(**settings: Any) -> tuple[TriggerSender, Wire, list[str]]:
         wire, said = Wire(), []
         monkeypatch.setattr("spanlab.agents.human.triggers.sender.open_port", lambda address: wire)
-        lines.append(Line(Address("dry", **{"test": 0, **settings}), said.append))
+        lines.append(TriggerSender(Address("dry", **{"test": 0, **settings}), said.append))
         return lines[-1], wire, said
 
     yield make
@@ -120,7 +120,7 @@ def test_every_code_is_on_the_wire_once_in_the_order_told(codes: list[tuple[bool
     wire = Wire()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spanlab.agents.human.triggers.sender.open_port", lambda address: wire)
-        line = Line(Address("dry", test=0, pulse_ms=1.0), lambda sentence: None)
+        line = TriggerSender(Address("dry", test=0, pulse_ms=1.0), lambda sentence: None)
     sendings = []
     for flip, code, pause in codes:
         sendings.append(Sending(code))
@@ -179,7 +179,7 @@ def test_a_dead_port_is_found_by_its_test_pulse(monkeypatch: pytest.MonkeyPatch)
     wire.dead = "no bytes leave it"
     monkeypatch.setattr("spanlab.agents.human.triggers.sender.open_port", lambda address: wire)
     with pytest.raises(SpanLabError, match="nothing was begun"):
-        Line(Address("dry"), lambda sentence: None)
+        TriggerSender(Address("dry"), lambda sentence: None)
 
 
 # -- serial ports ------------------------------------------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs pseudo-terminals")
 def test_a_serial_port_carries_bytes_as_they_are() -> None:
     master, slave = os.openpty()
     tty.setraw(slave)
-    line = Line(read_address(f"serial:{os.ttyname(slave)}@57600,pulse=1,test=200"), lambda sentence: None)
+    line = TriggerSender(read_address(f"serial:{os.ttyname(slave)}@57600,pulse=1,test=200"), lambda sentence: None)
     for code in (1, 3, 10, 13, 17, 19, 26, 127, 255):  # some of them would steer a terminal
         line.soon(Sending(code))
         line.settle(HANGS_S)
@@ -207,7 +207,7 @@ def test_a_serial_port_carries_bytes_as_they_are() -> None:
 @posix
 def test_a_serial_port_that_is_pulled_out_is_lost() -> None:
     master, slave = os.openpty()
-    line = Line(read_address(f"serial:{os.ttyname(slave)}"), lambda sentence: None)
+    line = TriggerSender(read_address(f"serial:{os.ttyname(slave)}"), lambda sentence: None)
     os.close(slave)
     os.close(master)
     with pytest.raises(SpanLabError, match="takes no more trigger codes"):
@@ -223,7 +223,7 @@ def test_a_serial_port_that_takes_no_more_bytes_holds_nobody_up() -> None:
     """A pseudo-terminal whose far end is not read takes some thousand bytes, and then none."""
     master, slave = os.openpty()
     tty.setraw(slave)
-    line = Line(read_address(f"serial:{os.ttyname(slave)},pulse=0"), lambda sentence: None)
+    line = TriggerSender(read_address(f"serial:{os.ttyname(slave)},pulse=0"), lambda sentence: None)
     for _ in range(200_000):
         line.at_once(Sending(9))  # one that waited for room would wait for ever
         if line.lost:
@@ -237,9 +237,9 @@ def test_a_serial_port_that_takes_no_more_bytes_holds_nobody_up() -> None:
 @posix
 def test_two_programs_do_not_share_a_serial_port() -> None:
     master, slave = os.openpty()
-    line = Line(read_address(f"serial:{os.ttyname(slave)}"), lambda sentence: None)
+    line = TriggerSender(read_address(f"serial:{os.ttyname(slave)}"), lambda sentence: None)
     with pytest.raises(SpanLabError, match="another program uses it"):
-        Line(read_address(f"serial:{os.ttyname(slave)}"), lambda sentence: None)
+        TriggerSender(read_address(f"serial:{os.ttyname(slave)}"), lambda sentence: None)
     line.close()
     os.close(master)
     os.close(slave)
@@ -247,7 +247,7 @@ def test_two_programs_do_not_share_a_serial_port() -> None:
 
 def test_a_serial_port_that_is_not_there_is_told_with_what_to_do() -> None:
     with pytest.raises(SpanLabError) as error:
-        Line(read_address("serial:/dev/ttyNOWHERE7"), lambda sentence: None)
+        TriggerSender(read_address("serial:/dev/ttyNOWHERE7"), lambda sentence: None)
     assert "cannot be opened" in str(error.value)
     assert "dialout" in str(error.value)
 
@@ -285,7 +285,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> type[StandIn]:
 
 
 def test_a_parallel_port_is_written_to_and_put_back(driver: type[StandIn]) -> None:
-    line = Line(read_address("parallel:/dev/parport0,pulse=1"), lambda sentence: None)
+    line = TriggerSender(read_address("parallel:/dev/parport0,pulse=1"), lambda sentence: None)
     line.at_once(Sending(20))
     line.settle(HANGS_S)
     line.check()
@@ -299,18 +299,18 @@ def test_a_parallel_port_is_written_to_and_put_back(driver: type[StandIn]) -> No
 def test_an_address_at_which_no_port_answers_is_found_out(driver: type[StandIn]) -> None:
     driver.floating = 255  # what is read where nothing is: it would pass for the test code alone
     with pytest.raises(SpanLabError, match="0 was written to it and 255 read back"):
-        Line(read_address("parallel:0"), lambda sentence: None)
-    Line(read_address("parallel:0,readback=off"), lambda sentence: None).close()
+        TriggerSender(read_address("parallel:0"), lambda sentence: None)
+    TriggerSender(read_address("parallel:0,readback=off"), lambda sentence: None).close()
 
 
 def test_a_parallel_port_that_fails_is_told(driver: type[StandIn]) -> None:
-    line = Line(read_address("parallel:0"), lambda sentence: None)
+    line = TriggerSender(read_address("parallel:0"), lambda sentence: None)
     driver.fails = "No such device"
     line.at_once(Sending(3))
     with pytest.raises(SpanLabError, match="No such device"):
         line.check()
     with pytest.raises(SpanLabError, match="cannot be opened"):
-        Line(read_address("parallel:0"), lambda sentence: None)
+        TriggerSender(read_address("parallel:0"), lambda sentence: None)
     line.close()
 
 
@@ -333,7 +333,7 @@ print(found.type(), found.channel_format() == pylsl.cf_int32, found.nominal_srat
 def test_another_program_gets_every_code_with_its_time() -> None:
     pytest.importorskip("pylsl")
     name = f"spanlab-test-{os.getpid()}"
-    line = Line(read_address(f"lsl:{name}"), lambda sentence: None)
+    line = TriggerSender(read_address(f"lsl:{name}"), lambda sentence: None)
     inlet = subprocess.Popen([sys.executable, "-c", INLET, name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     timer = threading.Timer(HANGS_S, inlet.kill)
     timer.start()

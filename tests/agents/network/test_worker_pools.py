@@ -16,33 +16,33 @@ import pytest
 from effort import HANGS_S
 
 from spanlab.core.errors import SpanLabError
-from spanlab.core.worker_pool import Alone, Crew, crew
+from spanlab.core.worker_pool import SerialPool, WorkerPool, open_pool
 
 
-def summed(found: Crew) -> dict[int, int]:
+def summed(found: WorkerPool) -> dict[int, int]:
     """What comes of three jobs, each of which adds to a number that all share."""
     return dict(found.each(operator.add, partial(int, "10"), [1, 2, 3]))
 
 
 def test_without_workers_this_process_does_it_all() -> None:
-    with crew() as alone:
-        assert isinstance(alone, Alone)
+    with open_pool() as alone:
+        assert isinstance(alone, SerialPool)
         assert summed(alone) == {0: 11, 1: 12, 2: 13}
 
 
 @pytest.mark.slow
-def test_crews_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pools_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    with pytest.raises(SpanLabError, match="has workers of its own: leave out --workers"), crew(2, "tcp://127.0.0.1:1"):
+    with pytest.raises(SpanLabError, match="has workers of its own: leave out --workers"), open_pool(2, "tcp://127.0.0.1:1"):
         pass
-    with pytest.raises(SpanLabError, match="how many jobs is SLURM to be asked for"), crew(None, "slurm"):
+    with pytest.raises(SpanLabError, match="how many jobs is SLURM to be asked for"), open_pool(None, "slurm"):
         pass
     from dask import config  # pyright: ignore[reportPrivateImportUsage]
 
-    with config.set({"jobqueue.slurm.cores": None}), pytest.raises(SpanLabError, match="it is not said what to ask SLURM for"), crew(2, "slurm"):
+    with config.set({"jobqueue.slurm.cores": None}), pytest.raises(SpanLabError, match="it is not said what to ask SLURM for"), open_pool(2, "slurm"):
         pass
     monkeypatch.setattr("spanlab.core.worker_pool._REACHED_S", 0.5)
-    with pytest.raises(SpanLabError, match=r"there is no Dask scheduler at tcp://127\.0\.0\.1:1"), crew(None, "tcp://127.0.0.1:1"):
+    with pytest.raises(SpanLabError, match=r"there is no Dask scheduler at tcp://127\.0\.0\.1:1"), open_pool(None, "tcp://127.0.0.1:1"):
         pass
 
 
@@ -51,7 +51,7 @@ def test_crews_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_workers_at_an_address_have_one_thread_each(threads: int) -> None:
     distributed = pytest.importorskip("distributed")
     made = distributed.LocalCluster(n_workers=1, threads_per_worker=threads, dashboard_address=None, silence_logs=50)
-    with made as cluster, crew(None, cluster.scheduler_address) as found:
+    with made as cluster, open_pool(None, cluster.scheduler_address) as found:
         if threads == 1:
             assert summed(found) == {0: 11, 1: 12, 2: 13}
         else:
@@ -109,7 +109,7 @@ def test_jobs_of_slurm_are_asked_for_as_configured_do_the_work_and_are_cancelled
     from dask import config  # pyright: ignore[reportPrivateImportUsage]
 
     asked = {"cores": 2, "memory": "2GB", "queue": "short", "walltime": "01:30:00"}
-    with config.set({f"jobqueue.slurm.{key}": value for key, value in asked.items()}), crew(2, "slurm") as found:
+    with config.set({f"jobqueue.slurm.{key}": value for key, value in asked.items()}), open_pool(2, "slurm") as found:
         assert found.described() == "2 jobs of SLURM"
         assert summed(found) == {0: 11, 1: 12, 2: 13}
     scripts = [(slurm / f"script.{job}").read_text(encoding="utf-8") for job in jobs(slurm)]

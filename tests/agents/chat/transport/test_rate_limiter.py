@@ -1,4 +1,4 @@
-"""The gate before a chat server, on a virtual clock: its limit, its budgets, who goes first, and how it closes."""
+"""The rate limiter before a chat server, on a virtual clock: its limit, its budgets, who goes first, and how it closes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spanlab.agents.base import Stopped
 from spanlab.agents.chat.transport.endpoint import EndpointError
 from spanlab.agents.chat.transport.faults import LONGEST_ASKED_S, Fault, asked_wait
 from spanlab.agents.chat.transport.pace import Bucket
-from spanlab.agents.chat.transport.rate_limiter import COOL_DOWN_S, FIRST_LIMIT, Gate, Limit
+from spanlab.agents.chat.transport.rate_limiter import COOL_DOWN_S, FIRST_LIMIT, Limit, RateLimiter
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -102,11 +102,11 @@ def test_tokens_are_estimated_before_and_settled_after() -> None:
     """1,000 expected and 100 taken, again and again: the budget of 6,000 a minute lets 60 through and not 6."""
 
     async def count(taken: float | None) -> int:
-        gate, done = Gate(Limit(1000, 1000), tokens_per_minute=6000), 0
+        limiter, done = RateLimiter(Limit(1000, 1000), tokens_per_minute=6000), 0
         async with asyncio.timeout(600):
             try:
                 while True:
-                    async with gate.request(0, 1000) as one:
+                    async with limiter.request(0, 1000) as one:
                         one.tokens = taken
                     done += 1
             except asyncio.CancelledError:
@@ -168,12 +168,12 @@ def test_it_finds_what_a_server_can_take() -> None:
     """A server that refuses whatever is under way beyond twenty: the limit settles around it, and few requests are refused."""
 
     async def work() -> tuple[int, int, float]:
-        gate, inside, refused, served = Gate(Limit(200)), 0, 0, 0
+        limiter, inside, refused, served = RateLimiter(Limit(200)), 0, 0, 0
 
         async def ask(order: int) -> None:
             nonlocal inside, refused, served
             while True:
-                async with gate.request(order) as one:
+                async with limiter.request(order) as one:
                     if inside >= 20:
                         await asyncio.sleep(0.02)
                         one.busy = True
@@ -202,14 +202,14 @@ def test_it_finds_what_a_server_can_take() -> None:
 @given(st.lists(st.integers(0, 20), min_size=2, max_size=40))
 def test_older_trials_go_first(orders: list[int]) -> None:
     async def work() -> list[int]:
-        gate, went = Gate(Limit(1, 1)), []
+        limiter, went = RateLimiter(Limit(1, 1)), []
 
         async def ask(order: int) -> None:
-            async with gate.request(order):
+            async with limiter.request(order):
                 went.append(order)
                 await asyncio.sleep(1)
 
-        async with gate.request(-1):
+        async with limiter.request(-1):
             tasks = [asyncio.ensure_future(ask(order)) for order in orders]
             await asyncio.sleep(0)
         await asyncio.gather(*tasks)
@@ -227,12 +227,12 @@ def test_no_more_than_the_limit_are_under_way_and_nobody_is_forgotten(limit: int
     """Also when some of those who wait or are under way give up."""
 
     async def work() -> tuple[int, int]:
-        gate, most, inside = Gate(Limit(limit, limit), requests_per_minute=600), 0, 0
+        limiter, most, inside = RateLimiter(Limit(limit, limit), requests_per_minute=600), 0, 0
 
         async def ask(order: int, begins: float, takes: float) -> None:
             nonlocal most, inside
             await asyncio.sleep(begins)
-            async with gate.request(order):
+            async with limiter.request(order):
                 inside += 1
                 most = max(most, inside)
                 try:
@@ -245,7 +245,7 @@ def test_no_more_than_the_limit_are_under_way_and_nobody_is_forgotten(limit: int
             if gives_up:
                 asyncio.get_running_loop().call_later(begins + takes / 2, task.cancel)
         await asyncio.gather(*tasks, return_exceptions=True)
-        return most, gate.under_way
+        return most, limiter.under_way
 
     most, left = virtually(work)
     assert most <= limit
@@ -254,19 +254,19 @@ def test_no_more_than_the_limit_are_under_way_and_nobody_is_forgotten(limit: int
 
 def test_there_are_as_many_trials_as_the_limit_lets_be_under_way() -> None:
     async def work() -> list[int]:
-        gate, open_then = Gate(Limit(32)), []
+        limiter, open_then = RateLimiter(Limit(32)), []
 
         async def trial(number: int) -> None:
-            async with gate.place():
-                open_then.append(gate.open_trials)
+            async with limiter.place():
+                open_then.append(limiter.open_trials)
                 for _ in range(5):
-                    async with gate.request(number) as one:
+                    async with limiter.request(number) as one:
                         await asyncio.sleep(1)
                         one.answered = True
-                assert gate.open_trials <= gate.limit
+                assert limiter.open_trials <= limiter.limit
 
         await asyncio.gather(*(trial(number) for number in range(200)))
-        assert gate.open_trials == 0
+        assert limiter.open_trials == 0
         return open_then
 
     opened = virtually(work)
@@ -276,11 +276,11 @@ def test_there_are_as_many_trials_as_the_limit_lets_be_under_way() -> None:
 
 def test_a_gate_that_stops_lets_nothing_in_and_those_inside_out() -> None:
     async def work() -> tuple[list[str], float]:
-        gate, ends = Gate(Limit(2, 2)), []
+        limiter, ends = RateLimiter(Limit(2, 2)), []
 
         async def ask(order: int) -> None:
             try:
-                async with gate.request(order):
+                async with limiter.request(order):
                     await asyncio.sleep(10)
                     ends.append("answered")
             except Stopped as error:
@@ -288,7 +288,7 @@ def test_a_gate_that_stops_lets_nothing_in_and_those_inside_out() -> None:
 
         async def trial() -> None:
             try:
-                async with gate.place():
+                async with limiter.place():
                     await asyncio.sleep(10)
                     ends.append("trial")
             except Stopped as error:
@@ -296,15 +296,15 @@ def test_a_gate_that_stops_lets_nothing_in_and_those_inside_out() -> None:
 
         async def again() -> None:
             with pytest.raises(Stopped):
-                await gate.pause(1000)
+                await limiter.pause(1000)
 
         tasks = [asyncio.ensure_future(one) for one in (*(ask(order) for order in range(5)), *(trial() for _ in range(3)), again())]
         await asyncio.sleep(1)
-        gate.stop("enough")
-        gate.stop("and again")
+        limiter.stop("enough")
+        limiter.stop("and again")
         await asyncio.gather(*tasks)
         with pytest.raises(Stopped):
-            async with gate.request(0):
+            async with limiter.request(0):
                 pass
         return sorted(ends), asyncio.get_running_loop().time()
 
@@ -381,16 +381,16 @@ class Sliding:
 
 async def _session(server: Sliding, requests: int) -> float:
     """So many requests, each repeated until it is taken, as a client does; how long that takes."""
-    gate = Gate(Limit(64))
+    limiter = RateLimiter(Limit(64))
 
     async def one(order: int) -> None:
         for tries in range(40):
-            async with gate.request(order) as passed:
+            async with limiter.request(order) as passed:
                 taken = await server.ask()
                 passed.answered, passed.busy = taken, not taken
             if taken:
                 return
-            await gate.pause(Fault("rate_limit", EndpointError("busy"), True).pause(tries, str(order)))
+            await limiter.pause(Fault("rate_limit", EndpointError("busy"), True).pause(tries, str(order)))
         raise AssertionError("given up")
 
     await asyncio.gather(*(one(order) for order in range(requests)))

@@ -25,7 +25,7 @@ _CHUNK = 400
 _SAMPLE = 20
 
 
-class Material:
+class TrainingData:
     """The trials of a training run.
 
     Parameters
@@ -247,24 +247,24 @@ def levels_tested(paradigm: Paradigm, task: TaskConfig) -> dict[str, Any]:
     return tested
 
 
-_HERE: list[Material] = []
+_HERE: list[TrainingData] = []
 
 
 def begin_process(config: TrainingConfig) -> None:
     """What a process does first that compiles trials."""
-    _HERE[:] = [Material(config)]
+    _HERE[:] = [TrainingData(config)]
     if config.compile == "meanwhile" and _HERE[0].reading:
         _HERE[0]._read_vectors()
 
 
 def compile_piece(split: Split, number: int, start: int, count: int) -> tuple[list[Compiled], np.ndarray | list[str]]:
     """Some trials of a split, compiled in another process, and all that they show."""
-    material = _HERE[0]
-    paradigm, factors = material.tested[number] if split == "test" else (material.paradigms[number], material.factors[number])
+    training_data = _HERE[0]
+    paradigm, factors = training_data.tested[number] if split == "test" else (training_data.paradigms[number], training_data.factors[number])
     words = view_of(paradigm).input == "vectors"
     store = WordStore() if words else FrameStore()
-    planned = plan_dataset(paradigm, material.config.seed, split, count, factors, start=start)
-    compiled = compile_all(paradigm, store, planned, material.config.generator)
+    planned = plan_dataset(paradigm, training_data.config.seed, split, count, factors, start=start)
+    compiled = compile_all(paradigm, store, planned, training_data.config.generator)
     return compiled, store.words if isinstance(store, WordStore) else store.frames()
 
 

@@ -14,7 +14,7 @@ from .faults import Departures, Fault
 Send = Callable[[Request, Departures | None], Awaitable[Reply]]
 
 
-class Paid:
+class PaidReplies:
     """The requests of one conversation.
 
     Parameters
