@@ -55,5 +55,5 @@ class RequestLimits(BaseModel):
         request_limits, wrong = validated(cls, values)
         if wrong or not isinstance(request_limits, cls):
             named = {"": "care", **{field: f"care > {field}" for field in cls.model_fields}, **(names or {})}
-            raise SpanLabError("; ".join(f"{named.get(str(path[0]) if path else '', 'request_limits')}: {message}" for path, message in wrong))
+            raise SpanLabError("; ".join(f"{named.get(str(path[0]) if path else '', 'care')}: {message}" for path, message in wrong))
         return request_limits
