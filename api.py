@@ -136,7 +136,7 @@ def replay(
     watcher = Watcher(say or say_on_stderr)
     if not (isinstance(agent, str) and agent.partition(":")[0] == CHAT.name):
         refuse_chat_settings(agent if isinstance(agent, str) else agent.name, {"chat": chat, "care": care, "price": price})
-    taker = make_machine(agent, chosen.seed, chat, care, Prices.of(price), watcher.say) if isinstance(agent, str) else agent
+    taker = make_machine(agent, chosen.seed, chat, care, Prices.of(price), watcher.say, chosen) if isinstance(agent, str) else agent
     shared_out = "workers" if workers is not None else "scheduler" if scheduler is not None else ""
     request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, states)
     with open_pool(workers, scheduler) as found:

@@ -264,6 +264,7 @@ class AgentOptions:
     chat : settings of chat agents, by name, or as they are
     care : how the servers of chat agents are treated, by name; a provider's limits where nothing is said
     prices : of a chat model, in place of its provider's
+    tasks : that the trials set a network; where a name stands for several networks, one that knows them is taken
     """
 
     seed: int = 0
@@ -271,6 +272,7 @@ class AgentOptions:
     chat: Mapping[str, Any] | ChatSettings = field(default_factory=dict[str, Any])
     care: Mapping[str, Any] = field(default_factory=dict[str, Any])
     prices: Prices | None = None
+    tasks: frozenset[str] = frozenset()
 
 
 class Agent(ABC):

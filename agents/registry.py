@@ -70,13 +70,14 @@ def make_agent(
     chat: Mapping[str, Any] | ChatSettings | None = None,
     care: Mapping[str, Any] | None = None,
     prices: Prices | None = None,
+    tasks: frozenset[str] = frozenset(),
 ) -> Agent:
     """The agent that a name stands for. Names split at the first colon only (``chat:org/model:free``).
 
     Parameters
     ----------
     spec : KIND or KIND:DETAIL
-    seed, window, chat, care, prices : see :class:`.AgentOptions`
+    seed, window, chat, care, prices, tasks : see :class:`.AgentOptions`
 
     Raises
     ------
@@ -92,7 +93,7 @@ def make_agent(
     if cls is None:
         names = [kind.name for kind in AGENTS.kinds()]
         raise SpanLabError(f"unknown agent '{spec}'{nearest(name, names) or '; there are ' + ', '.join(names)}")
-    agent = cls.from_name(detail, AgentOptions(seed, window or {}, chat or {}, care or {}, prices))
+    agent = cls.from_name(detail, AgentOptions(seed, window or {}, chat or {}, care or {}, prices, tasks))
     if not isinstance(agent, Agent):
         raise SpanLabError(f"{cls.__name__}.from_name gave {agent!r} for '{spec}'; expected is an Agent. This is a fault of the agent")
     return agent

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..core.lazy import re_exports
 
 if TYPE_CHECKING:
-    from .compile import PlannedTrial, compile_trial, drawn_values, fingerprint, percept_bytes, resolve_levels
+    from .compile import PlannedTrial, compile_trial, drawn_values, fingerprint, network_tasks, percept_bytes, resolve_levels
     from .design import plan_dataset, plan_practice, plan_session, session_design
     from .identity import trial_seed
     from .library import list_paradigms
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __getattr__ = re_exports(
     __name__,
     {
-        "compile": ("PlannedTrial", "compile_trial", "drawn_values", "fingerprint", "percept_bytes", "resolve_levels"),
+        "compile": ("PlannedTrial", "compile_trial", "drawn_values", "fingerprint", "network_tasks", "percept_bytes", "resolve_levels"),
         "design": ("plan_dataset", "plan_practice", "plan_session", "session_design"),
         "identity": ("trial_seed",),
         "library": ("list_paradigms",),
@@ -68,6 +68,7 @@ __all__ = [
     "list_paradigms",
     "load_paradigm",
     "network_arrays",
+    "network_tasks",
     "paradigm_from_data",
     "percept_bytes",
     "plan_dataset",

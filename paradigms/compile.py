@@ -6,7 +6,7 @@ compiles.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,6 +127,12 @@ def _copied(value: Any) -> Any:
 
 
 _MAX_SEED = 2**63 - 1
+
+
+def network_tasks(paradigm: Paradigm, trials: Iterable[PlannedTrial]) -> frozenset[str]:
+    """The tasks that these trials set a network; none where there is nothing for networks."""
+    views = (paradigm.network_view(resolve_levels(paradigm, trial.levels, trial.seed)) for trial in trials)
+    return frozenset(view.task for view in views if view is not None)
 
 
 def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int) -> dict[str, Any]:

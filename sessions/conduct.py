@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..agents.base import Agent, ConcurrentAgent
-from ..core.agent_kinds import CHAT, SIMULATED, kind_named
+from ..core.agent_kinds import CHAT, NETWORK, SIMULATED, kind_named
 from ..core.errors import SpanLabError
 from ..core.worker_pool import WorkerPool
+from ..paradigms import network_tasks
 from .chat_account import chat_settings_of, continue_account, estimate_session, treatment_of, write_account
 from .chosen_trials import ChosenTrials
 from .large_run import parts_for
@@ -63,8 +64,13 @@ def make_machine(
     care: Mapping[str, Any] | None = None,
     prices: Prices | None = None,
     say: Callable[[str], None] = say_on_stderr,
+    trials: ChosenTrials | Session | None = None,
 ) -> Agent:
     """An agent by its name; recorded answers, too.
+
+    Parameters
+    ----------
+    trials : that it is going to take; where a name stands for several networks, one that knows their tasks is taken
 
     Raises
     ------
@@ -77,7 +83,9 @@ def make_machine(
         return recorded_agent(spec)
     from ..agents.registry import make_agent
 
-    agent = make_agent(spec, seed, chat=chat, care=care, prices=prices)
+    kind = spec.partition(":")[0]
+    tasks = frozenset[str]() if trials is None or kind != NETWORK.name else network_tasks(trials.paradigm, trials.plan)
+    agent = make_agent(spec, seed, chat=chat, care=care, prices=prices, tasks=tasks)
     for line in agent.introduction():
         say(f"spanlab: {line}")
     return agent
@@ -220,7 +228,7 @@ def agent_again(session: Session, care: Mapping[str, Any], prices: Prices | None
         observer = info["agent"].partition(":")[2] if kind is SIMULATED else None
         return session, seat(observer, settings.get("seed", session.seed), settings.get("speed", 1.0), {**window_again(settings), "triggers": port})
     if kind is not CHAT:
-        return session, make_machine(info["agent"], session.seed, say=say)
+        return session, make_machine(info["agent"], session.seed, say=say, trials=session)
     from ..agents.chat.cost.totals import Prices
     from ..agents.chat.settings import ChatSettings
 

@@ -17,7 +17,7 @@ from ...paradigms.network_view import is_model_step
 from ...stimuli import Stimulus
 from ...stimuli.render.pixels import network_frame
 from ..base import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
-from .checkpoints_io.checkpoint import Checkpoint, load
+from .checkpoints_io.checkpoint import Checkpoint, load, member_for
 from .inputs.frames import FrameStore
 from .inputs.words import Store, WordStore
 
@@ -55,7 +55,10 @@ class NetworkAgent(BatchAgent):
     @classmethod
     @override
     def from_name(cls, detail: str, options: AgentOptions) -> NetworkAgent:
-        return cls(detail or "laptop")
+        name = detail or "laptop"
+        agent = cls(member_for(name, options.tasks))
+        agent.name = f"network:{name}"
+        return agent
 
     @override
     def settings(self) -> dict[str, Any]:

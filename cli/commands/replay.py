@@ -92,7 +92,7 @@ def replay(
     treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care)
     settings, prices = parse_pairs(chat, "--chat"), parse_prices(price, agent)
     # All of them before the first begins: a slip in the last name shows at once, and what all of them will cost.
-    takers = [make_machine(spec, request.seed, settings, treated, prices.get(spec)) for spec in agent]
+    takers = [make_machine(spec, request.seed, settings, treated, prices.get(spec), trials=chosen) for spec in agent]
     shared_out = "--workers" if workers is not None else "--scheduler" if scheduler is not None else ""
     watcher = terminal()
     requests = [prepare(taker, chosen, request, watcher.say, shared_out, states) for taker in takers]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -96,6 +96,24 @@ def shipped() -> list[str]:
     """The names of the checkpoints that ship."""
     folder = resources.files("spanlab.agents.network") / "checkpoints"
     return sorted(entry.name.removesuffix(".pt") for entry in folder.iterdir() if entry.name.endswith(".pt")) if folder.is_dir() else []
+
+
+def member_for(name: str, tasks: Collection[str]) -> str:
+    """Which network a name stands for: of those that ship, ``laptop`` stands for all whose names begin with ``laptop-``, too.
+
+    Parameters
+    ----------
+    tasks : of the trials to take
+
+    Returns
+    -------
+    str
+        the first of the family that knows all tasks, and the name itself where none does or it has no family.
+    """
+    family = [name, *(one for one in shipped() if one.startswith(f"{name}-"))] if name in shipped() else [name]
+    if len(family) == 1 or not tasks:
+        return name
+    return next((one for one in family if set(tasks) <= set(load(one).network.tasks)), name)
 
 
 def locate(spec: str | Path) -> Path:
