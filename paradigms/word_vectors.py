@@ -1,8 +1,8 @@
 """Vectors of words, for networks: from a word2vec or GloVe file, or random ones.
 
-A file is read once from end to end, as it is or packed with gzip, and only the words that are needed are kept, so that it may be larger than the memory. What
-it is, its beginning tells: a header of two numbers and then lines (word2vec's text, which fastText writes, too) or raw numbers (word2vec's binary form), or lines
-without a header (GloVe).
+A file is read once from end to end, as it is or packed with gzip, and only the words that are needed are kept, so that it may be larger than the memory.
+What it is, its beginning tells: a header of two numbers and then lines (word2vec's text, which fastText writes, too) or raw numbers (word2vec's binary
+form), or lines without a header (GloVe).
 """
 
 from __future__ import annotations
