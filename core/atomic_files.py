@@ -1,16 +1,76 @@
-"""Files and folders that appear whole or not at all, whatever happens while they are written. Everybody who replaces a file does it here."""
+"""Files and folders that appear whole or not at all, whatever happens while they are written, and folders with one writer at a time.
+
+Everybody who replaces a file does it here. The lock on a folder is the operating system's, and ends with the process, however that ends.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import IO, Any, Literal, TextIO, cast
 
 from .errors import SpanLabError
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: IO[bytes]) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+
+    _TAKEN: tuple[type[OSError], ...] = (OSError,)
+else:
+    import fcntl
+
+    def _lock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    _TAKEN = (BlockingIOError,)
+
+
+class TakenError(SpanLabError):
+    """Somebody else writes the folder."""
+
+
+@contextmanager
+def only_writer(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
+    """Be the only process that writes a folder. The operating system ends the lock with the process, however that ends.
+
+    Parameters
+    ----------
+    patience_s : how long to wait for another process
+
+    Raises
+    ------
+    TakenError
+        when another process writes it.
+    SpanLabError
+        when the folder cannot be written.
+    """
+    try:
+        file = (folder / ".lock").open("ab")
+    except OSError as error:
+        raise SpanLabError(f"cannot write {folder}: {error.strerror or error}") from None
+    with file:
+        until = time.monotonic() + patience_s
+        while True:
+            try:
+                _lock(file)
+            except _TAKEN:
+                if time.monotonic() >= until:
+                    raise TakenError(f"{folder} is being run by another process; wait until that one has ended") from None
+                time.sleep(0.05)
+                continue
+            except OSError:
+                pass  # a file system without locks (some network drives): then nobody else is looked out for
+            break
+        yield
+
 
 Folders = Literal["none", "own", "all"]
 
@@ -136,3 +196,71 @@ def whole_path(path: Path) -> Iterator[Path]:
         raise _refused(path, error, "") from None
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
+
+
+_LINES = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file, whole or not at all.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be written.
+    """
+    write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
+
+
+def json_line(content: Mapping[str, Any]) -> bytes:
+    """A line of JSON."""
+    return _LINES.encode(content).encode("ascii") + b"\n"
+
+
+def append_line(path: Path, content: Mapping[str, Any]) -> None:
+    """Add a line of JSON to a file; it is on the disk when this returns. A last line that a power cut has left unfinished is removed first: nobody has been
+    told that it is there.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be written.
+    """
+    line = json_line(content)
+    try:
+        new = not path.exists()
+        with path.open("ab+") as file:
+            file.seek(0)
+            whole = file.read()
+            file.truncate(whole.rfind(b"\n") + 1)
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        if new:
+            sync_folder(path.parent)
+    except OSError as error:
+        raise SpanLabError(f"cannot write {path}: {error.strerror or error}; make room, or see to the disk") from None
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines that :func:`append_line` has written, save one that was cut off at the end.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read, or a line in it is damaged.
+    """
+    try:
+        whole = path.read_bytes() if path.exists() else b""
+    except OSError as error:
+        raise SpanLabError(f"cannot read {path}: {error.strerror or error}") from None
+    lines: list[dict[str, Any]] = []
+    for number, line in enumerate(whole[: whole.rfind(b"\n") + 1].splitlines(), start=1):
+        try:
+            content = json.loads(line)
+        except ValueError:
+            content = None
+        if not isinstance(content, dict):
+            raise SpanLabError(f"{path}:{number} is damaged; restore the file from a copy")
+        lines.append(cast(dict[str, Any], content))
+    return lines

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..core.atomic_files import only_writer, sync_folder
 from ..core.errors import SpanLabError
-from ..sessions.record.disk import only_writer, sync_folder
 
 _PREFIX = ".unfinished-import-"
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..agents.base import Agent
 from ..core.agent_kinds import CHAT
+from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..paradigms import Paradigm, PlannedTrial
 from ..paradigms.identity import canonical
-from .record.disk import only_writer
 from .record.reader import read_session
 from .session import Request, Session, brief, write_info
 

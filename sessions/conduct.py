@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..agents.base import Agent, ConcurrentAgent
 from ..core.agent_kinds import CHAT, NETWORK, SIMULATED, kind_named
+from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.worker_pool import WorkerPool
 from ..paradigms import network_tasks
 from .chat_account import chat_settings_of, continue_account, estimate_session, treatment_of, write_account
 from .chosen_trials import ChosenTrials
 from .large_run import parts_for
-from .record.disk import only_writer
-from .record.shard_files import PARTS
+from .record.session_files import PARTS
 from .runner import Progress, Runner
 from .session import Request, Session, begin, try_out, write_info
 from .unused import has_finished, remove_unused

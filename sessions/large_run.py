@@ -22,7 +22,7 @@ from ..paradigms import Generator, Paradigm, PlannedTrial
 from ..paradigms.compile import one_of_each
 from .record.events import Event
 from .record.reader import response_rows, response_table
-from .record.shard_files import PARTS, part_path, parts_missing
+from .record.session_files import PARTS, part_path, parts_missing
 from .record.writer import Recorder
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ..core.errors import SpanLabError
 from ..paradigms import Percept, compile_trial
 from .record.events import AskedStep, Event, ShownStep, TrialStart
 from .record.reader import finished_trials, is_practice, read_events, trial_key
-from .record.shard_files import PARTS
+from .record.session_files import PARTS
 from .session import Session, same_trials
 
 #: ``recorded:SESSION`` names a recorded session as an agent

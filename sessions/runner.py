@@ -10,24 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from ..agents.base import Agent, BatchAgent, ConcurrentAgent, Episode, Sentences, TrialContext, TrialCut, Unobtainable, WindowAgent, WindowEpisode
+from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.event_loop import run_to_end
 from ..core.worker_pool import SerialPool, WorkerPool
 from ..paradigms import Percept, PlannedTrial, Step, Trial
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
-from .agent_checks import answers_of, check_episode, for_record
+from .agent_checks import answers_of, changed_constants, check_episode, for_record
 from .concurrency import interruptible, several
 from .large_run import ShardWorker, take_parts
 from .participant_flow import ParticipantFlow
-from .record.disk import only_writer
 from .record.events import Event, Paired, Resumed, SessionStart
 from .record.reader import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
-from .record.shard_files import PARTS
+from .record.session_files import PARTS
 from .record.staircase import Staircase
 from .record.transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
 from .record.writer import Recorder, TrialJournal
-from .same_agent import changed_constants
 from .sent import questions_of, recovered, said_as_then, without_sentences
 from .session import Session, brief, stored_paradigm, utc_now, write_info
 from .trial_log import Judged as Judged

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..agents.base import Agent, Sentences, TrialContext, WindowAgent
 from ..core.agent_kinds import kind_named
+from ..core.atomic_files import only_writer, sync_folder, write_json
 from ..core.errors import SpanLabError
 from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, plan_practice, resolve_levels
 from ..paradigms.compile import one_of_each
@@ -25,13 +26,12 @@ from ..paradigms.practice_levels import LevelsInUse, chosen_levels, levels_in_us
 from ..paradigms.responses import ResponseKind
 from ..paradigms.translation import illegible
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
+from .agent_checks import settings_hash, settings_of
 from .compact_plan import compacted, expanded
 from .key_mapping import answer_keys, check_answerable, check_buttons, check_keys
-from .record.disk import only_writer, sync_folder, write_json
 from .record.reader import FORMAT_VERSION, read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
+from .record.session_files import PARTS, parts_missing
 from .record.session_info import OF_SOME_TRIALS
-from .record.shard_files import PARTS, parts_missing
-from .same_agent import settings_hash, settings_of
 from .sent import sentences_of
 
 #: what sessions with the first version of random streams need of a reader: ordinary ones, and large runs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SpanLabError
 from ...sessions.record.displays import read_displays
-from ...sessions.record.reader import failed_trials, find_sessions, is_finished, read_events, read_responses, read_session, trials_planned
+from ...sessions.record.reader import failed_trials, find_sessions, is_finished, read_events, read_responses, read_session, planned_trials
 from .scoring import plural
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
         instructions=" ".join(instructions.split()),
         human=str(session.get("human") or ""),
         trials=trials,
-        planned=trials_planned(session) if isinstance(plan, (list, dict)) else None,
+        planned=planned_trials(session) if isinstance(plan, (list, dict)) else None,
         started=started,
         finished=is_finished(head.folder, session),
         timing=timing,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .attempts import finished_trials
 from .displays import TrialTiming, trial_timing
 from .events import AskedStep, Event, Notes, OwnColumns, Score, Shown, TrialStart
 from .marking import Cell, columns_of
+from .session_files import finished_trials
 from .session_info import SessionInfo
 
 #: The declared columns; factors that are not among them follow as ``factor_<name>`` and further recorded values as ``record_<name>`` (type ``json``).

@@ -11,7 +11,7 @@ A session is one folder:
 ``responses.parquet``, ``responses.csv``
     one row per answered item, written when the session is finished.
 ``parts/``
-    of large sessions: that table in parts, in place of both (:mod:`.shard_files`).
+    of large sessions: that table in parts, in place of both.
 
 Here is the one border to pyarrow and pandas, which have no types: what the models declare goes over it as rows of plain values.
 """
@@ -27,24 +27,31 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.atomic_files import replacing
 from ...core.errors import SpanLabError
-from .attempts import failed_trials, finished_scores, finished_trials, is_practice, trial_key, trials_taken
 from .columns import COLUMNS, response_rows
 from .displays import TRIAL_TIMING, trial_timing
 from .marking import Cell, Column
 from .session_files import (
     FORMAT_VERSION,
+    PARTS,
+    failed_trials,
     find_sessions,
+    finished_scores,
+    finished_trials,
     has_failed,
     is_finished,
+    is_practice,
+    part_path,
+    planned_trials,
     read_events,
     read_session,
     sessions_below,
     staircase_of,
+    stored_parts,
     streams_of,
+    trial_key,
     trials_left,
-    trials_planned,
+    trials_taken,
 )
-from .shard_files import PARTS, part_path, stored_parts
 
 if TYPE_CHECKING:
     import pandas
@@ -62,6 +69,7 @@ __all__ = [
     "is_finished",
     "is_practice",
     "joined",
+    "planned_trials",
     "read_chunks",
     "read_events",
     "read_parts",
@@ -76,7 +84,6 @@ __all__ = [
     "streams_of",
     "trial_key",
     "trials_left",
-    "trials_planned",
     "trials_taken",
     "write_responses",
 ]

@@ -1,25 +1,33 @@
-"""The files of a session that are read as they are: ``session.json`` and ``events.jsonl``, and what they tell of how far a session is."""
+"""The files of a session that are read as they are: ``session.json`` and ``events.jsonl``, and what they tell of how far a session is.
+
+What a file must hold to be read, its models declare; it is found out before anything relies on it, so that damage is told in a sentence.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from ...core.errors import SpanLabError
-from .attempts import failed_trials, finished_scores, finished_trials, is_practice, trial_key, trials_taken
-from .damage import event_damage, session_damage
-from .events import Event
-from .session_info import SessionInfo
-from .shard_files import PARTS, parts_missing, planned_trials
+from .events import AskedStep, Event, Score, TrialStart
+from .marking import fields_of, inner_models
+from .session_info import CompactPlan, Planned, SessionInfo
 from .staircase import Rule, Staircase
 
 #: The version of this format. Readers accept this one and all older ones. Sessions whose trials come from the second version of random streams need 3; of
-#: those with the first, large ones (:mod:`.shard_files`) need 2, and others are written as 1.
+#: those with the first, large ones (whose table is in parts) need 2, and others are written as 1.
 FORMAT_VERSION = 3
 
+#: of large sessions, the key of ``session.json`` and the folder of their table in parts: how many ``trials`` a part has (a fixed range), and whether hidden
+#: ``states`` are kept beside. A part is there, whole, or it is not.
+PARTS = "parts"
 #: how many folders deep sessions are looked for
 _DEEPEST = 5
 
@@ -161,6 +169,164 @@ def is_finished(folder: str | Path, session: Mapping[str, Any]) -> bool:
     return not parts_missing(folder, session) if PARTS in session else (Path(folder) / "responses.parquet").exists()
 
 
-def trials_planned(session: Mapping[str, Any]) -> int:
+def planned_trials(session: Mapping[str, Any]) -> int:
     """How many trials (practice apart) a session has."""
-    return planned_trials(session)
+    plan: Mapping[str, int] | Sequence[object] = session["plan"]
+    return plan["trials"] if isinstance(plan, Mapping) else len(plan)
+
+
+def count_parts(session: Mapping[str, Any]) -> int:
+    """How many parts the table of a large session has."""
+    return -(-planned_trials(session) // session[PARTS]["trials"])
+
+
+def part_path(folder: str | Path, number: int) -> Path:
+    """The file of one part; numbers count from 0."""
+    return Path(folder) / PARTS / f"{number:05d}.parquet"
+
+
+def parts_missing(folder: str | Path, session: Mapping[str, Any]) -> list[int]:
+    """Which parts are not there yet."""
+    return [number for number in range(count_parts(session)) if not part_path(folder, number).exists()]
+
+
+def stored_parts(folder: str | Path, session: Mapping[str, Any]) -> dict[int, Path]:
+    """The files of the parts that are there, by their numbers."""
+    return {number: path for number in range(count_parts(session)) if (path := part_path(folder, number)).exists()}
+
+
+def trial_key(practice: bool, trial: int) -> str:
+    """How events name a trial of the session: ``12``, or ``p3`` for practice."""
+    return f"p{trial}" if practice else str(trial)
+
+
+def is_practice(key: str) -> bool:
+    """Whether events that name their trial so belong to practice."""
+    return key.startswith("p")
+
+
+def finished_trials(events: Iterable[Event]) -> dict[str, int]:
+    """For every finished trial the attempt that counts: the first one of which every step is there."""
+    steps: dict[tuple[str, int], int] = {}
+    done: dict[str, int] = {}
+    for event in events:
+        if event["event"] == "trial_start":
+            steps[event["trial"], event["attempt"]] = 0
+        elif event["event"] == "step" and (attempt := (event["trial"], event["attempt"])) in steps:
+            steps[attempt] += 1
+        elif event["event"] == "trial_end" and steps.get(attempt := (event["trial"], event["attempt"])) == event["steps"]:
+            done.setdefault(*attempt)
+    return done
+
+
+def trials_taken(events: Iterable[Event]) -> dict[str, TrialStart]:
+    """How every finished trial began, in the attempt that counts: its levels, seed, number of the attempt."""
+    events = list(events)
+    done = finished_trials(events)
+    return {event["trial"]: event for event in events if event["event"] == "trial_start" and done.get(event["trial"]) == event["attempt"]}
+
+
+def finished_scores(events: Iterable[Event]) -> dict[str, list[Score]]:
+    """The scores of all answers in every finished trial."""
+    events = list(events)
+    done = finished_trials(events)
+    scores: dict[str, list[Score]] = {key: [] for key in done}
+    for event in events:
+        if event["event"] == "step" and done.get(event["trial"]) == event["attempt"]:
+            scores[event["trial"]] += event["scores"] if "ask" in event else []
+    return scores
+
+
+def failed_trials(events: Iterable[Event]) -> dict[str, str]:
+    """For every trial that could not be had, and was not finished later, why: a sentence."""
+    events = list(events)
+    done = finished_trials(events)
+    return {event["trial"]: event["why"] for event in events if event["event"] == "trial_failed" and event["trial"] not in done}
+
+
+#: a step that asked something is of another model than one that did not
+_ASKED = "step with a question"
+
+
+def event_damage(event: object) -> str | None:
+    """Why a line of ``events.jsonl`` cannot be read, or None."""
+    tag = _tag(event)
+    if tag is None:
+        return "it is no event"
+    model = _by_tag().get(tag)
+    return f"this version of spanlab knows no event '{tag}'" if model is None else misfit(model, event)
+
+
+@cache
+def _by_tag() -> Mapping[str, type]:
+    return {_tag_of(model): model for model in get_args(Event)}
+
+
+def _tag_of(model: type) -> str:
+    (tag,) = next(get_args(field.type) for field in fields_of(model) if field.name == "event")
+    return _ASKED if model is AskedStep else str(tag)
+
+
+def _tag(event: object) -> str | None:
+    """Which event it is; of a step, whether something was asked, too."""
+    if not isinstance(event, dict):
+        return None
+    name = cast(dict[str, object], event).get("event")
+    if not isinstance(name, str):
+        return None
+    return _ASKED if name == "step" and "ask" in event else name
+
+
+def session_damage(session: Mapping[str, Any]) -> str | None:
+    """Why the content of ``session.json`` cannot be read, or None."""
+    found = misfit(SessionInfo, session)
+    if found is not None:
+        return found
+    plan, parts = session["plan"], session.get("parts")
+    if parts is not None and parts["trials"] <= 0:
+        return "a part without trials"
+    if not isinstance(plan, list):
+        return "'plan' is not what it should be" if parts is None else misfit(CompactPlan, plan)
+    return misfit(list[Planned], cast(object, plan))
+
+
+def misfit(model: Any, value: object) -> str | None:
+    """What keeps a value from being what a model declares: a key that is missing, of a wrong type, or unknown. None when nothing does."""
+    adapter = _adapter(model)
+    if adapter.validator.isinstance_python(value):
+        return None
+    try:
+        adapter.validate_python(value)
+    except ValidationError as error:
+        return _sentence(error.errors(include_url=False)[0], _keys(model))
+    return None
+
+
+@cache
+def _adapter(model: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(model)
+
+
+@cache
+def _keys(model: Any) -> frozenset[str]:
+    """The names of all fields of a model, and of those in it."""
+    return frozenset(_names(model))
+
+
+def _names(type_: Any) -> Iterator[str]:
+    for model in inner_models(type_):
+        for field in fields_of(model):
+            yield field.name
+            yield from _names(field.type)
+
+
+def _sentence(error: ErrorDetails, keys: frozenset[str]) -> str:
+    kind, place = error["type"], error["loc"]
+    if kind == "extra_forbidden":
+        return f"this version of spanlab knows no key '{place[-1]}' there"
+    key = next((one for one in reversed(place) if one in keys), None)
+    if kind == "missing":
+        return f"'{key}' is missing"
+    if key is None:
+        return "keys with values are missing"
+    return f"'{key}' is not what it should be"

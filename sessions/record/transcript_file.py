@@ -17,11 +17,11 @@ from typing import Annotated, Any, NotRequired
 from pydantic import with_config
 from typing_extensions import TypedDict  # pydantic wants this one below Python 3.12
 
+from ...core.atomic_files import read_lines
 from ...core.errors import SpanLabError
-from .damage import misfit
-from .disk import read_lines
 from .events import TrialKey
 from .marking import OPEN, Holds
+from .session_files import misfit
 
 TRANSCRIPTS = "transcripts.jsonl"
 

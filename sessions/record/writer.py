@@ -13,10 +13,10 @@ from typing import IO, Any, cast
 
 from typing_extensions import override
 
+from ...core.atomic_files import json_line, sync_folder
 from ...core.errors import SpanLabError
-from .damage import event_damage, misfit
-from .disk import json_line, sync_folder
 from .events import Event, Given, Note, Trigger
+from .session_files import event_damage, misfit
 from .transcript_file import TRANSCRIPTS
 
 EVENTS = "events.jsonl"

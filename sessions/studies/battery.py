@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ...agents.base import Option, WindowAgent
+from ...core.atomic_files import append_line, only_writer, read_lines
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from ...paradigms import AnswerKeys, PlannedTrial, ResponseKind
 from ...paradigms.identity import digest
 from ..key_mapping import check_keys
-from ..record.disk import append_line, only_writer, read_lines
 from ..runner import Progress, Runner
 from ..seeds import seeds_taken, session_names
 from ..sent import said_as_then

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ...core.atomic_files import write_whole
+from ...core.atomic_files import append_line, json_line, only_writer, read_lines, sync_folder, write_whole
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
-from ..record.disk import append_line, json_line, only_writer, read_lines, sync_folder
 from ..session import utc_now
 
 #: People of each kind are counted by themselves, so that pilots and rehearsals do not use up the rows of a Latin square.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...core.atomic_files import only_writer
 from ...core.errors import SpanLabError
-from ..record.disk import only_writer
 from .participants import KINDS, Person, people, size_of, unknown
 from .study import Study
 from .visit import State, completed, read_head, refused, runs, states

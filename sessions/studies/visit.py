@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from ...core.atomic_files import only_writer, read_lines, sync_folder, write_json
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from ...core.registry import nearest
 from ...paradigms.identity import digest
-from ..record.disk import only_writer, read_lines, sync_folder, write_json
 from ..record.reader import read_events, read_session, staircase_of, trials_left
 from ..sent import sentences_for_people
 from ..session import utc_now

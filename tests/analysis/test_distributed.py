@@ -28,7 +28,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.core.worker_pool import open_pool
 from spanlab.paradigms import Percept, load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
-from spanlab.sessions.record.shard_files import part_path
+from spanlab.sessions.record.session_files import part_path
 
 NAMES = [one.name for one in EFFECTS]
 #: One of each kind: with intrusions, with rows of whole trials, averages, and what is no average.

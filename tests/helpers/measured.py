@@ -8,9 +8,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from spanlab.sessions.record.columns import COLUMNS
 from spanlab.sessions.record.events import AskedStep, Event
 from spanlab.sessions.record.marking import fields_of, inner_models
+from spanlab.sessions.record.reader import COLUMNS
 from spanlab.sessions.record.session_info import SessionInfo
 from spanlab.sessions.record.transcript_file import ReplyLine
 

@@ -19,8 +19,8 @@ from command_line import Run
 from effort import HANGS_S
 from session_tools import GO_NOGO, WHO, command, lasting, one_thread, spanlab
 
+from spanlab.core.atomic_files import only_writer
 from spanlab.sessions import read_responses, read_session
-from spanlab.sessions.record.disk import only_writer
 from spanlab.sessions.record.reader import read_events
 
 
@@ -270,7 +270,7 @@ def test_a_second_process_is_refused_and_changes_nothing(run: Run, cut: Path, tm
 
 def test_a_killed_process_leaves_no_lock(cut: Path) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from spanlab.sessions.record.disk import only_writer\n"
+        "import sys, time; from pathlib import Path; from spanlab.core.atomic_files import only_writer\n"
         "with only_writer(Path(sys.argv[1])): print(1, flush=True); time.sleep(60)"
     )
     process = subprocess.Popen([sys.executable, "-c", program, str(cut)], stdout=subprocess.PIPE)

@@ -27,8 +27,8 @@ from spanlab.paradigms import Percept, library, load_paradigm
 from spanlab.paradigms.responses.cells import Cells
 from spanlab.paradigms.responses.choice import Choice
 from spanlab.sessions import Runner, Session, complete, read_session, reopen
+from spanlab.sessions.agent_checks import settings_hash
 from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.same_agent import settings_hash
 from spanlab.stimuli import STIMULI
 
 
@@ -157,7 +157,7 @@ def test_the_window_has_the_settings_of_then(monkeypatch: pytest.MonkeyPatch) ->
     from spanlab.agents.human.participant import Participant
     from spanlab.agents.human.seating import window_again
     from spanlab.agents.human.simulated import SimulatedParticipant
-    from spanlab.sessions.same_agent import changed_constants
+    from spanlab.sessions.agent_checks import changed_constants
 
     for made in (Participant(fullscreen=False, width_cm=31.0), SimulatedParticipant("capacity:3", answers="keys", fullscreen=True)):
         info = {

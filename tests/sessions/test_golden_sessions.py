@@ -29,7 +29,7 @@ from spanlab.paradigms import Trial
 from spanlab.sessions import Session, complete, find_sessions, read_responses, read_session, same_trials
 from spanlab.sessions.record.events import TrialStart
 from spanlab.sessions.record.reader import read_events, response_rows, response_table
-from spanlab.sessions.record.shard_files import PARTS
+from spanlab.sessions.record.session_files import PARTS
 from spanlab.sessions.runner import judge
 
 SESSIONS = [path.relative_to(FOLDER).as_posix() for path in find_sessions([FOLDER])]

@@ -34,7 +34,7 @@ from spanlab.sessions import Request, Runner, Session, begin, complete, read_res
 from spanlab.sessions.compact_plan import compacted, expanded
 from spanlab.sessions.large_run import LARGE, parts_for
 from spanlab.sessions.record.reader import read_chunks, read_table
-from spanlab.sessions.record.shard_files import part_path
+from spanlab.sessions.record.session_files import part_path
 
 pytestmark = pytest.mark.slow
 

@@ -15,11 +15,11 @@ from spanlab.analysis.data.loading import COLUMNS as LOADED
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms.language.step_spec import WHOLE_COLUMNS
 from spanlab.sessions.record.columns import COLUMNS, OWN_COLUMNS
-from spanlab.sessions.record.damage import event_damage, session_damage
 from spanlab.sessions.record.displays import TrialTiming
 from spanlab.sessions.record.events import AskedStep, Event, Notes, OwnColumns, Score, Shown, TrialStart
 from spanlab.sessions.record.marking import Holds, InTable, columns_of, fields_of
 from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.record.session_files import event_damage, session_damage
 from spanlab.sessions.record.session_info import Adaptive, CompactPlan, Keys, Parts, Planned, SessionInfo
 from spanlab.sessions.record.writer import Recorder
 

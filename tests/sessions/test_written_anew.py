@@ -19,7 +19,7 @@ from written_anew import ALL, CHATS, FILES, MACHINES, PEOPLE, SIMULATED, STORED,
 from spanlab.agents.chat.servers.scripted import ScriptedServer
 from spanlab.sessions import read_session
 from spanlab.sessions.record.reader import read_events, write_responses
-from spanlab.sessions.record.shard_files import PARTS
+from spanlab.sessions.record.session_files import PARTS
 
 
 def assert_same_bytes(session: Path, name: str) -> None:

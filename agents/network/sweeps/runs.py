@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from ....core.atomic_files import TakenError, only_writer
 from ....core.errors import SpanLabError
-from ....core.locks import TakenError, only_writer
 from ....core.worker_pool import SerialPool, WorkerPool
 from ..checkpoints_io.files import write_atomically
 from .sweep import CONFIG, read_folder

@@ -21,8 +21,8 @@ from spanlab.agents.network.sweeps.runs import run_sweep, status  # noqa: E402
 from spanlab.agents.network.sweeps.sweep import read_folder, read_sweep, sweep_presets, write_sweep  # noqa: E402
 from spanlab.agents.network.sweeps.tables import by_capacity, by_parameters, write_tables  # noqa: E402
 from spanlab.agents.network.training.presets import config_named  # noqa: E402
+from spanlab.core.atomic_files import only_writer  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
-from spanlab.core.locks import only_writer  # noqa: E402
 from spanlab.core.worker_pool import open_pool  # noqa: E402
 
 pytestmark = pytest.mark.slow

@@ -12,10 +12,10 @@ from study_files import STUDY, Guest, sit, study_in, take
 
 from spanlab.agents.base import Response, TrialContext, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
+from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, Truth
 from spanlab.sessions import find_sessions
-from spanlab.sessions.record.disk import only_writer
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.participants import find, people, register
