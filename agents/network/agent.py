@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,21 +11,21 @@ from typing_extensions import override
 
 from ...core.agent_kinds import NETWORK, AgentKind
 from ...core.errors import SpanLabError
-from ...paradigms import Ask, NetworkView, Percept, Truth
+from ...paradigms import NetworkView, Percept, Truth
 from ...paradigms.network_view import is_model_step
 from ...stimuli import Stimulus
 from ...stimuli.render.pixels import network_frame
 from ..base import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
 from .checkpoints_io.checkpoint import Checkpoint, load, member_for
+from .foreign import foreign_network
+from .foreign_agent import ForeignAgent
 from .inputs.frames import FrameStore
 from .inputs.words import Store, WordStore
+from .readout import one_thread, read_out, view_of
 
 if TYPE_CHECKING:
     from .models import State
 
-#: Heads up to this size are recorded whole; of larger ones the highest outputs.
-_WHOLE_HEAD = 32
-_TOP = 30
 #: Trials that go through the network together.
 _BATCH = 128
 
@@ -54,7 +53,11 @@ class NetworkAgent(BatchAgent):
 
     @classmethod
     @override
-    def from_name(cls, detail: str, options: AgentOptions) -> NetworkAgent:
+    def from_name(cls, detail: str, options: AgentOptions) -> BatchAgent:
+        """SpanLab's own network or one of the WorM benchmark; or one that is neither, by its description or its package."""
+        foreign = foreign_network(detail)
+        if foreign is not None:
+            return ForeignAgent(foreign, detail)
         name = detail or "laptop"
         agent = cls(member_for(name, options.tasks))
         agent.name = f"network:{name}"
@@ -179,11 +182,7 @@ class NetworkAgent(BatchAgent):
         return WordStore(self.checkpoint.vectors) if view.input == "vectors" else FrameStore()
 
     def _view(self, context: TrialContext) -> NetworkView:
-        view = context.network
-        if view is None:
-            raise SpanLabError(
-                f"networks cannot take {context.paradigm}: the paradigm has no 'network' section that says its task and head; add one to the file"
-            )
+        view = view_of(context)
         known = self.network.tasks
         if view.task not in known:
             raise SpanLabError(
@@ -229,30 +228,3 @@ class NetworkEpisode(Episode):
     def _frame(self, stimulus: Stimulus) -> np.ndarray:
         """What the network takes in at one step: a frame, uint8 (1, 32, 32, 3), or a vector, float32 (1, 300)."""
         return network_frame(stimulus.scene())[None] if self._words is None else self._words.shown([stimulus])
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch compute with one processor thread: a single step is so little work that sharing it out costs far more than it gains."""
-    import torch
-
-    before = torch.get_num_threads()
-    if before > 1:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        if before > 1:
-            torch.set_num_threads(before)
-
-
-def read_out(logits: np.ndarray, ask: Ask, view: NetworkView) -> Response:
-    """The answer that the outputs of a task's head stand for, with the outputs as its raw form."""
-    value = ask.kind.from_logits(logits, ask.classes, all_classes=view.readout == "all_classes")
-    raw: Any
-    if len(logits) <= _WHOLE_HEAD:
-        raw = {"logits": [round(float(output), 3) for output in logits]}
-    else:
-        highest = np.argsort(-logits, kind="stable")[:_TOP]
-        raw = {"highest": [[int(output), round(float(logits[output]), 3)] for output in highest]}
-    return Response(value=value, raw=raw, outcome="answered" if value is not None else "invalid")

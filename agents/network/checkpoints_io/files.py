@@ -6,7 +6,7 @@ import io
 import pickletools
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ _MAY_NAME = {
 }
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """Why a file is not read, as the end of a sentence."""
 
 
@@ -76,13 +76,13 @@ def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:
     except OSError as error:
         raise SpanLabError(f"cannot read the {what} {path}: {error.strerror or error}") from None
     try:
-        _look_through(content)
+        look_through(content)
         with warnings.catch_warnings(), torch.serialization.safe_globals(_numbers()):
             warnings.simplefilter("ignore")
             data = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
         if not isinstance(data, dict):
-            raise _RefusedError("it holds something else")
-    except _RefusedError as refused:
+            raise RefusedError("it holds something else")
+    except RefusedError as refused:
         raise SpanLabError(f"{path} is no {what} that SpanLab can use: {refused}; {_ADVICE}") from None
     except (Exception, RecursionError) as error:  # torch raises many kinds for a file that is none; all mean the same to the user
         reason = "it holds code or objects, which are not loaded" if "weights_only" in str(error) or "Unsupported" in str(error) else _DAMAGED
@@ -96,20 +96,47 @@ _OLD = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")
 _ADVICE = "give a file that spanlab train or the WorM benchmark has written"
 
 
-def _look_through(content: bytes) -> None:
-    """What a file that torch saved is made of, before anything is put together from it."""
+def look_through(content: bytes, also: Collection[str] = ()) -> None:
+    """What a file that torch saved is made of, before anything is put together from it.
+
+    Parameters
+    ----------
+    also : names that it may hold beside those of tensors, dictionaries and numbers; inert as these
+
+    Raises
+    ------
+    RefusedError
+        why it is not opened, as the end of a sentence.
+    """
     if not zipfile.is_zipfile(io.BytesIO(content)):
-        raise _RefusedError(_why_no_archive(content))
+        raise RefusedError(_why_no_archive(content))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        entries = archive.infolist()
-        if any(entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size for entry in entries):
-            raise _RefusedError("it is compressed, which PyTorch's files never are")
-        if sum(entry.file_size for entry in entries) > len(content):
-            raise _RefusedError("it says that it holds more than its size")
-        descriptions = [entry for entry in entries if entry.filename.rpartition("/")[2] == "data.pkl"]
+        check_archive(archive, len(content))
+        descriptions = [entry for entry in archive.infolist() if entry.filename.rpartition("/")[2] == "data.pkl"]
         if len(descriptions) != 1 or descriptions[0].file_size > _MAX_DESCRIPTION:
-            raise _RefusedError(_DAMAGED)
-        _check_names(archive.read(descriptions[0]))
+            raise RefusedError(_DAMAGED)
+        _check_names(archive.read(descriptions[0]), also)
+
+
+def check_archive(archive: zipfile.ZipFile, size: int, packed: int = 0) -> None:
+    """Whether an archive holds no more than its size.
+
+    Parameters
+    ----------
+    size : of the file
+    packed : how many bytes may come of what is compressed; PyTorch compresses the code of programs and nothing else
+
+    Raises
+    ------
+    RefusedError
+        when it would grow as it is unpacked.
+    """
+    entries = archive.infolist()
+    smaller = [entry for entry in entries if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size]
+    if smaller and not packed:
+        raise RefusedError("it is compressed, which PyTorch's files never are")
+    if sum(entry.file_size for entry in entries if entry not in smaller) > size or sum(entry.file_size for entry in smaller) > packed:
+        raise RefusedError("it says that it holds more than its size")
 
 
 def _why_no_archive(content: bytes) -> str:
@@ -118,22 +145,22 @@ def _why_no_archive(content: bytes) -> str:
         return _DAMAGED
     try:
         _check_names(content)
-    except _RefusedError as refused:
+    except RefusedError as refused:
         return str(refused)
     except Exception:
         return _DAMAGED
     return "PyTorch before 1.6 wrote it, in another way" if _OLD in content[:40] else _DAMAGED
 
 
-def _check_names(description: bytes) -> None:
+def _check_names(description: bytes, also: Collection[str] = ()) -> None:
     """Read through a pickle, as text and without following it, for the names of things that it would call."""
     for code, argument, _ in pickletools.genops(description):
         if code.name == "GLOBAL":
             name = str(argument)
-            if name not in _MAY_NAME and not _is_number_type(name):
-                raise _RefusedError("it holds code or objects, which are not loaded")
+            if name not in _MAY_NAME and name not in also and not _is_number_type(name):
+                raise RefusedError("it holds code or objects, which are not loaded")
         elif code.name in ("STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4", "PERSID"):
-            raise _RefusedError("it holds code or objects, which are not loaded")
+            raise RefusedError("it holds code or objects, which are not loaded")
 
 
 def _is_number_type(name: str) -> bool:
