@@ -1,16 +1,193 @@
-"""Agents without eyes: the guesser, and the declared oracles."""
+"""Agents without eyes: the guesser, and the declared oracles; and the simulated observers that decide for them, given the truth. They are yardsticks and
+stand-ins, never models of a result."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from typing_extensions import override
 
 from ..core.agent_kinds import CAPACITY, CHANCE, IDEAL, AgentKind
-from ..paradigms import Percept, Truth
+from ..core.errors import SpanLabError
+from ..paradigms import Answer, Percept, Truth
 from .base import Agent, AgentOptions, Episode, Response, TrialContext
-from .observers import Ideal, LimitedCapacity, Observer, capacity_observer
+
+
+class Memory(Protocol):
+    """An observer's state during one trial."""
+
+    def choose(self, percept: Percept, truth: Truth) -> Answer | None:
+        """The answer to the question of this step; called for every step, gives None where nothing is asked."""
+        ...
+
+
+class Observer(Protocol):
+    """Decides for an oracle."""
+
+    name: str
+
+    def fresh(self, seed: int) -> Memory: ...
+
+    def settings(self) -> dict[str, Any]: ...
+
+
+class Ideal:
+    """Remembers everything."""
+
+    name = "ideal"
+
+    def fresh(self, seed: int) -> Memory:
+        return self
+
+    def choose(self, percept: Percept, truth: Truth) -> Answer | None:
+        return truth.answer if percept.ask is not None else None
+
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+
+class Guessing:
+    """Remembers nothing: a uniformly random allowed answer. It never looks at the truth."""
+
+    name = "chance"
+
+    def fresh(self, seed: int) -> Memory:
+        return _Guesser(seed)
+
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+
+class _Guesser:
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.RandomState(seed % 2**32)
+
+    def choose(self, percept: Percept, truth: Truth) -> Answer | None:
+        return percept.ask.kind.guess(self._random) if percept.ask is not None else None
+
+
+class LimitedCapacity:
+    """A buffer of few places, with displacement, rehearsal of the first item and decay.
+
+    Items enter one after another. When the buffer is full, a new item takes the place of one that is there: each is equally likely to go, but the first of
+    the list is ``primacy`` times as likely to stay (recency and primacy). Every question that is asked lets each remembered item go with probability
+    ``decay``. What is not remembered is guessed.
+
+    A question is about the item at its serial position, where the trial records one, else about one of the items, each equally likely and none twice.
+    Where more is asked than there are items (memory is updated all along), each question finds its item with the probability of one that came ``set_size``
+    questions before. A question for which nothing need be held (``set_size`` 0) is answered correctly, and takes nothing from the others.
+
+    Parameters
+    ----------
+    places : size of the buffer
+    primacy : how many times safer the first item is from displacement
+    decay : probability of losing an item at each question
+    """
+
+    name = "capacity"
+
+    def __init__(self, places: int = 3, primacy: float = 3.0, decay: float = 0.06) -> None:
+        if places < 1 or primacy <= 0 or not 0 <= decay < 1:
+            raise SpanLabError("the capacity observer needs at least 1 place, primacy above 0 and decay from 0 to below 1")
+        self.places, self.primacy, self.decay = places, primacy, decay
+
+    def fresh(self, seed: int) -> Memory:
+        return _Buffer(self, np.random.RandomState(seed % 2**32))
+
+    def settings(self) -> dict[str, Any]:
+        return {"places": self.places, "primacy": self.primacy, "decay": self.decay}
+
+
+class _Buffer:
+    def __init__(self, observer: LimitedCapacity, random: np.random.RandomState) -> None:
+        self._observer, self._random = observer, random
+        self._kept: set[int] | None = None
+        self._order: list[int] = []
+        self._asked = 0
+
+    def choose(self, percept: Percept, truth: Truth) -> Answer | None:
+        if percept.ask is None or truth.answer is None:
+            return None
+        several = isinstance(truth.answer, tuple)
+        size = len(truth.answer) if isinstance(truth.answer, tuple) else _set_size(truth)
+        if size == 0:
+            return truth.answer
+        if self._kept is None:
+            self._kept = self._fill(size)
+            self._order = [int(item) + 1 for item in self._random.permutation(size)]
+        elif not several:
+            self._kept = {item for item in sorted(self._kept) if self._random.random_sample() >= self._observer.decay}
+        self._asked += 1
+        if isinstance(truth.answer, tuple):
+            return self._recall(percept, truth.answer)
+        return truth.answer if self._remembers(truth, size) else percept.ask.kind.guess(self._random)
+
+    def _remembers(self, truth: Truth, size: int) -> bool:
+        assert self._kept is not None
+        if self._asked > min(size, len(self._order)):
+            lasting = min(1.0, self._observer.places / size) * (1 - self._observer.decay) ** size
+            return self._random.random_sample() < lasting
+        return (truth.record.get("serial_position") or self._order[self._asked - 1]) in self._kept
+
+    def _fill(self, size: int) -> set[int]:
+        """The items that survive presentation, numbered from 1."""
+        buffer: list[int] = []
+        for item in range(1, size + 1):
+            if len(buffer) == self._observer.places:
+                weights = np.array([1 / self._observer.primacy if kept == 1 else 1.0 for kept in buffer])
+                buffer.pop(int(self._random.choice(len(buffer), p=weights / weights.sum())))
+            buffer.append(item)
+        return set(buffer)
+
+    def _recall(self, percept: Percept, presented: tuple[int, ...]) -> tuple[int, ...]:
+        assert percept.ask is not None
+        assert self._kept is not None
+        # The freshest first, then guesses for the rest.
+        known = [presented[item - 1] for item in sorted(self._kept, reverse=True) if item <= len(presented)]
+        guesses: list[int] = []
+        while len(known) + len(guesses) < len(presented):
+            guess = percept.ask.kind.guess(self._random)
+            assert isinstance(guess, tuple)
+            guesses += [cell for cell in guess if cell not in known and cell not in guesses]
+        return tuple([*known, *guesses][: len(presented)])
+
+
+def _set_size(truth: Truth) -> int:
+    """How many items must be held for this question; 1 when the paradigm does not say."""
+    size = truth.record.get("set_size", truth.levels.get("set_size"))
+    return 1 if size is None else int(size)
+
+
+def make_observer(name: str) -> Observer:
+    """An observer by name: ``ideal``, ``chance``, ``capacity`` or ``capacity:PLACES``.
+
+    Raises
+    ------
+    SpanLabError
+        for an unknown one.
+    """
+    kind, _, detail = name.partition(":")
+    if kind == "ideal" and not detail:
+        return Ideal()
+    if kind == "chance" and not detail:
+        return Guessing()
+    if kind == "capacity":
+        return capacity_observer(detail)
+    raise SpanLabError(f"unknown observer '{name}'; there are ideal, chance, capacity and capacity:PLACES (such as capacity:4)")
+
+
+def capacity_observer(detail: str) -> LimitedCapacity:
+    """The limited observer with so many places; the default when nothing is said.
+
+    Raises
+    ------
+    SpanLabError
+        when that is not a number of places.
+    """
+    if detail and not (detail.isdecimal() and len(detail) <= 3):
+        raise SpanLabError(f"capacity:PLACES takes a number of places, such as capacity:4; found '{detail}'")
+    return LimitedCapacity(places=int(detail)) if detail else LimitedCapacity()
 
 
 class Chance(Agent):

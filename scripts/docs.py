@@ -141,7 +141,7 @@ def chat_settings() -> str:
 
 def chat_presets() -> str:
     """The presets of chat agents: what they are, for which paradigms, and the settings in which they differ from the defaults."""
-    from spanlab.agents.chat.presets import presets
+    from spanlab.agents.chat.settings import presets
 
     rows = []
     for name, one in presets().items():

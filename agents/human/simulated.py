@@ -14,7 +14,7 @@ from ...paradigms import AnswerKeys, Ask, Percept, Surface, Truth
 from ...paradigms.translation import Words
 from ...stimuli.render.palette import PaletteName
 from ..base import AgentOptions, Option, Response, TrialContext
-from ..observers import Observer, make_observer
+from ..oracles import Observer, make_observer
 from .display.file import DisplayFile
 from .display.theme import ThemeName
 from .input.answering import CONFIRM_KEYS

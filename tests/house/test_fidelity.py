@@ -12,8 +12,7 @@ import fidelity_balance
 import fidelity_faults
 import pytest
 
-from spanlab.agents.chat.presets import presets
-from spanlab.agents.chat.settings import ChatSettings
+from spanlab.agents.chat.settings import ChatSettings, presets
 from spanlab.paradigms import list_paradigms, load_paradigm
 
 ROOT = Path(__file__).resolve().parents[2]

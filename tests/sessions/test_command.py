@@ -192,7 +192,7 @@ def test_an_agent_with_other_settings_refuses_to_go_on(run: Run, tmp_path: Path,
     folder = Path(run("replay", "vsr", "--agent", "capacity:4", "--trials", "4", "--data", tmp_path)[1].strip())
     (folder / "events.jsonl").write_bytes((folder / "events.jsonl").read_bytes()[:900])
     (folder / "responses.parquet").unlink()
-    monkeypatch.setattr("spanlab.agents.observers.LimitedCapacity.settings", lambda self: {"places": 4, "primacy": 9.0, "decay": 0.06})
+    monkeypatch.setattr("spanlab.agents.oracles.LimitedCapacity.settings", lambda self: {"places": 4, "primacy": 9.0, "decay": 0.06})
     status, _, err = run("resume", folder)
     assert status == 1
     assert "was begun by capacity:4 with other settings" in err

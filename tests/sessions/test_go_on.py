@@ -18,7 +18,7 @@ from golden_tables import FOLDER, assert_same, read_table, stored
 from session_tools import AtTheWindow, Saying, lasting, start, take
 
 from spanlab.agents.base import Response, SettingRules
-from spanlab.agents.chat import presets
+from spanlab.agents.chat import settings
 from spanlab.agents.chat.servers.scripted import ScriptedServer
 from spanlab.agents.chat.settings import PREAMBLES, ChatSettings
 from spanlab.core import locale
@@ -236,7 +236,7 @@ def halves(
     request: pytest.FixtureRequest, run: Run, tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Path, Callable[[], list[Any]]]:
     """A session that a server stopped within its third trial, by command; and what resuming it sends, given as a function."""
-    told = presets.preset("published-base")
+    told = settings.preset("published-base")
     monkeypatch.setattr("spanlab.agents.chat.settings.preset", lambda name: {"reask_text": "Once more."} if name == "asked-again" else told)
     forward, left = forwarding(server.root), [8]
 

@@ -1,4 +1,7 @@
-"""Requests to the endpoint: the official openai client, one per event loop, under a rate limiter, and repeated as long as that may help."""
+"""Requests to the endpoint: the official openai client, one per event loop, under a rate limiter, and repeated as long as that may help.
+
+When a request really leaves is noted at the last moment before its body goes, and again when all of it has gone.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,16 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ..cost.account import Account
+from ..cost.account import Account, Held
 from ..cost.expected import characters
 from ..messages import Message, Picture, Reply, Request
 from .cache import ReplyCache
-from .departing import Departing, watch
 from .endpoint import Endpoint, EndpointError, explain, explain_status
 from .faults import TRIES_OF_STRANGERS, Departures, Fault, FaultWord, asked_wait, may_be_paid, word_of_status
 from .rate_limiter import Limit, Pass, RateLimiter
@@ -26,7 +29,96 @@ from .request_limits import RequestLimits
 if TYPE_CHECKING:
     import ssl
 
+    import httpx2
     from openai import AsyncOpenAI
+
+
+#: who is told how far the request of the running task is
+_FOLLOWING: ContextVar[Callable[[str, Mapping[str, Any]], None] | None] = ContextVar("following", default=None)
+
+
+class Departing:
+    """Follows a request on its way, and tells the account, and whoever keeps a journal, when it leaves and when it is gone.
+
+    A request is nothing that a server could answer before its body is there. So it leaves when the connection stands, the headers are gone and the body is the
+    next thing to go: what fails or is killed before that is no departure. It is gone when all of the body was handed to the system, which delivers it whatever
+    becomes of this program. In between, and where a connection was closed in order without a byte of a reply (as servers close idle ones, which may cross a
+    request on its way), nobody here can know whether the server has it.
+
+    Parameters
+    ----------
+    held : by the account
+    departures : who is told besides
+    """
+
+    def __init__(self, held: Held, departures: Departures | None) -> None:
+        self.held, self.departures = held, departures
+        #: what kept the departure from being noted
+        self.trouble: Exception | None = None
+        self._is_request = self._gone = self._heard = self._closed = False
+
+    def __enter__(self) -> None:
+        self._token = _FOLLOWING.set(self._follow)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        _FOLLOWING.reset(self._token)
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it left, and it is not known whether it reached the server."""
+        return self.held.left and not self._heard and (self._closed or not self._gone)
+
+    def _follow(self, event: str, about: Mapping[str, Any]) -> None:
+        """Take note of an event of the connection."""
+        if event.endswith(".started") and "request" in about:
+            self._is_request = about["request"].method == b"POST"  # and not what a proxy is asked
+        if not self._is_request:
+            return
+        match event.partition(".")[2]:
+            case "send_request_body.started":
+                self._leaves()
+            case "send_request_body.complete":
+                self._goes()
+            case "receive_response_headers.complete":
+                self._heard = True
+            case "receive_response_headers.failed":
+                self._closed = _is_close(about["exception"])
+
+    def _leaves(self) -> None:
+        self._gone = self._heard = self._closed = False
+        self._note(None if self.departures is None else self.departures.leaves)
+        self.held.leaves()
+
+    def _goes(self) -> None:
+        self._gone = True
+        self._note(None if self.departures is None else self.departures.gone)
+
+    def _note(self, tell: Callable[[], None] | None) -> None:
+        try:
+            if tell is not None:
+                tell()
+        except Exception as error:
+            self.trouble = error
+            raise
+
+
+async def watch(request: httpx2.Request) -> None:
+    """Have it told how far a request is: a hook of the client that sends it."""
+    follow = _FOLLOWING.get()
+
+    async def trace(event: str, about: Mapping[str, Any]) -> None:
+        if follow is not None:
+            follow(event, about)
+
+    request.extensions = {**request.extensions, "trace": trace}
+
+
+def _is_close(error: BaseException) -> bool:
+    """Whether a connection was closed in order, and neither broken off nor used for something else."""
+    import httpcore2
+
+    return isinstance(error, httpcore2.RemoteProtocolError) and error.__cause__ is None  # else it is about something that came
+
 
 _PICTURED_KEPT = 2048
 #: how many conversations share the connections of one client

@@ -1,9 +1,268 @@
-"""The opening of whichever port is wanted; each kind of port has a module of its own."""
+"""Every kind of port, and the opening of whichever is wanted; the software of each is loaded when it is opened.
+
+Serial ports (USB adapters included) send codes as single bytes. Parallel ports put them on their eight data lines, through PsychoPy's driver (ppdev on Linux,
+inpout32 or inpoutx64 on Windows). A stream of LSL (Lab Streaming Layer) takes them as samples: irregular, one channel of whole numbers, each with LSL's own
+time.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import socket
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ....core.errors import SpanLabError
 from .address import Address
-from .port import Port
+from .port import Port, PortLost
+
+#: Seconds for which the first byte may take to leave.
+_DRAIN = 1.0
+
+
+class SerialPort:
+    """A serial port: 8 data bits, no parity, 1 stop bit, no flow control.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be opened.
+    """
+
+    pulses = True
+    heard = True
+
+    def __init__(self, device: str, baud: int) -> None:
+        try:
+            import serial
+        except ImportError as error:
+            raise SpanLabError("triggers over a serial port need pyserial; install it with: pip install 'spanlab[triggers]'") from error
+        self.name = f"serial port {device}"
+        self._baud = baud
+        self._lost = (OSError, serial.SerialException)
+        try:
+            self._serial: Any = serial.Serial(device, baud, timeout=0, write_timeout=0, exclusive=True if os.name == "posix" else None)
+        except (OSError, ValueError, serial.SerialException) as error:
+            raise SpanLabError(f"the {self.name} cannot be opened ({_reason(error)}); {_advice(device)}") from None
+
+    def write(self, code: int) -> None:
+        try:
+            # pyserial tries for ever where the system takes no byte at once, so on POSIX the byte goes straight to the system
+            taken = os.write(self._serial.fileno(), bytes([code])) if os.name == "posix" else self._serial.write(bytes([code]))
+        except BlockingIOError:
+            taken = 0
+        except self._lost as error:
+            raise PortLost(_reason(error)) from None
+        if not taken:
+            raise PortLost("it takes no more bytes")
+
+    def check(self) -> None:
+        try:
+            self._serial.in_waiting  # noqa: B018 - asking is what shows that the port is gone
+            end = time.monotonic() + _DRAIN
+            while self._serial.out_waiting and time.monotonic() < end:
+                time.sleep(0.001)
+            if self._serial.out_waiting:
+                raise PortLost("bytes do not leave it")
+        except self._lost as error:
+            raise PortLost(_reason(error)) from None
+
+    def facts(self) -> dict[str, Any]:
+        return {"baud": self._baud}
+
+    def close(self) -> None:
+        with suppress(*self._lost):  # it may be gone already
+            self._serial.close()
+
+
+def _reason(error: Exception) -> str:
+    number = getattr(error, "errno", None)
+    if number is None:
+        return str(error)
+    return "another program uses it" if number in (errno.EAGAIN, errno.EBUSY) else os.strerror(number)
+
+
+def _advice(device: str) -> str:
+    """What to do, with the ports that there are."""
+    try:
+        from serial.tools.list_ports import comports
+
+        there = sorted(str(port.device) for port in comports())
+    except Exception:  # listing ports is help, not more
+        there = []
+    found = [name for name in there if name != device][:8]
+    return (
+        "check the cable, the name and your permissions (on Linux the group dialout); "
+        f"{'found here: ' + ', '.join(found) if found else 'no other serial port was found here'}"
+    )
+
+
+class ParallelPort:
+    """A parallel port by its device (``/dev/parport0``) or address (``0x378``).
+
+    Parameters
+    ----------
+    readback : whether what is written has to be there when it is read back: Windows writes to addresses where no port is, and says nothing
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be opened.
+    """
+
+    pulses = True
+    heard = True
+
+    def __init__(self, where: str, readback: bool) -> None:
+        self.name = f"parallel port {where}"
+        self._readback = readback
+        driver = _driver()
+        try:
+            self._port: Any = driver(address=_address(where))
+            self._port.setData(0)
+        except Exception as error:  # drivers raise whatever they like
+            raise SpanLabError(f"the {self.name} cannot be opened ({error or type(error).__name__}); {_ADVICE}") from None
+        self._standing = 0
+
+    def write(self, code: int) -> None:
+        try:
+            self._port.setData(code)
+        except Exception as error:
+            raise PortLost(str(error) or type(error).__name__) from None
+        self._standing = code
+
+    def check(self) -> None:
+        if not self._readback:
+            return
+        try:
+            read = int(self._port.readData())
+        except Exception as error:
+            raise PortLost(str(error) or type(error).__name__) from None
+        if read != self._standing:
+            raise PortLost(f"{self._standing} was written to it and {read} read back; where a card cannot give back what it sends, add ,readback=off")
+
+    def facts(self) -> dict[str, Any]:
+        return {"readback": self._readback}
+
+    def close(self) -> None:
+        self._port = None
+
+
+_ADVICE = (
+    "check its address in the device manager, and that inpoutx64.dll can be found"
+    if sys.platform == "win32"
+    else "load ppdev (sudo modprobe -r lp; sudo modprobe ppdev) and see that you may write to it (group lp)"
+)
+
+
+def _driver() -> Any:
+    if sys.platform == "darwin":
+        raise SpanLabError("there are no parallel ports on macOS; use serial: or lsl:")
+    os.environ.setdefault("PSYCHOPYNOPACKAGES", "1")  # else PsychoPy rewrites PYTHONPATH and PATH
+    try:
+        from psychopy import parallel
+    except ImportError as error:
+        raise SpanLabError(f"triggers over a parallel port need PsychoPy ({error}); install it with: pip install 'spanlab[lab]'") from error
+    if parallel.ParallelPort is None:
+        raise SpanLabError("PsychoPy finds no driver for parallel ports; put inpoutx64.dll beside python.exe")
+    return parallel.ParallelPort
+
+
+def _address(where: str) -> int | str:
+    """A number on Windows, a device elsewhere."""
+    try:
+        number = int(where, 0)
+    except ValueError:
+        return where
+    return number if sys.platform == "win32" else f"/dev/parport{number}"
+
+
+class LslOutlet:
+    """A stream of markers.
+
+    Raises
+    ------
+    SpanLabError
+        when pylsl or its library cannot be loaded, or the stream cannot be made.
+    """
+
+    pulses = False
+
+    def __init__(self, stream: str) -> None:
+        self.name = f"LSL stream {stream}"
+        try:
+            import pylsl
+        except (ImportError, RuntimeError, OSError) as error:  # without its library, pylsl raises RuntimeError
+            raise SpanLabError(f"triggers over LSL need pylsl ({str(error).splitlines()[0]}); install it with: pip install 'spanlab[triggers]'") from error
+        self._now = pylsl.local_clock
+        try:
+            # the same source whenever it comes back on this computer, so that recorders take up the stream again
+            info = pylsl.StreamInfo(stream, "Markers", 1, pylsl.IRREGULAR_RATE, pylsl.cf_int32, f"spanlab-{stream}-{socket.gethostname()}")
+            self._outlet: Any = pylsl.StreamOutlet(info)
+        except Exception as error:  # pylsl raises its own kinds
+            raise SpanLabError(f"the {self.name} cannot be opened ({error}); check the network and lsl_api.cfg") from None
+        self._version = str(pylsl.library_version())
+
+    def write(self, code: int) -> float:
+        at = self._now()
+        self._outlet.push_sample([code], at, True)
+        return at
+
+    def check(self) -> None:
+        """A stream does not die: whoever records it may come and go."""
+
+    def facts(self) -> dict[str, Any]:
+        return {"liblsl": self._version, "configuration": os.environ.get("LSLAPICFG", ""), "recorded_by_somebody": self.heard}
+
+    @property
+    def heard(self) -> bool:
+        """Whether somebody takes the stream at this moment."""
+        return bool(self._outlet.have_consumers())
+
+    def close(self) -> None:
+        self._outlet = None
+
+
+class DryPort:
+    """Takes every code and sends none; with a file, every byte that would have gone out is a line of it, with its time."""
+
+    pulses = True
+    heard = True
+
+    def __init__(self, file: str = "") -> None:
+        self.name = f"dry run{f' ({file})' if file else ''}"
+        self._began = time.perf_counter()
+        self._written: list[tuple[float, int]] = []
+        self._path = file
+        try:
+            self.check()
+        except PortLost as error:
+            raise SpanLabError(f"a dry run cannot write what it would have sent ({error}); choose another file") from None
+
+    def write(self, code: int) -> None:
+        if self._path:
+            self._written.append((time.perf_counter() - self._began, code))
+
+    def check(self) -> None:
+        """Writes to the file what has gathered."""
+        written, self._written = self._written, []
+        try:
+            if self._path:
+                with Path(self._path).open("a", encoding="ascii") as file:
+                    file.writelines(f"{at * 1000:.3f}\t{code}\n" for at, code in written)
+        except OSError as error:
+            raise PortLost(f"{self._path}: {error.strerror or error}") from None
+
+    def facts(self) -> dict[str, Any]:
+        return {"file": self._path} if self._path else {}
+
+    def close(self) -> None:
+        with suppress(PortLost):
+            self.check()
 
 
 def open_port(address: Address) -> Port:
@@ -15,17 +274,9 @@ def open_port(address: Address) -> Port:
         when it cannot be opened, or what it needs is not installed.
     """
     if address.kind == "serial":
-        from .serial_port import SerialPort
-
         return SerialPort(address.where, address.baud)
     if address.kind == "parallel":
-        from .parallel_port import ParallelPort
-
         return ParallelPort(address.where, address.readback)
     if address.kind == "lsl":
-        from .lsl import LslOutlet
-
         return LslOutlet(address.where)
-    from .dry import DryPort
-
     return DryPort(address.where)

@@ -21,8 +21,7 @@ from words_solver import solve
 
 from spanlab.agents.base import Response, Unobtainable
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
-from spanlab.agents.chat.servers.scripted import ScriptedServer
-from spanlab.agents.chat.servers.scripted_rules import demonstration_rules
+from spanlab.agents.chat.servers.scripted import ScriptedServer, demonstration_rules
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
 from spanlab.sessions.record.transcript_file import read_transcript, replies_by_trial

@@ -9,8 +9,8 @@ import pytest
 from chat_trials import HERE, brief, context, hold, turns
 
 from spanlab.agents.chat import ChatAgent, ChatSettings
-from spanlab.agents.chat.presets import presets
 from spanlab.agents.chat.reading.extraction import check_extraction
+from spanlab.agents.chat.settings import presets
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Trial, compile_trial, list_paradigms, load_paradigm, plan_session
 from spanlab.sessions import Request as Wanted

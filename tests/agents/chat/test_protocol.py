@@ -22,7 +22,7 @@ from spanlab.agents.chat import ChatAgent, ChatSettings
 from spanlab.agents.chat.agent import ChatEpisode
 from spanlab.agents.chat.conversation import Conversation
 from spanlab.agents.chat.messages import Reply, Request, Text
-from spanlab.agents.chat.presets import presets
+from spanlab.agents.chat.settings import presets
 from spanlab.agents.chat.transport.faults import Departures
 from spanlab.agents.chat.transport.paid_replies import PaidReplies
 from spanlab.core.errors import SpanLabError

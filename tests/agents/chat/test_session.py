@@ -19,8 +19,7 @@ from chat_servers import Answer, Request, Stub, forwarding, listening, real_cach
 from effort import HANGS_S
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
-from spanlab.agents.chat.servers.scripted import LABEL, MODEL, ScriptedServer
-from spanlab.agents.chat.servers.scripted_rules import demonstration_rules
+from spanlab.agents.chat.servers.scripted import LABEL, MODEL, ScriptedServer, demonstration_rules
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import COLUMNS, Runner, begin, find_sessions, read_responses, read_session, reopen

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from spanlab.agents.chat import EndpointError, RequestLimits
 from spanlab.agents.chat.cost.account import Account, Held
-from spanlab.agents.chat.cost.tokens import by_pieces
+from spanlab.agents.chat.cost.estimate import by_pieces
 from spanlab.agents.chat.cost.totals import Prices, Totals, duration, money, short, summary, told
 from spanlab.agents.chat.messages import Reply, Taken
 from spanlab.agents.chat.transport.faults import Fault

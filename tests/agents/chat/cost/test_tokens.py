@@ -11,8 +11,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from spanlab.agents.chat.cost import tokens
-from spanlab.agents.chat.cost.tokens import USUAL_ERROR, WORST_ERROR, by_pieces, counter_for
+from spanlab.agents.chat.cost import estimate
+from spanlab.agents.chat.cost.estimate import USUAL_ERROR, WORST_ERROR, by_pieces, counter_for
 
 #: beginnings of conversations in every paradigm, with the tokens that four tokenizers made of them
 COUNTED = json.loads((Path(__file__).resolve().parents[3] / "golden" / "token_counts.json").read_text("utf-8"))
@@ -53,7 +53,7 @@ def test_without_its_file_no_tokenizer_is_asked_and_nothing_is_fetched(monkeypat
     package.get_encoding, models.encoding_name_for_model = get_encoding, named  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tiktoken", package)
     monkeypatch.setitem(sys.modules, "tiktoken.model", models)
-    monkeypatch.setattr(tokens.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(estimate.importlib.util, "find_spec", lambda name: object())
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     assert counter_for("gpt-4o").usual_error > 0
     assert not asked

@@ -18,8 +18,7 @@ from reply_corpus import judged as judged_replies
 
 from spanlab.agents.chat import ChatSettings, EndpointError, RequestLimits
 from spanlab.agents.chat.cost.account import Account, Held
-from spanlab.agents.chat.cost.estimate import JUDGED_SHARE
-from spanlab.agents.chat.cost.tokens import by_pieces
+from spanlab.agents.chat.cost.estimate import JUDGED_SHARE, by_pieces
 from spanlab.agents.chat.cost.totals import Prices
 from spanlab.agents.chat.messages import Reply
 from spanlab.agents.chat.transport.faults import Fault

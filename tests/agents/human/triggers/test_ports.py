@@ -17,7 +17,7 @@ from effort import HANGS_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanlab.agents.human.triggers import parallel_port
+from spanlab.agents.human.triggers import ports
 from spanlab.agents.human.triggers.address import Address, read_address
 from spanlab.agents.human.triggers.port import PortLost
 from spanlab.agents.human.triggers.sender import REST, Sending, TriggerSender
@@ -280,7 +280,7 @@ class StandIn:
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> type[StandIn]:
     one = type("Driver", (StandIn,), {})
-    monkeypatch.setattr(parallel_port, "_driver", lambda: one)
+    monkeypatch.setattr(ports, "_driver", lambda: one)
     return one
 
 
