@@ -26,8 +26,6 @@ from spanlab.analysis.report.page import Options, compare
 
 FEW, MANY = 20, 200
 ROUNDS = 3
-#: A page in a fresh process, with all that is imported for it.
-PAGE = "import sys, time; from spanlab.analysis.report.page import compare; compare([sys.argv[1]], sys.argv[2]); print(time.process_time())"
 
 
 def answers(many: int) -> pd.DataFrame:
@@ -45,16 +43,18 @@ def answers(many: int) -> pd.DataFrame:
 
 
 def against(other: str, data: str) -> None:
-    """What a page takes here, as a share of what it takes with another installation: the quicker of a few rounds each, in turn."""
+    """What a page takes here, as a share of what it takes with another installation, processor time of all that is run: the quicker of a few rounds each, in
+    turn."""
     spent: dict[str, list[float]] = {other: [], sys.executable: []}
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     for number in range(ROUNDS):
         for python, seconds in spent.items():
             folder = tempfile.mkdtemp(prefix=f"spanlab-report-{number}-")
-            run = subprocess.run(
-                [python, "-c", PAGE, str(Path(data).resolve()), folder], env=environment, cwd=folder, capture_output=True, text=True, check=True
-            )
-            seconds.append(float(run.stdout.split()[-1]))
+            before = os.times()
+            command = [str(Path(python).with_name("spanlab")), "compare", str(Path(data).resolve()), "-o", folder]
+            subprocess.run(command, env=environment, cwd=folder, capture_output=True, check=True)
+            after = os.times()
+            seconds.append(after.children_user + after.children_system - before.children_user - before.children_system)
     print(f"a page here, times the same page with {other}\t{min(spent[sys.executable]) / min(spent[other]):.2f}\ttimes")
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...core.errors import SpanLabError
+from .curvature import SINGULAR, Apart, Curvature, Factors, FitError, Held
 
 #: Standard deviations are looked for between these.
 SMALLEST, LARGEST = 0.01, 8.0
@@ -25,12 +26,9 @@ _STEPS = 100
 _CLOSE = 1e-8
 #: Log odds beyond which there is no telling from 0 % or 100 %.
 _FAR = 30.0
+_SEPARATED = "the model cannot be fitted without a prior: some cell is at 0 % or 100 %, so that its effect has no end"
 #: Between two values of the logarithm of a standard deviation, where slopes are taken.
 _STEP = 0.1
-
-
-class FitError(SpanLabError):
-    """A model that cannot be fitted to these data; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,9 @@ class Laplace:
             blocks.append(sparse.csr_matrix((np.ones(len(rows)), (rows, level[rows])), shape=(len(self.y), many)))
         self.design: Any = sparse.hstack(blocks, format="csr")
         self.transposed = self.design.T.tocsr()
-        self.curvatures: dict[int, _Curvature] = {}
+        self.curvatures: dict[int, Curvature] = {}
+        self.parts: list[Apart] = []
+        self.held: Held | None = None
         self.p = fixed.shape[1]
         self.prior = 0.0 if math.isinf(prior_sd) else prior_sd**-2
         self.centre = np.zeros(self.design.shape[1])
@@ -102,7 +102,7 @@ class Laplace:
         self.start = np.zeros(self.design.shape[1])
         self.offset = np.zeros(len(self.y)) if offset is None else np.asarray(offset, float)
 
-    def mode(self, sd: Sequence[float] | np.ndarray, fixed: np.ndarray | None = None) -> tuple[np.ndarray, _Factors]:
+    def mode(self, sd: Sequence[float] | np.ndarray, fixed: np.ndarray | None = None) -> tuple[np.ndarray, Factors]:
         """The fixed and random effects at their mode, and the factors of the curvature there; of the random effects alone where ``fixed`` is given.
 
         Raises
@@ -110,17 +110,28 @@ class Laplace:
         FitError
             where there is no single mode.
         """
-        precision, first = self._precision(sd), 0 if fixed is None else self.p
-        u = self.start.copy()
         if fixed is not None:
-            u[: self.p] = fixed
+            return self._mode(sd, np.concatenate([fixed, self.start[self.p :]]), self.p)
+        if self.held is None:
+            return self._mode(sd, self.start.copy())
+        try:
+            return self._mode(sd, self.held.moved(self.start, self.p))
+        except FitError:  # too far to go at once
+            return self._mode(sd, self.held.nearest(len(self.start), self.p))
+
+    def _mode(self, sd: Sequence[float] | np.ndarray, u: np.ndarray, first: int = 0) -> tuple[np.ndarray, Factors]:
+        """The mode, looked for from ``u``; effects before ``first`` stay as they are."""
+        precision, held = self._precision(sd), None if first else self.held
         value = self._joint(u, precision)
         for _ in range(_STEPS):
             chance, weight = self._at(u)
             slope = (self.transposed @ (self.y - self.n * chance) - precision * (u - self.centre))[first:]
-            step = self._factors(weight, precision, first).solve(slope)
+            factors = self._factors(weight, precision, first)
+            step = factors.solve(slope)
+            if held is not None:
+                step = held.along(step, factors, self.p)
             if not np.isfinite(step).all():
-                raise FitError(_SINGULAR)
+                raise FitError(SINGULAR)
             step = np.concatenate([np.zeros(first), step])
             if float(slope @ step[first:]) < _CLOSE:
                 u = u + step
@@ -129,7 +140,7 @@ class Laplace:
             while (better := self._joint(u + size * step, precision)) < value - 1e-10 and size > 1e-6:
                 size /= 2
             u, value = u + size * step, better
-            if np.abs(u[: self.p]).max(initial=0) > _FAR:
+            if np.abs(u[: self.p]).max(initial=0) > self._far:
                 raise FitError(_SEPARATED)
         else:
             raise FitError("the fit did not settle: the mode was not found in 100 steps. Leave out agents or conditions with very few answers")
@@ -142,7 +153,10 @@ class Laplace:
         precision = self._precision(sd)
         value = self._joint(u, precision) - sum(many * math.log(one) for many, one in zip(self.many, sd, strict=True))
         if restricted:
-            return value + (self.p * math.log(self.prior) / 2 if self.prior else 0.0) - factors.log_det() / 2
+            free, volume = self.p, factors.log_det()
+            if self.held is not None:
+                free, volume = free - len(self.held.rows), volume + self.held.log_det(factors, self.p)
+            return value + (free * math.log(self.prior) / 2 if self.prior else 0.0) - volume / 2
         return value - (self._factors(self._at(u)[1], precision, self.p).log_det() / 2 if self.many else 0.0)
 
     def at_marginal_mode(self, sd: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,14 +172,14 @@ class Laplace:
             chance, weight = self._at(u)
             slope = design.T @ (self.y - self.n * chance) - precision[: self.p] * (fixed - self.centre[: self.p])
             # How the curvature of the random effects changes with the fixed effects, these moving the random effects along.
-            leverage = inner.leverage(random)
+            leverage = self._apart(random).leverage(inner)
             along = -inner.solve(random.T @ (design * weight[:, None]))
             moved = design + random @ along
             step = covariance @ (slope - ((weight * (1 - 2 * chance) * leverage) @ moved) / 2)
             fixed = fixed + step
-            if (np.abs(step) < 1e-2 * np.sqrt(np.diag(covariance))).all():
+            if (np.abs(step) <= 1e-2 * np.sqrt(np.maximum(np.diag(covariance), 0)) + 1e-9).all():
                 break
-            if np.abs(fixed).max() > _FAR:
+            if np.abs(fixed).max() > self._far:
                 raise FitError(_SEPARATED)
         else:
             raise FitError("the fit did not settle: the fixed effects were not found in 100 steps. Leave out agents or conditions with very few answers")
@@ -180,11 +194,15 @@ class Laplace:
         value = self._joint(u, self._precision(sd)) - sum(many * math.log(one) for many, one in zip(self.many, sd, strict=True))
         return value - (inner.log_det() / 2 if self.many else 0.0)
 
+    @property
+    def _far(self) -> float:
+        """Beyond this an effect has no end. Where contrasts are held, others may have to go far, and a prior sees to it that they end."""
+        return math.inf if self.held is not None and self.prior else _FAR
+
     def without(self, contrasts: np.ndarray) -> Laplace:
         """The same model with these contrasts of its fixed effects at 0, a row each; the prior is that of the effects that are left."""
         _, values, rows = np.linalg.svd(contrasts)
-        left = rows[int((values > 1e-10 * values.max()).sum()) :].T
-        return Laplace(self.y, self.n, self.fixed @ left, self.levels, self.prior_sd)
+        return self._holding(rows[: int((values > 1e-10 * values.max()).sum())])
 
     def along(self, contrast: np.ndarray, sd: Sequence[float] | np.ndarray) -> Callable[[float], float]:
         """How likely each value of a contrast of the fixed effects is: its log density under prior and data, but for a constant, integrated over all else.
@@ -194,28 +212,34 @@ class Laplace:
         callable
             from a value to Laplace's approximation at that value.
         """
-        size = float(contrast @ contrast)
-        left = np.linalg.svd(contrast[None])[2][1:].T  # at right angles to the contrast, so that the prior is that of both, one beside the other
-        fixed, random, shift = self.fixed @ left, self.start[self.p :], self.fixed @ contrast / size
-        model = Laplace(self.y, self.n, fixed, self.levels, self.prior_sd)
-        model.start = np.concatenate([left.T @ self.start[: self.p], random])
+        size = math.sqrt(float(contrast @ contrast))
+        model = self._holding(contrast[None] / size)
 
         def density(value: float) -> float:
-            model.offset = value * shift
-            return model.log_likelihood(sd) - self.prior * value**2 / size / 2
+            assert model.held is not None
+            model.held.at = np.array([value / size])
+            return model.log_likelihood(sd)
 
         return density
+
+    def _holding(self, rows: np.ndarray) -> Laplace:
+        """The same model with contrasts of its fixed effects held at 0; they are at right angles, and of length 1. What was worked out for one serves both."""
+        model = copy(self)
+        model.held = Held(rows)
+        return model
 
     def curvature_at(self, sd: Sequence[float] | np.ndarray) -> np.ndarray:
         """The covariance of the fixed effects for other standard deviations."""
         return self._covariance(self.mode(sd)[1])
 
-    def _covariance(self, factors: _Factors) -> np.ndarray:
+    def _covariance(self, factors: Factors) -> np.ndarray:
         unit = np.zeros((self.design.shape[1], self.p))
         unit[: self.p] = np.eye(self.p)
         covariance = factors.solve(unit)[: self.p]
-        if not (np.isfinite(covariance).all() and (np.diag(covariance) > 0).all()):
-            raise FitError(_SINGULAR)
+        if self.held is not None:
+            covariance = self.held.within(covariance)
+        if not (np.isfinite(covariance).all() and (np.diag(covariance) > (0 if self.held is None else -1e-9)).all()):
+            raise FitError(SINGULAR)
         return (covariance + covariance.T) / 2
 
     def _at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -232,88 +256,15 @@ class Laplace:
         eta = self.design @ u + self.offset
         return float(self.y @ eta - self.n @ np.logaddexp(0, eta) - (precision * (u - self.centre) ** 2).sum() / 2)
 
-    def _factors(self, weight: np.ndarray, precision: np.ndarray, first: int = 0) -> _Factors:
+    def _factors(self, weight: np.ndarray, precision: np.ndarray, first: int = 0) -> Factors:
         if first not in self.curvatures:
-            self.curvatures[first] = _Curvature(self.design[:, first:].tocsr(), self.transposed[first:])
+            self.curvatures[first] = Curvature(self.design[:, first:])
         return self.curvatures[first].at(weight, precision[first:])
 
-
-class _Curvature:
-    """The curvature of a model for some weights of its rows. It always has the same places, so that what does not depend on the weights is worked out once:
-    the order of elimination, too."""
-
-    def __init__(self, design: Any, transposed: Any) -> None:
-        self.design, self.transposed = design, transposed
-        self.order = np.zeros(0, np.int64)
-        self.diagonal = np.zeros(0, np.int64)
-        self.many = -1
-
-    def at(self, weight: np.ndarray, precision: np.ndarray) -> _Factors:
-        """The factors for these weights of rows and precisions of effects."""
-        if len(self.order):
-            return _Factors(self._matrix(weight, precision[self.order]), self.order)
-        found = _Factors(self._matrix(weight, precision))
-        self.order = np.argsort(found.factors.perm_c)
-        self.design, self.transposed, self.many = self.design[:, self.order].tocsr(), self.transposed[self.order], -1
-        return found
-
-    def _matrix(self, weight: np.ndarray, precision: np.ndarray) -> Any:
-        from scipy import sparse
-
-        weighted = self.transposed.copy()
-        weighted.data *= weight[weighted.indices]
-        matrix = (weighted @ self.design).tocsc()
-        if matrix.nnz != self.many:
-            columns = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
-            self.diagonal, self.many = np.flatnonzero(matrix.indices == columns), matrix.nnz
-        if len(self.diagonal) < len(precision):  # an effect in no row that counts
-            return (matrix + sparse.diags(precision)).tocsc()
-        matrix.data[self.diagonal] += precision
-        return matrix
-
-
-_SINGULAR = "the model cannot be fitted: two of its effects cannot be told apart with these data. Compare fewer agents or conditions"
-_SEPARATED = "the model cannot be fitted without a prior: some cell is at 0 % or 100 %, so that its effect has no end"
-
-
-class _Factors:
-    """A symmetric sparse matrix, factorised.
-
-    Parameters
-    ----------
-    order : of the effects in the rows and columns of the matrix, where that is a good order of elimination; as they are, and one is looked for, when not given
-    """
-
-    def __init__(self, matrix: Any, order: np.ndarray | None = None) -> None:
-        from scipy.sparse.linalg import splu
-
-        self.order = order
-        ordering = "MMD_AT_PLUS_A" if order is None else "NATURAL"
-        try:
-            self.factors = splu(matrix, permc_spec=ordering, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-        except RuntimeError:
-            raise FitError(_SINGULAR) from None
-
-    def solve(self, right: np.ndarray) -> np.ndarray:
-        if self.order is None:
-            return self.factors.solve(right)
-        found = np.empty(right.shape)
-        found[self.order] = self.factors.solve(right[self.order])
-        return found
-
-    def log_det(self) -> float:
-        return float(np.log(np.abs(self.factors.U.diagonal())).sum())
-
-    def leverage(self, random: Any) -> np.ndarray:
-        """How uncertain the sum of its random effects is, for each row of their design."""
-        rows, many = random.shape
-        columns, step = random.tocsc(), max(1, 10_000_000 // max(rows, many))
-        found = np.zeros(rows)
-        for first in range(0, many, step):
-            unit = np.zeros((many, min(step, many - first)))
-            unit[first + np.arange(unit.shape[1]), np.arange(unit.shape[1])] = 1
-            found += np.asarray(columns[:, first : first + step].multiply(random @ self.solve(unit)).sum(axis=1)).ravel()
-        return found
+    def _apart(self, random: Any) -> Apart:
+        if not self.parts:
+            self.parts.append(Apart(random))
+        return self.parts[0]
 
 
 def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> Fit:

@@ -75,6 +75,28 @@ def test_without_random_effects_it_is_the_log_odds_ratio_and_woolfs_interval() -
     assert found.degrees(np.array([0.0, 1.0])) == math.inf
 
 
+def test_a_model_with_contrasts_held_is_the_one_that_is_written_without_them() -> None:
+    """Contrasts at 0 are the same as a design in which they cannot differ: likelihood, fixed effects, and along a contrast."""
+    random = np.random.RandomState(3)
+    cell, trial = np.repeat(np.arange(6), 20), np.repeat(np.arange(40), 3)
+    item = np.where(random.rand(120) < 0.8, random.randint(0, 15, 120), -1)
+    right = (random.rand(120) < 0.5 + 0.06 * cell).astype(float)
+    model = Laplace(right, np.ones(120), np.eye(6)[cell], [item, trial], prior_sd=3.0)
+    held = np.array([[1.0, -1, 0, 0, 0, 0], [0, 1, -1, 0, 0, 0], [1, 0, -1, 0, 0, 0]])
+    left = np.linalg.svd(held)[2][2:].T
+    plain = Laplace(right, np.ones(120), np.eye(6)[cell] @ left, [item, trial], prior_sd=3.0)
+    sd = [0.7, 0.4]
+    assert model.without(held).profile(sd) == pytest.approx(plain.profile(sd), abs=1e-6)
+    assert model.without(held).log_likelihood(sd) == pytest.approx(plain.log_likelihood(sd), abs=1e-6)
+    assert model.without(held).at_marginal_mode(sd)[0] == pytest.approx(left @ plain.at_marginal_mode(sd)[0], abs=1e-4)
+    contrast = np.array([1.0, -1, 0, 0, 0.5, -0.5])
+    density, rest = model.along(contrast, sd), np.linalg.svd(contrast[None])[2][1:].T
+    size = contrast @ contrast
+    for value in (0.0, 1.3, -9.0):
+        fixed = Laplace(right, np.ones(120), np.eye(6)[cell] @ rest, [item, trial], prior_sd=3.0, offset=contrast[cell] * value / size)
+        assert density(value) == pytest.approx(fixed.log_likelihood(sd) - value**2 / size / 18, abs=1e-6)
+
+
 def test_separation_needs_a_prior_and_says_so() -> None:
     with pytest.raises(FitError, match="0 % or 100 %"):
         fit(Laplace(np.array([10, 5]), np.array([10, 10]), np.eye(2)))
