@@ -367,10 +367,10 @@ def figure(
     from .analysis.figure_catalogue import figure_named, wish_for
 
     paths = _paths(data)
-    one = figure_named(name, tuple(map(str, paths)))
-    wish = wish_for(one, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by)
+    declared = figure_named(name, tuple(map(str, paths)))
+    wish = wish_for(declared, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by)
     loaded = _load(paths, exclude, practice, pilot)
-    drawing = one.draw(loaded, wish)
+    drawing = declared.draw(loaded, wish)
     return replace(drawing, notes=(*loaded.notes, *drawing.notes))
 
 
@@ -483,7 +483,7 @@ def read_rules(file: Path | None) -> tuple[Rule, ...]:
 
 
 def _paths(data: PathLike | Sequence[PathLike]) -> list[Path]:
-    return [Path(data)] if isinstance(data, (str, Path)) else [Path(one) for one in data]
+    return [Path(data)] if isinstance(data, (str, Path)) else [Path(path) for path in data]
 
 
 def _load(paths: Sequence[Path], exclude: PathLike | None, practice: bool, pilot: bool) -> Any:

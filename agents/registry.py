@@ -44,7 +44,7 @@ class AgentRegistry(Registry[Agent]):
         kind = next((vars(base)["kind"] for base in value.__mro__ if "kind" in vars(base)), None)
         if kind is None:
             raise ValueError(f"{value.__name__} declares no kind, such as kind = AgentKind('{value.__name__.lower()}')")
-        if kind.name in {one.name for one in KINDS}:
+        if kind.name in {known.name for known in KINDS}:
             raise ValueError(f"'{kind.name}' is a kind of SpanLab's own; give {value.__name__} one of its own, such as AgentKind('{value.__name__.lower()}')")
         return str(kind.name)
 

@@ -26,7 +26,7 @@ class Figures(Instances[FigureDeclaration]):
 
     @override
     def known(self) -> Mapping[str, FigureDeclaration]:
-        effects = {one.name: effect_figure(one) for one in EFFECTS}
+        effects = {effect.name: effect_figure(effect) for effect in EFFECTS}
         others = super().known()
         for name in effects.keys() & others.keys():
             raise SpanLabError(f"an effect and another figure are both called '{name}'; rename one of them, or uninstall its package")
@@ -34,8 +34,8 @@ class Figures(Instances[FigureDeclaration]):
 
     def on_page(self) -> list[FigureDeclaration]:
         """Those that a report has for each paradigm that shows them, in their order."""
-        ranked = [(SECTIONS.index(one.section), one.place, number, one) for number, one in enumerate(self) if one.section is not None]
-        return [one for *_, one in sorted(ranked, key=lambda found: found[:3])]
+        ranked = [(SECTIONS.index(figure.section), figure.place, number, figure) for number, figure in enumerate(self) if figure.section is not None]
+        return [figure for *_, figure in sorted(ranked, key=lambda found: found[:3])]
 
 
 FIGURES = Figures()
@@ -77,14 +77,14 @@ def wish_for(figure: FigureDeclaration, paradigms: Sequence[str], bars: str, by:
     if bars != "interval" and bars != "sem":
         raise SpanLabError(f"{option}bars is 'interval' (95%) or 'sem' (one standard error to each side), not '{bars}'")
     if by and not figure.by:
-        able = " and ".join(one.name for one in FIGURES if one.by)
+        able = " and ".join(figure.name for figure in FIGURES if figure.by)
         raise SpanLabError(f"{option}by is for the figure {able}; {figure.name} has the conditions that it shows")
     return Wish(tuple(paradigms), bars, by)
 
 
 def listing() -> str:
     """All figures, a line each."""
-    shown = [(one.name, one.line or one.title) for one in FIGURES]
+    shown = [(figure.name, figure.line or figure.title) for figure in FIGURES]
     shown += [(name, f"WorM, {what} (from a checkpoint, by 'spanlab neural')") for name, (_, what) in UNITS.items()]
     shown += [(number, f"the number of {name} in the paper") for number, name in NUMBERS.items()]
     wide = max(len(name) for name, _ in shown)

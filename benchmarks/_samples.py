@@ -283,7 +283,7 @@ def times_over_people(people: int, many: int) -> Once:
 
     def once(random: Random) -> dict[str, float]:
         fits = [fit_times(drawn_times(random, many, random.normal(TIMES["mu"], 60))) for _ in range(people)]
-        columns = {name: [getattr(one, name) for one in fits] for name in TIMES}
+        columns = {name: [getattr(fitted, name) for fitted in fits] for name in TIMES}
         who = {"paradigm": "vsr", "agent_kind": "participant", "agent": "People", "participant": [f"P{at}" for at in range(people)]}
         nothing = dict.fromkeys(("n_items", "n_left_out", "mean", "median", "sd"), 0)
         row = over_people(pd.DataFrame(who | nothing | columns), resamples=RESAMPLES).iloc[0]
@@ -310,7 +310,7 @@ def switch_cost(people: int, many: int, cost: float) -> Once:
     def once(random: Random) -> dict[str, float]:
         if people:
             own, costs = random.normal(TIMES["mu"], 60, people), random.normal(cost, 30, people)
-            values = [np.array([drawn_times(random, many, one).mean() for one in level]) for level in (own + costs, own)]
+            values = [np.array([drawn_times(random, many, mean).mean() for mean in level]) for level in (own + costs, own)]
             ids = [np.arange(people)] * 2
         else:
             values = [drawn_times(random, many, TIMES["mu"] + cost), drawn_times(random, many)]
@@ -389,10 +389,10 @@ def score(kind: str, people: int, against: int) -> Once:
 
     def curve(random: Random, shares: np.ndarray, many: int, seed: int = 0) -> Contrast:
         if many:
-            values = [random.binomial(40, np.clip(one + random.normal(0, 0.05 * (one > 0.2), many), 0, 1)) / 40 for one in shares]
+            values = [random.binomial(40, np.clip(share + random.normal(0, 0.05 * (share > 0.2), many), 0, 1)) / 40 for share in shares]
             ids = [np.arange(many)] * 4
         else:
-            values = [random.binomial(4, one, 12) / 4 for one in shares]
+            values = [random.binomial(4, share, 12) / 4 for share in shares]
             ids = [np.arange(12) + 12 * at for at in range(4)]
         return contrast(values, ids, weight, resamples=RESAMPLES, seed=seed)
 

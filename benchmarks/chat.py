@@ -59,7 +59,7 @@ def conversations(folder: Path) -> list[list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for line in read_transcript(folder):
         if "reply" in line:
-            added = [{"role": one["role"], "content": "\n\n".join(part["text"] for part in one["parts"])} for one in line["sent"]]
+            added = [{"role": message["role"], "content": "\n\n".join(part["text"] for part in message["parts"])} for message in line["sent"]]
             found.setdefault(line["trial"], []).append({"added": added})
     return [found[key] for key in sorted(found, key=int)]
 

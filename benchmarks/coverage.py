@@ -160,7 +160,7 @@ def run(alike: Sequence[int], samples: int) -> dict[int, tuple[float, int]]:
     answers = [once(random) for _ in range(samples)]
     found = {}
     for case in alike:
-        each = np.array([one.get(CASES[case][-1], np.nan) if isinstance(one, dict) else one for one in answers])
+        each = np.array([answer.get(CASES[case][-1], np.nan) if isinstance(answer, dict) else answer for answer in answers])
         known = np.isfinite(each)
         found[case] = (100 * float(each[known].mean()) if known.any() else float("nan"), int(known.sum()))
     return found
@@ -175,7 +175,7 @@ def error_of(percent: float, samples: int) -> float:
 def written() -> dict[tuple[str, ...], str]:
     """The rows that the document has, by their first three columns."""
     lines = DOCUMENT.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0].strip().splitlines()[2:]
-    return {tuple(one.strip() for one in line.strip("|").split("|"))[:3]: line for line in lines}
+    return {tuple(cell.strip() for cell in line.strip("|").split("|"))[:3]: line for line in lines}
 
 
 def write(rows: dict[tuple[str, ...], str]) -> None:

@@ -94,7 +94,7 @@ def measured(task: str, paradigm: Paradigm, combinations: list[dict[str, Any]], 
         steps += len(stimuli)
         if not np.array_equal(frames[: len(expected)], expected):
             raise SystemExit(f"{task}: the batch differs from plain drawing")
-    ratio = median(one / other for one, other in zip(plain, batch, strict=True))
+    ratio = median(plain_s / other for plain_s, other in zip(plain, batch, strict=True))
     print(f"{task}: steps in a trial\t{steps / TURNS / many:.1f}\tframes")
     print(f"{task}: compiled\t{1 / median(compiling):.1f}\ttrials/s")
     print(f"{task}: the first {WARM * many} trials in batches, with tables\t{warm:.2f}\ts")

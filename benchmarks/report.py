@@ -33,7 +33,12 @@ def answers(many: int) -> pd.DataFrame:
     items = [(length, at, place) for length in (3, 4, 5, 6) for at in range(12) for place in range(1, length + 1)]
     length, at, place = np.array(items).T
     base = {"agent_kind": "network", "paradigm": "vsr", "list_length": length, "set_size": length, "serial_position": place, "ask": place, "step": place}
-    base |= {"trial": 100 * length + at, "trial_id": [f"{one}-{two}" for one, two in zip(length, at, strict=True)], "chance": 1 / 9, "outcome": "answered"}
+    base |= {
+        "trial": 100 * length + at,
+        "trial_id": [f"{n_items}-{two}" for n_items, two in zip(length, at, strict=True)],
+        "chance": 1 / 9,
+        "outcome": "answered",
+    }
     random = np.random.RandomState(1)
     parts = []
     for number in range(many):
@@ -62,7 +67,7 @@ def main() -> None:
     if sys.argv[1:2] == ["--against"]:
         against(*sys.argv[2:4])
         return
-    few, many = (int(one) for one in sys.argv[1:3]) if len(sys.argv) > 2 else (FEW, MANY)
+    few, many = (int(number) for number in sys.argv[1:3]) if len(sys.argv) > 2 else (FEW, MANY)
     folder, spent = Path(tempfile.mkdtemp(prefix="spanlab-report-")), {}
     for number in (few, few, many):  # the first one loads what is needed
         file = folder / f"{number}.parquet"

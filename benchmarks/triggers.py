@@ -101,14 +101,14 @@ def main() -> None:
 
         pictures = [visual.ImageStim(window.win, image=np.random.RandomState(number).uniform(-1, 1, (512, 512)), size=(512, 512)) for number in range(4)]
         draw = [picture.draw for picture in pictures]
-        for one in draw:
-            one()
+        for draw_display in draw:
+            draw_display()
         window.flip()
 
         line = TriggerSender(read_address("dry"), print)
         for within in (True, False):
             times, sent = flips(window, line, draw, within)
-            told(f"dry run, {'within the flip' if within else 'once the flip has returned'}: flip to code", after(times, [one.at for one in sent]))
+            told(f"dry run, {'within the flip' if within else 'once the flip has returned'}: flip to code", after(times, [sending.at for sending in sent]))
         line.close()
 
         master, slave = os.openpty()
@@ -118,7 +118,7 @@ def main() -> None:
         for within in (True, False):
             times, sent = flips(window, line, draw, within)
             where = "within the flip" if within else "once the flip has returned"
-            told(f"serial, {where}: flip to code", after(times, [one.at for one in sent]))
+            told(f"serial, {where}: flip to code", after(times, [sending.at for sending in sent]))
             if within:
                 kept = times
         line.at_once(Sending(254))
@@ -135,8 +135,8 @@ def main() -> None:
         times, sent = flips(window, line, draw, True)
         line.at_once(Sending(254))
         arrived = eval(inlet.communicate()[0])
-        told("LSL, within the flip: flip to code", after(times, [one.at for one in sent]))
-        told("LSL, within the flip: flip to LSL's time of the code", after(times, [one.stamp for one in sent]))
+        told("LSL, within the flip: flip to code", after(times, [sending.at for sending in sent]))
+        told("LSL, within the flip: flip to LSL's time of the code", after(times, [sending.stamp for sending in sent]))
         told("LSL, within the flip: flip to arrival", after(times, [at for at, code in arrived if code != 254]))
         line.close()
         window.close()

@@ -51,7 +51,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         for argument in sys.argv[1:]:
-            if any("\ud800" <= one <= "\udfff" for one in argument):
+            if any("\ud800" <= sign <= "\udfff" for sign in argument):
                 raise SpanLabError(f"the argument {argument!a} is no UTF-8 text; give the file or the person another name")
         app(standalone_mode=False, prog_name="spanlab")
     except SpanLabError as error:

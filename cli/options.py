@@ -143,10 +143,10 @@ def parse_prices(given: list[str] | None, agents: Sequence[str]) -> dict[str, Pr
             raise SpanLabError(
                 f"--price takes IN/OUT, what a million tokens cost that are read and written, such as 0.5/2, or AGENT=IN/OUT; found '{text}'"
             ) from None
-        for one in [spec] if equals else chats:
-            if one in found:
-                raise SpanLabError(f"--price gives the price of '{one}' twice")
-            found[one] = prices
+        for model in [spec] if equals else chats:
+            if model in found:
+                raise SpanLabError(f"--price gives the price of '{model}' twice")
+            found[model] = prices
     return found
 
 

@@ -53,7 +53,7 @@ def check_patch(patch: str | None, paradigm: Paradigm, planned: list[PlannedTria
     if patch:
         from ..agents.human.display.patch import read_patch
 
-        trials = [one.compile(paradigm, "corrected") for one in planned] if read_patch(patch).phases else []
+        trials = [trial.compile(paradigm, "corrected") for trial in planned] if read_patch(patch).phases else []
         read_patch(patch).check({step.percept.phase for trial in trials for step in trial.steps})
 
 

@@ -35,15 +35,15 @@ def check_overrides(cls: type, optional: Iterable[str] = ()) -> None:
             if inspect.isfunction(value) and vars(value).get("__override__", False):
                 raise TypeError(f"{cls.__name__}.{name} says that it overrides a method, and no base class has one of that name")
             continue
-        base = next((vars(one)[name] for one in reversed(cls.__mro__[1:]) if name in vars(one)), None)  # as it was first declared
+        base = next((vars(ancestor)[name] for ancestor in reversed(cls.__mro__[1:]) if name in vars(ancestor)), None)  # as it was first declared
         if inspect.isfunction(base):
             _check_method(cls, name, value, base, frozenset(optional))
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     """The known name that was probably meant, or nothing."""
-    plain, own = {one.lower().replace("_", ""): one for one in known}, name.lower().replace("_", "")
-    close = [one for one in plain if sorted(one) == sorted(own)] or difflib.get_close_matches(own, list(plain), n=1, cutoff=_ALIKE)
+    plain, own = {known_name.lower().replace("_", ""): known_name for known_name in known}, name.lower().replace("_", "")
+    close = [candidate for candidate in plain if sorted(candidate) == sorted(own)] or difflib.get_close_matches(own, list(plain), n=1, cutoff=_ALIKE)
     return plain[close[0]] if close else ""
 
 
@@ -59,13 +59,16 @@ def _check_method(cls: type, name: str, value: Any, base: Callable[..., Any], op
     own = inspect.signature(value)
     for full in (False, True):
         wanted = [
-            one
-            for one in inspect.signature(base).parameters.values()
-            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
-            and (one.default is one.empty or (full and one.name not in optional))
+            parameter
+            for parameter in inspect.signature(base).parameters.values()
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+            and (parameter.default is parameter.empty or (full and parameter.name not in optional))
         ]
         try:
-            own.bind(*[None for one in wanted if one.kind is not one.KEYWORD_ONLY], **{one.name: None for one in wanted if one.kind is one.KEYWORD_ONLY})
+            own.bind(
+                *[None for parameter in wanted if parameter.kind is not parameter.KEYWORD_ONLY],
+                **{parameter.name: None for parameter in wanted if parameter.kind is parameter.KEYWORD_ONLY},
+            )
         except TypeError as error:
             raise TypeError(f"{said} cannot be called as it is going to be: {_written(name, base)} ({error})") from None
 
@@ -74,7 +77,8 @@ def _written(name: str, base: Callable[..., Any]) -> str:
     """How a method is declared."""
     signature = inspect.signature(base)
     bare = signature.replace(
-        parameters=[one.replace(annotation=inspect.Parameter.empty) for one in signature.parameters.values()], return_annotation=inspect.Signature.empty
+        parameters=[parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()],
+        return_annotation=inspect.Signature.empty,
     )
     return f"{'async ' if inspect.iscoroutinefunction(base) else ''}def {name}{bare}"
 

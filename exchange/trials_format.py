@@ -92,15 +92,15 @@ class TrialsFormat(Format[R, W]):
         problems: list[Problem] = []
         written: dict[str, int] = {}
         with whole_folder(output) as partial:
-            for one in self._guarded(source, lambda: self.read_trials(source, options), TrialSet):
-                name = one.paradigm.name
+            for trial_set in self._guarded(source, lambda: self.read_trials(source, options), TrialSet):
+                name = trial_set.paradigm.name
                 if name in written:
                     raise SpanLabError(f"{source}: the format '{self.name}' gives two sets of trials of {name}; expected is one for each paradigm")
-                origin = {"format": self.name, "file": source.name, **one.source}
-                trials = self._checked(source, one, problems, origin)
+                origin = {"format": self.name, "file": source.name, **trial_set.source}
+                trials = self._checked(source, trial_set, problems, origin)
                 if (first := next(trials, None)) is not None:
                     # The origin counts what is left out; the first line of the file is written last.
-                    written[name] = write_trials(partial / f"{name}.jsonl", one.paradigm, one.generator, origin, chain([first], trials))
+                    written[name] = write_trials(partial / f"{name}.jsonl", trial_set.paradigm, trial_set.generator, origin, chain([first], trials))
             if problems and not options.skip_malformed:
                 raise refused(problems)
             if not written:
@@ -113,13 +113,13 @@ class TrialsFormat(Format[R, W]):
     def write(self, sources: Sequence[str], output: Path, options: W, report: Report) -> None:
         (paradigm,) = sources
         chosen = plan_trials(paradigm, options.seed, options.levels, options.trials, options.design, options.generator)
-        if any(one.varies for one in chosen.plan):
+        if any(planned.varies for planned in chosen.plan):
             raise SpanLabError(f"the design '{chosen.design}' of {paradigm} chooses levels by the answers: name another one with --design")
 
         def trials() -> Iterator[GivenTrial]:
-            for number, one in enumerate(chosen.plan, start=1):
-                levels = resolve_levels(chosen.paradigm, one.levels, one.seed)
-                yield GivenTrial(f"trial_{number:06d}", levels, drawn_values(chosen.paradigm, levels, one.seed, options.generator))
+            for number, planned in enumerate(chosen.plan, start=1):
+                levels = resolve_levels(chosen.paradigm, planned.levels, planned.seed)
+                yield GivenTrial(f"trial_{number:06d}", levels, drawn_values(chosen.paradigm, levels, planned.seed, options.generator))
 
         source = {"paradigm": chosen.paradigm.name, "design": chosen.design, "seed": options.seed}
         with whole_path(output) as partial:
@@ -137,19 +137,19 @@ class TrialsFormat(Format[R, W]):
         """The trials that are well-formed; everything else goes to ``problems``, and its number into ``origin``."""
         names: set[str] = set()
         before = len(problems)
-        for one in self._guarded(source, lambda: given.trials, (GivenTrial, Problem)):
-            if isinstance(one, Problem):
-                problems.append(one)
+        for item in self._guarded(source, lambda: given.trials, (GivenTrial, Problem)):
+            if isinstance(item, Problem):
+                problems.append(item)
                 continue
             try:
-                if not (isinstance(one.name, str) and 0 < len(one.name) <= 200 and isinstance(one.levels, Mapping) and isinstance(one.draws, Mapping)):
+                if not (isinstance(item.name, str) and 0 < len(item.name) <= 200 and isinstance(item.levels, Mapping) and isinstance(item.draws, Mapping)):
                     raise SpanLabError("expected a name, levels and draws")
-                trial = given_trial(given.paradigm, one.name, one.levels, one.draws)
+                trial = given_trial(given.paradigm, item.name, item.levels, item.draws)
                 check_draws(given.paradigm, trial.levels, given.generator, trial.draws)
                 if trial.name in names:
                     raise SpanLabError("a second trial of this name")
             except SpanLabError as error:
-                problems.append(Problem(str(source), str(one.name), str(error)))
+                problems.append(Problem(str(source), str(item.name), str(error)))
             else:
                 names.add(trial.name)
                 yield trial
@@ -158,10 +158,10 @@ class TrialsFormat(Format[R, W]):
     def _guarded(self, source: Path, items: Callable[[], Iterable[T]], expected: type[T] | tuple[type[T], ...]) -> Iterator[T]:
         """What a format gives; whatever goes wrong in it is told in a sentence."""
         try:
-            for one in items():
-                if not isinstance(one, expected):
-                    raise SpanLabError(f"the format '{self.name}' gives {one!r:.200} while it reads {source}; this is a fault of the format")
-                yield one
+            for item in items():
+                if not isinstance(item, expected):
+                    raise SpanLabError(f"the format '{self.name}' gives {item!r:.200} while it reads {source}; this is a fault of the format")
+                yield item
         except SpanLabError:
             raise
         except Exception as error:

@@ -65,7 +65,7 @@ def chance_rows(paradigm: Paradigm) -> list[ChanceRow]:
     for (phase, chance, blind), members in alike.items():
         for box in boxes(list(members)):
             found = [members[place] for place in itertools.product(*box)]
-            items, odds = [n for one in found for n in one.items], [odd for one in found for odd in one.all_right]
+            items, odds = [n for question in found for n in question.items], [odd for question in found for odd in question.all_right]
             rows.append(
                 ChanceRow(
                     phase=phase,
@@ -75,7 +75,7 @@ def chance_rows(paradigm: Paradigm) -> list[ChanceRow]:
                     chance=chance,
                     blind=blind,
                     all_right=(min(odds), max(odds)),
-                    varies=any(len(set(one.items)) > 1 for one in found),
+                    varies=any(len(set(question.items)) > 1 for question in found),
                 )
             )
     return rows
@@ -102,10 +102,10 @@ def _of_phase(asked: Sequence[Sequence[Step]]) -> _Guessing:
     items, all_right, right, blind = [], [], 0.0, 0.0
     for steps in asked:
         odds = [(guess_odds(step), step.truth.blind or 0) for step in steps]
-        items.append(sum(len(one) - 1 for one, _ in odds))
-        all_right.append(math.prod(one[-1] for one, _ in odds))
-        right += sum(number * odd for one, _ in odds for number, odd in enumerate(one))
-        blind += sum((len(one) - 1) * share for one, share in odds)
+        items.append(sum(len(chances) - 1 for chances, _ in odds))
+        all_right.append(math.prod(chances[-1] for chances, _ in odds))
+        right += sum(number * odd for chances, _ in odds for number, odd in enumerate(chances))
+        blind += sum((len(chances) - 1) * share for chances, share in odds)
     return _Guessing(items, right / sum(items), blind / sum(items), all_right)
 
 

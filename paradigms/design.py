@@ -306,12 +306,12 @@ def _stairs_of(combinations: Sequence[Mapping[str, Any]], adaptive: Adaptive, na
         when another factor has several levels, a level is no number, or the first trial's is not in use.
     """
     factor = adaptive.factor
-    several = [other for other in combinations[0] if other != factor and any(one[other] != combinations[0][other] for one in combinations)]
+    several = [other for other in combinations[0] if other != factor and any(combination[other] != combinations[0][other] for combination in combinations)]
     if several:
         raise SpanLabError(
             f"{name}: an adaptive design moves one factor ({factor}), so {listed(several)} must have one level: give it in the design, or by --set"
         )
-    levels = {one[factor] for one in combinations}
+    levels = {combination[factor] for combination in combinations}
     if any(isinstance(level, bool) or not isinstance(level, (int, float)) for level in levels):
         raise SpanLabError(f"{name}: the levels of an adaptive factor are numbers; those of {factor} are {listed(sorted(map(str, levels)))}")
     low, high = adaptive.least, adaptive.most

@@ -54,12 +54,12 @@ def paired_plan(variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTria
     own = tuple(draw.name for draw in variant.draws if draw.name in random[1] - random[0])
     seen: set[str] = set()
     plan = []
-    for index, one in enumerate(planned):
-        trial = _paired(variant, base, one, generator, trial_seed("session", seed, index), shared)
+    for index, planned_trial in enumerate(planned):
+        trial = _paired(variant, base, planned_trial, generator, trial_seed("session", seed, index), shared)
         kind = canonical(dict(trial.levels))
         if kind not in seen:
             seen.add(kind)
-            _compare(variant, base, trial, one, generator, shared)
+            _compare(variant, base, trial, planned_trial, generator, shared)
         plan.append(trial)
     return Paired(plan, shared, own)
 
@@ -111,8 +111,8 @@ def _other(variant: Paradigm, base: Paradigm, name: str) -> SpanLabError:
 def _compare(variant: Paradigm, base: Paradigm, trial: PlannedTrial, planned: PlannedTrial, generator: Generator, shared: Sequence[str]) -> None:
     """Whether both trials ask for the same answers."""
     answers = [
-        [step.truth.answer for step in one.compile(paradigm, generator).steps if step.percept.ask is not None]
-        for paradigm, one in ((variant, trial), (base, planned))
+        [step.truth.answer for step in trial_of.compile(paradigm, generator).steps if step.percept.ask is not None]
+        for paradigm, trial_of in ((variant, trial), (base, planned))
     ]
     if answers[0] != answers[1]:
         raise SpanLabError(f"{variant.name} cannot be paired with {base.name}: with the same {' and '.join(shared)} they have other answers")

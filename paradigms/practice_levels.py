@@ -75,7 +75,9 @@ def chosen_levels(paradigm: Paradigm, design: SessionDesign, plan: Sequence[Plan
     chosen: dict[str, list[Any]] = {}
     for name, factor in paradigm.factors.items():
         there = [level for level in factor.levels if any(same_level(level, [trial.levels[name]]) is not None for trial in plan if name in trial.levels)]
-        by_design = [level for level in factor.levels if any(name not in one or same_level(level, [one[name]]) is not None for one in usual)]
+        by_design = [
+            level for level in factor.levels if any(name not in combination or same_level(level, [combination[name]]) is not None for combination in usual)
+        ]
         tells = len(plan) >= len(usual) or name not in usual[0]
         if tells and there and len(there) < len(by_design) and not any(trial.varies == name for trial in plan):
             chosen[name] = there
@@ -89,7 +91,9 @@ def practice_levels(use: LevelsInUse) -> list[dict[str, Any]]:
         return []
     wishes = {name: use.fitting(name, wish) for name, wish in practice.factors.items()}
     held = {name: level for name, level in wishes.items() if level is not None}
-    return _different({name: {**one, **held}[name] for name in use.paradigm.factors if name in one or name in held} for one in use.combinations)
+    return _different(
+        {name: {**combination, **held}[name] for name in use.paradigm.factors if name in combination or name in held} for combination in use.combinations
+    )
 
 
 def _different(combinations: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

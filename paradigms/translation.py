@@ -69,28 +69,28 @@ def _file(document: Document, path: YamlPath) -> str:
 def _texts(part: Any) -> Iterator[str]:
     """The texts that are written out in a timeline."""
     if isinstance(part, list):
-        for one in part:
-            yield from _texts(one)
+        for inner in part:
+            yield from _texts(inner)
     elif isinstance(part, dict):
         shown = part.get("text")
         text = shown.get("text") if isinstance(shown, dict) else shown
         if isinstance(text, str) and not is_expression(text):
             yield text
-        for one in part.values():
-            yield from _texts(one)
+        for inner in part.values():
+            yield from _texts(inner)
 
 
 def _answers(part: Any) -> Iterator[str]:
     """The words to answer with that are written out in a timeline. Those that are seen at places are to be remembered, and stay as they are."""
     if isinstance(part, list):
-        for one in part:
-            yield from _answers(one)
+        for inner in part:
+            yield from _answers(inner)
     elif isinstance(part, dict):
         choice = part.get("choice")
         if isinstance(choice, dict) and "layout" not in choice and isinstance(choice.get("options"), list):
             yield from (option for option in choice["options"] if isinstance(option, str))
-        for one in part.values():
-            yield from _answers(one)
+        for inner in part.values():
+            yield from _answers(inner)
 
 
 def illegible(data: Mapping[str, Any], languages: Iterable[str]) -> Iterator[tuple[YamlPath, str]]:

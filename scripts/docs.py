@@ -107,8 +107,13 @@ def components(registry: Any) -> str:
         if component.shorthand:
             text += f"A bare value sets `{component.shorthand}`.\n"
         rows = [
-            (f"`{one.name}`", one.type, "required" if one.required else "" if one.default is None else f"`{one.default}`", one.help)
-            for one in component.parameters
+            (
+                f"`{parameter.name}`",
+                parameter.type,
+                "required" if parameter.required else "" if parameter.default is None else f"`{parameter.default}`",
+                parameter.help,
+            )
+            for parameter in component.parameters
         ]
         parts.append(text + ("\n" + table(("parameter", "type", "default", "meaning"), rows) if rows else ""))
     return "\n".join(parts)
@@ -119,8 +124,13 @@ def chat_providers() -> str:
     from spanlab.agents.chat.providers import shipped
 
     rows = [
-        (f"`{name}`", one.base_url, f"`{one.key_variable}`" if one.key_variable else "none needed", f"`{one.default_model}`" if one.default_model else "")
-        for name, one in shipped().items()
+        (
+            f"`{name}`",
+            provider.base_url,
+            f"`{provider.key_variable}`" if provider.key_variable else "none needed",
+            f"`{provider.default_model}`" if provider.default_model else "",
+        )
+        for name, provider in shipped().items()
     ]
     return table(("provider", "address", "key", "default model"), rows)
 
@@ -144,10 +154,10 @@ def chat_presets() -> str:
     from spanlab.agents.chat.settings import presets
 
     rows = []
-    for name, one in presets().items():
-        settings = ", ".join(f"`{key}: {_plain(value)}`" for key, value in one.settings.items() if key != "instructions")
-        paradigms = ", ".join(f"`{paradigm}`" for paradigm in one.settings.get("instructions", ())) or "all"
-        rows.append((f"`{name}`", one.about, paradigms, settings))
+    for name, preset in presets().items():
+        settings = ", ".join(f"`{key}: {_plain(value)}`" for key, value in preset.settings.items() if key != "instructions")
+        paradigms = ", ".join(f"`{paradigm}`" for paradigm in preset.settings.get("instructions", ())) or "all"
+        rows.append((f"`{name}`", preset.about, paradigms, settings))
     return table(("preset", "what it is", "paradigms", "settings in which it differs"), rows)
 
 
@@ -174,7 +184,7 @@ def composition() -> str:
     rows = []
     for name in gallery.in_order():
         paradigm = load_paradigm(name)
-        random = {factor: one.levels for factor, one in paradigm.factors.items() if one.mode == "random"}
+        random = {factor: declared.levels for factor, declared in paradigm.factors.items() if declared.mode == "random"}
         conditions = paradigm.combinations(random)
         trials = [[compile_trial(paradigm, levels, seed) for seed in range(max(1, 60 // len(conditions)))] for levels in conditions]
         steps = [[sum(step.percept.model_step for step in trial.steps) for trial in alike] for alike in trials]
@@ -230,10 +240,10 @@ def effects() -> str:
     from spanlab.analysis.figures.worm import column_said
 
     rows = []
-    for one in EFFECTS:
-        along = f"{one.x_title} ({', '.join(one.order)})" if one.order else one.x_title
-        panels = ", ".join(one.panel_order) or " and ".join(column_said(name) for name in one.panels)
-        rows.append((f"`{one.name}`", ", ".join(one.paradigms), along, panels))
+    for declared in EFFECTS:
+        along = f"{declared.x_title} ({', '.join(declared.order)})" if declared.order else declared.x_title
+        panels = ", ".join(declared.panel_order) or " and ".join(column_said(name) for name in declared.panels)
+        rows.append((f"`{declared.name}`", ", ".join(declared.paradigms), along, panels))
     return table(("name", "in", "along", "panels"), rows)
 
 
@@ -241,7 +251,7 @@ def nback_figures() -> str:
     """The figures of N-back blocks: what they show, and how."""
     from spanlab.analysis.figures.nback_study import NBACK_FIGURES
 
-    lines = [(f"`{one.name}`", one.title, one.line.removeprefix(f"N-back: {one.title}").strip(" ()")) for one in NBACK_FIGURES]
+    lines = [(f"`{figure.name}`", figure.title, figure.line.removeprefix(f"N-back: {figure.title}").strip(" ()")) for figure in NBACK_FIGURES]
     return table(("name", "shows", "how"), lines)
 
 
@@ -250,10 +260,10 @@ def paper_figures() -> str:
     from spanlab.analysis.figures.worm import PAPER_FIGURES, column_said, kept_said
 
     rows = []
-    for one in PAPER_FIGURES:
-        varied = [name for name in one.effect.panels if len(dict(one.keeps).get(name, (1, 2))) > 1]
-        lines = " and ".join(map(column_said, varied)) if one.conditions else "answerers, in one panel"
-        rows.append((f"`{one.name}`", lines, one.effect.x_title, kept_said(one)))
+    for figure in PAPER_FIGURES:
+        varied = [name for name in figure.effect.panels if len(dict(figure.keeps).get(name, (1, 2))) > 1]
+        lines = " and ".join(map(column_said, varied)) if figure.conditions else "answerers, in one panel"
+        rows.append((f"`{figure.name}`", lines, figure.effect.x_title, kept_said(figure)))
     return table(("name", "lines", "along", "only"), rows)
 
 

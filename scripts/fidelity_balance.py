@@ -85,7 +85,7 @@ def _lacking(paradigm: Paradigm, design: SessionDesign, plan: Sequence[PlannedTr
         resolved = resolve_levels(paradigm, trial.levels, trial.seed)
         seen[cell].update((name, resolved[name]) for name in names)
     every = [(name, level) for name in names for level in paradigm.factors[name].levels]
-    return sum(any(not counts[one] for one in every) for counts in seen.values())
+    return sum(any(not counts[answer] for answer in every) for counts in seen.values())
 
 
 def traces(session: Planned, counting: bool) -> Iterator[Sequence[float]]:
@@ -100,7 +100,7 @@ def traces(session: Planned, counting: bool) -> Iterator[Sequence[float]]:
         before = [session.levels[n - back] if n >= back else -1 for back in range(1, TRIALS_BEFORE + 1)]
         for place, answer in enumerate(of_trial):
             last = [2 * given[-back] - 1 if len(given) >= back else 0 for back in range(1, REMEMBERED + 1)]
-            run = next((back for back, one in enumerate(last) if one != last[0]), REMEMBERED) * last[0]
+            run = next((back for back, answer in enumerate(last) if answer != last[0]), REMEMBERED) * last[0]
             known = [*last, run, *before, place]
             if counting:
                 known += [since[block], left[block], since[block] / left[block], whole, len(session.answers) - n]
@@ -158,7 +158,7 @@ def row(name: str) -> tuple[str, ...]:
         few = f"{min(ones for ones, _ in counts)} to {max(ones for ones, _ in counts)} of {min(sizes)}" if len(sizes) == 1 else f"{apart} apart"
         runs = [session.longest for session in sessions]
         gains = [f"{100 * gain:.1f} ± {100 * error:.1f}" for gain, error in (foreseen(sessions, counting) for counting in (False, True))]
-        random = any(one != ANSWER for one in session_design(_loaded(name)).balance)
+        random = any(level != ANSWER for level in session_design(_loaded(name)).balance)
         lacking = sum(session.lacking for session in sessions) / sum(len(set(session.levels)) for session in sessions)
         cells.append((few, str(max(runs)), f"{100 * lacking:.1f} %" if random else "", *gains))
     columns = (f"{without} / {with_}" if without or with_ else "" for without, with_ in zip(*cells, strict=True))

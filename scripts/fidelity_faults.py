@@ -60,8 +60,8 @@ def share_of(seen: Sequence[Sequence[bool]]) -> float:
 
 def error_of(seen: Sequence[Sequence[bool]]) -> float:
     """Its standard error, from trial to trial."""
-    sizes, mean = np.array([len(one) for one in seen]), share_of(seen)
-    sums = np.array([sum(one) for one in seen]) - mean * sizes
+    sizes, mean = np.array([len(scores) for scores in seen]), share_of(seen)
+    sums = np.array([sum(scores) for scores in seen]) - mean * sizes
     return float(math.sqrt((sums**2).sum()) / sizes.sum())
 
 
@@ -138,7 +138,7 @@ def equal_options(draws: Draws) -> list[bool]:
 
 
 def repeated_in_decision(draws: Draws) -> list[bool]:
-    return [len(set(one["cells"])) < len(one["cells"]) for one in draws["distractors"]]
+    return [len(set(distractor["cells"])) < len(distractor["cells"]) for distractor in draws["distractors"]]
 
 
 def related(paradigm: str) -> Callable[[Any, Any], bool]:

@@ -41,7 +41,7 @@ def head(observer: Observer) -> tuple[str, ...]:
 def row(observer: Observer) -> tuple[str, ...]:
     """A row of the table."""
     found = [measured(observer, generator, observer.trials) for generator in GENERATORS]
-    return (*head(observer), percent(found[-1].chance), *(percent(one.right, one.error) for one in found), f"{observer.trials:,}")
+    return (*head(observer), percent(found[-1].chance), *(percent(score.right, score.error) for score in found), f"{observer.trials:,}")
 
 
 HEADER = ("paradigm", "condition", "lacks", "goes by", "uniform guess", "`published`", "`corrected`", "trials")

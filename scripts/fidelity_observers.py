@@ -92,7 +92,7 @@ def measured(observer: Observer, generator: Generator, trials: int, first: int =
         folds[number // len(conditions) % 2].append(observer.guess(trial))
         chance += [step.truth.chance or 0.0 for step in asked(trial, observer.phase)]
     scores = [score for learned, tested in (folds, folds[::-1]) for score in _scored(_learned(learned), tested)]
-    sizes, sums = np.array([len(one) for one in scores]), np.array([sum(one) for one in scores])
+    sizes, sums = np.array([len(trial_scores) for trial_scores in scores]), np.array([sum(trial_scores) for trial_scores in scores])
     share = sums.sum() / sizes.sum()
     error = math.sqrt(((sums - share * sizes) ** 2).sum()) / sizes.sum()
     return Share(float(share), float(error), float(np.mean(chance)))
@@ -103,10 +103,10 @@ def _learned(trials: Sequence[Found]) -> Callable[[Hashable], Hashable]:
     answers the first in a fixed order is given."""
     counts: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
     usual: Counter[Hashable] = Counter()
-    for one in itertools.chain.from_iterable(trials):
-        if isinstance(one, Known):
-            counts[one.by][one.right] += 1
-            usual[one.right] += 1
+    for guess in itertools.chain.from_iterable(trials):
+        if isinstance(guess, Known):
+            counts[guess.by][guess.right] += 1
+            usual[guess.right] += 1
     every = usual.total()
     order = sorted(usual, key=repr)
 
@@ -119,7 +119,7 @@ def _learned(trials: Sequence[Found]) -> Callable[[Hashable], Hashable]:
 
 
 def _scored(best: Callable[[Hashable], Hashable], trials: Sequence[Found]) -> list[list[bool]]:
-    return [[one if isinstance(one, bool) else best(one.by) == one.right for one in found] for found in trials]
+    return [[guess if isinstance(guess, bool) else best(guess.by) == guess.right for guess in found] for found in trials]
 
 
 # what is in a trial -----------------------------------------------------------------------------------------------------------------------------------

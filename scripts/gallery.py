@@ -75,7 +75,7 @@ def content(name: str) -> str:
             frame.phase,
             frame.number,
             frame.time,
-            *([type(one).name, one.model_dump(mode="json")] for one in (frame.stimulus, *(variant for _, variant in frame.variants))),
+            *([type(stimulus).name, stimulus.model_dump(mode="json")] for stimulus in (frame.stimulus, *(variant for _, variant in frame.variants))),
             None if frame.ask is None else [frame.ask.kind.question(), frame.truth.answer],
             frame.then,
         ]
@@ -137,7 +137,10 @@ def in_order() -> list[str]:
     """All paradigms, family by family."""
     families = {name: load_paradigm(name).family for name in list_paradigms()}
     return [
-        name for family in (*FAMILIES, *sorted({str(one) for one in families.values()} - {*FAMILIES})) for name in families if str(families[name]) == family
+        name
+        for family in (*FAMILIES, *sorted({str(family_name) for family_name in families.values()} - {*FAMILIES}))
+        for name in families
+        if str(families[name]) == family
     ]
 
 
@@ -188,7 +191,7 @@ def overview() -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
 
 def _anchor(title: str) -> str:
     """The link to a heading, as Git hosts make it."""
-    return "".join(one for one in title.lower().replace(" ", "-") if one.isalnum() or one == "-")
+    return "".join(sign for sign in title.lower().replace(" ", "-") if sign.isalnum() or sign == "-")
 
 
 def main(arguments: list[str]) -> int:

@@ -51,7 +51,7 @@ def ignored_the_cues(name: str, share: float | None) -> float:
     """What somebody gets right who goes by the place of the marker: all of the congruent ones, and half of the others."""
     paradigm = load_paradigm(name)
     (draw,) = (draw for draw in paradigm.draws if draw.name == CUED[name])
-    levels = {factor: one.levels[0] for factor, one in paradigm.factors.items()} | ({} if share is None else {"congruent_share": share})
+    levels = {factor: declared.levels[0] for factor, declared in paradigm.factors.items()} | ({} if share is None else {"congruent_share": share})
     sampler = draw.sampler.build(levels) if draw.sampler is not None else None
     if not isinstance(sampler, TaskSequence):
         raise SystemExit(f"{name}: '{draw.name}' is no sequence of tasks")

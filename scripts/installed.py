@@ -74,8 +74,8 @@ def check(constraints: Path) -> int:
     there, wanted = versions(), pinned(constraints)
     wrong = [f"{name} is {there[name]} and not {version}" for name, version in wanted.items() if there.get(name, version) != version]
     wrong += [f"{folder.name} lacks {lacking}" for folder in folders() if (lacking := damage(folder))]
-    for one in wrong:
-        print(one, file=sys.stderr)
+    for name in wrong:
+        print(name, file=sys.stderr)
     return 1 if wrong else 0
 
 

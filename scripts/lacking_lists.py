@@ -81,17 +81,17 @@ def _left_over(trial: Trial) -> Found:
     """Everything but the first item is known with its place in the list, and the array shows one more."""
     seen, probe = shown(trial, "present")[1:], shown(trial, "probe")[0]
     if hasattr(probe, "places"):
-        known = [one.word for one in seen]
+        known = [item.word for item in seen]
         unknown = [word for word in probe.places if word is not None and word not in known]
     else:
-        known = [probe.cells.index(one.filled) for one in seen]
+        known = [probe.cells.index(item.filled) for item in seen]
         unknown = [place for place, pattern in enumerate(probe.cells) if pattern is not None and place not in known]
     (first,) = unknown
     return [given == answer for given, answer in zip([first, *known], answers(trial), strict=True)]
 
 
 def _said(trial: Trial) -> Found:
-    return [one.word == answer for one, answer in zip(shown(trial, "present"), answers(trial), strict=True)]
+    return [item.word == answer for item, answer in zip(shown(trial, "present"), answers(trial), strict=True)]
 
 
 def _free_recall() -> Iterator[Observer]:

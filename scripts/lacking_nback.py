@@ -41,7 +41,7 @@ def nback_observers() -> Iterator[Observer]:
 
 def _items(trial: Trial) -> list[Any]:
     """Letters without their noise, or cells."""
-    return [next(filter(str.isalpha, one.symbol)) if not hasattr(one, "at") else one.at for one in shown(trial, "probe")]
+    return [next(filter(str.isalpha, item.symbol)) if not hasattr(item, "at") else item.at for item in shown(trial, "probe")]
 
 
 def _relation(trial: Trial) -> Callable[[Any, Any], bool]:

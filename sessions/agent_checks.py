@@ -124,9 +124,13 @@ def for_record(what: str, agent: Agent, content: object) -> dict[str, Any]:
 
 def _lengths(answers: object) -> list[int] | None:
     """How many answers each trial has; None where they are no lists."""
-    if not isinstance(answers, Sequence) or isinstance(answers, str) or not all(isinstance(one, Sequence) and not isinstance(one, str) for one in answers):
+    if (
+        not isinstance(answers, Sequence)
+        or isinstance(answers, str)
+        or not all(isinstance(of_trial, Sequence) and not isinstance(of_trial, str) for of_trial in answers)
+    ):
         return None
-    return [len(one) for one in answers]
+    return [len(of_trial) for of_trial in answers]
 
 
 def _counts(lengths: Sequence[int]) -> str:

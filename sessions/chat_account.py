@@ -44,8 +44,8 @@ def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[Planned
     from ..agents.chat.cost.estimate import estimate
 
     kinds: dict[str, list[PlannedTrial]] = {}
-    for one in planned:
-        kinds.setdefault(canonical(one.levels), []).append(one)
+    for planned_trial in planned:
+        kinds.setdefault(canonical(planned_trial.levels), []).append(planned_trial)
     some = list(kinds.values())[:: math.ceil(len(kinds) / _MOST_KINDS)]
     share = len(planned) / sum(map(len, some))
     trials = []

@@ -148,7 +148,7 @@ def pair_trials(
         seed, drawn_by = 1 if seed is None else seed, generator or "corrected"
         chosen = plan_trials(str(other), seed, levels, trials, design, drawn_by)
         base, planned = chosen.paradigm, chosen.plan
-        if any(one.varies for one in planned):
+        if any(planned_trial.varies for planned_trial in planned):
             raise SpanLabError(f"{base.name}: levels of an adaptive design follow from answers, so nothing can be paired with it: choose another --design")
         source = {"session": "", "seed": seed, "design": design or "human"}
     found = paired_plan(loaded, base, planned, drawn_by, seed)
@@ -158,13 +158,13 @@ def pair_trials(
 
 def _with_levels(base: Paradigm, plan: Sequence[PlannedTrial], levels: Mapping[str, Sequence[Any]], session: str | Path) -> list[PlannedTrial]:
     """The trials of a session that have some levels, numbered anew."""
-    wanted = {name: [base.level(name, one) for one in values] for name, values in levels.items()}
-    resolved = [resolve_levels(base, one.levels, one.seed) for one in plan] if wanted else []
-    chosen = [one for one, has in zip(plan, resolved, strict=True) if all(has[name] in some for name, some in wanted.items())] if wanted else [*plan]
+    wanted = {name: [base.level(name, level) for level in values] for name, values in levels.items()}
+    resolved = [resolve_levels(base, planned.levels, planned.seed) for planned in plan] if wanted else []
+    chosen = [planned for planned, has in zip(plan, resolved, strict=True) if all(has[name] in some for name, some in wanted.items())] if wanted else [*plan]
     if not chosen:
         raise SpanLabError(f"{session} has no trials with these levels")
-    blocks = {block: number for number, block in enumerate(dict.fromkeys(one.block for one in chosen), start=1)}
-    return [replace(one, block=blocks[one.block], trial=number) for number, one in enumerate(chosen, start=1)]
+    blocks = {block: number for number, block in enumerate(dict.fromkeys(planned.block for planned in chosen), start=1)}
+    return [replace(planned, block=blocks[planned.block], trial=number) for number, planned in enumerate(chosen, start=1)]
 
 
 def choose_trials(

@@ -22,27 +22,30 @@ def compacted(plan: Sequence[PlannedTrial], seed: int) -> dict[str, Any] | None:
     ----------
     seed : of the session; the seeds of its trials mostly follow from it, and are then left out
     """
-    if any(one.draws is not None or one.name or one.varies or one.practice or one.trial != number for number, one in enumerate(plan, start=1)):
+    if any(
+        planned.draws is not None or planned.name or planned.varies or planned.practice or planned.trial != number
+        for number, planned in enumerate(plan, start=1)
+    ):
         return None
     kinds: dict[str, int] = {}
     by_identity: dict[int, int] = {}
     levels: list[Mapping[str, Any]] = []
     which = np.empty(len(plan), np.uint32)
-    for row, one in enumerate(plan):
-        kind = by_identity.get(id(one.levels))
+    for row, planned in enumerate(plan):
+        kind = by_identity.get(id(planned.levels))
         if kind is None:
-            kind = by_identity[id(one.levels)] = kinds.setdefault(canonical(dict(one.levels)), len(kinds))
+            kind = by_identity[id(planned.levels)] = kinds.setdefault(canonical(dict(planned.levels)), len(kinds))
             if kind == len(levels):
-                levels.append(dict(one.levels))
+                levels.append(dict(planned.levels))
         which[row] = kind
-    seeds = np.array([one.seed for one in plan], np.int64)
-    intervals = np.array([one.interval_ms for one in plan], np.float64)
+    seeds = np.array([planned.seed for planned in plan], np.int64)
+    intervals = np.array([planned.interval_ms for planned in plan], np.float64)
     return {
         "trials": len(plan),
         "levels": levels,
         "which": _packed(which),
         "seeds": "session" if np.array_equal(seeds, _of_session(seed, len(plan))) else _packed(seeds),
-        "blocks": _packed(np.array([one.block for one in plan], np.uint32)),
+        "blocks": _packed(np.array([planned.block for planned in plan], np.uint32)),
         "intervals_ms": intervals[0].item() if (intervals == intervals[0]).all() else _packed(intervals),
     }
 

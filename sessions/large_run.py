@@ -56,11 +56,11 @@ def parts_for(
     why = ""
     if not isinstance(agent, BatchAgent):
         why = f"{agent.name} takes trials one by one"
-    elif any(one.varies for one in plan):
+    elif any(planned.varies for planned in plan):
         why = "the design is adaptive: each trial waits for the answers before"
-    elif list(plan) != sorted(plan, key=lambda one: (one.block, one.trial)) or any(one.practice for one in plan):
+    elif list(plan) != sorted(plan, key=lambda planned: (planned.block, planned.trial)) or any(planned.practice for planned in plan):
         why = "the trials are not in the order of their blocks"
-    elif any(step.feedback is not None for one in one_of_each(plan) for step in one.compile(paradigm, generator).steps):
+    elif any(step.feedback is not None for planned in one_of_each(plan) for step in planned.compile(paradigm, generator).steps):
         why = f"{paradigm.name} gives feedback, so that each trial is gone through step by step"
     elif states and not agent.hidden_units:
         why = f"{agent.name} has no hidden states"
@@ -134,7 +134,7 @@ class ShardWorker:
 
 def _steps(planned: Sequence[PlannedTrial], events: Sequence[Event]) -> dict[int, list[int]]:
     """The numbers of the steps of each trial."""
-    steps: dict[int, list[int]] = {one.trial: [] for one in planned}
+    steps: dict[int, list[int]] = {trial.trial: [] for trial in planned}
     for event in events:
         if event["event"] == "step":
             steps[int(event["trial"])].append(event["step"])

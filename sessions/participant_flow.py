@@ -120,7 +120,7 @@ class ParticipantFlow:
                         self._announce(rounds, practice.feedback)
                     taken = True
                     self.welcome(trial)
-                    scored = [score for one in await take(trial, DEFAULT_INTERVAL_MS) for score in one.scores]
+                    scored = [score for judged in await take(trial, DEFAULT_INTERVAL_MS) for score in judged.scores]
                     if practice.feedback:
                         self._page(self._text("practice"), self._result(items_of(scored)))
                 right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))

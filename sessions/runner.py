@@ -230,7 +230,7 @@ class Runner:
             if judged is None:
                 self._tell()
                 continue
-            scores = [score for one in judged for score in one.scores]
+            scores = [score for verdict in judged for score in verdict.scores]
             if staircase is not None:
                 staircase.take(staircase.rule.correct(scores))
             if flow is not None:
@@ -288,7 +288,7 @@ class Runner:
             self.recorder.commit()
             self._first_is_over()
             for planned in some:
-                if any(planned is one for one in left):
+                if any(planned is remaining for remaining in left):
                     await self.take(planned)
                 self._tell()
             await asyncio.sleep(0)
@@ -296,18 +296,18 @@ class Runner:
     def _take_together(self, agent: BatchAgent, planned: Sequence[PlannedTrial], add_states: AddStates | None = None) -> list[PlannedTrial]:
         """Take trials with an agent that answers many at once. Feedback depends on the answers, so trials with feedback must be stepped through: they are left
         out, and come back."""
-        compiled = [(one, self.compile(one)) for one in planned]
-        together = [(one, trial) for one, trial in compiled if all(step.feedback is None for step in trial.steps)]
-        contexts = [self.context(one, trial) for one, trial in together]
+        compiled = [(trial_planned, self.compile(trial_planned)) for trial_planned in planned]
+        together = [(trial_planned, trial) for trial_planned, trial in compiled if all(step.feedback is None for step in trial.steps)]
+        contexts = [self.context(trial_planned, trial) for trial_planned, trial in together]
         percepts = [[step.percept for step in self._steps(trial)] for _, trial in together]
-        for (one, trial), responses in zip(together, answers_of(agent, contexts, percepts, add_states), strict=True):
-            key, attempt = self._start(one, trial)
+        for (trial_planned, trial), responses in zip(together, answers_of(agent, contexts, percepts, add_states), strict=True):
+            key, attempt = self._start(trial_planned, trial)
             log = TrialLog(self.recorder, key, attempt)
             for step, response in zip(self._steps(trial), responses, strict=True):
                 log.step(step, step.percept, response)
             log.flush()
             self._finish(key, attempt, len(responses))
-        return [one for one, trial in compiled if any(step.feedback is not None for step in trial.steps)]
+        return [trial_planned for trial_planned, trial in compiled if any(step.feedback is not None for step in trial.steps)]
 
     async def _take_parts(self) -> None:
         session = self.session

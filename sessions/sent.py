@@ -87,13 +87,13 @@ def recovered(
         if line["ask"] == 1 and line["trial"] not in told:
             told.add(line["trial"])
             now = agent.sentences(asked)
-            legends = list(dict.fromkeys(one["legend"] for one in now.values()))
+            legends = list(dict.fromkeys(words["legend"] for words in now.values()))
             before = bool(str(settings.get("preamble", "")).strip()) + 1  # the paradigm's instructions
             then = _texts(line["sent"][0])[before : before + len(legends)]
             if len(then) == len(legends):
                 by_legend = dict(zip(legends, then, strict=True))
-                for key, one in now.items():
-                    found.setdefault(key, {"legend": by_legend[one["legend"]], "question": one["question"], "form": one["form"]})
+                for key, words in now.items():
+                    found.setdefault(key, {"legend": by_legend[words["legend"]], "question": words["question"], "form": words["form"]})
         last, key = _texts(line["sent"][-1])[-1:], asked[line["ask"] - 1].record_key()
         again = str(settings.get("reask_text", ""))
         if last and key in found and not (again and last[0].startswith(again)):

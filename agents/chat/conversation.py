@@ -113,13 +113,13 @@ class Conversation:
         whether it could be done
         """
         before, now = self._messages[: -len(sent)], self._messages[-len(sent) :]
-        if len(now) != len(sent) or any(one.role != then["role"] for one, then in zip(now, sent, strict=True)):
+        if len(now) != len(sent) or any(message.role != then["role"] for message, then in zip(now, sent, strict=True)):
             return False
-        pictures = {canonical(part.stored()): part for one in now for part in one.parts if isinstance(part, Picture)}
+        pictures = {canonical(part.stored()): part for message in now for part in message.parts if isinstance(part, Picture)}
         parts = [[Text(part["text"]) if "text" in part else pictures.get(canonical(part)) for part in then["parts"]] for then in sent]
         if any(part is None for some in parts for part in some):
             return False
-        then = [Message(one.role, tuple(part for part in some if part is not None)) for one, some in zip(now, parts, strict=True)]
+        then = [Message(message.role, tuple(part for part in some if part is not None)) for message, some in zip(now, parts, strict=True)]
         self._messages, self._chain = [], self._start
         for message in (*before, *then):
             self._say(message.role, message.parts)

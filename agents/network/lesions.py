@@ -25,7 +25,7 @@ def accuracy_without(network: Network, observed: Observed, units: Sequence[int] 
     import torch
 
     questions, view = observed.questions, observed.view
-    held = observed.hidden[[one.trial for one in questions], [one.step for one in questions]].copy()
+    held = observed.hidden[[question.trial for question in questions], [question.step for question in questions]].copy()
     held[:, list(units)] = 0
     with torch.inference_mode():
         logits = network.answer(torch.from_numpy(held), observed.seen, view.task).numpy()

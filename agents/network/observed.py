@@ -85,7 +85,7 @@ def observe(network: Network, vectors: WordVectors | None, view: NetworkView, tr
             network.remember(seen.at(torch.from_numpy(index[start : start + _BATCH])), view.task)[0].float().cpu().numpy()
             for start in range(0, len(own), _BATCH)
         ]
-        asked = seen.at(torch.from_numpy(index[[one.trial for one in questions], [one.step for one in questions]]))
+        asked = seen.at(torch.from_numpy(index[[question.trial for question in questions], [question.step for question in questions]]))
     return Observed(view, tuple(trials), own, np.where(inside[..., None], np.concatenate(hidden), np.float32(0)), questions, asked)
 
 

@@ -26,7 +26,7 @@ _CLOSE = 4096
 def coded(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """A column as whole numbers from 0 in the order of its sorted values, and these values; -1 stands for missing."""
     codes, found = _factorized(column)
-    values = [one.item() if isinstance(one, np.generic) else one for one in found]
+    values = [value.item() if isinstance(value, np.generic) else value for value in found]
     order = sorted(range(len(values)), key=lambda at: (isinstance(values[at], str), values[at]))
     rank = np.empty(len(values) + 1, dtype=np.int64)
     rank[order] = np.arange(len(values))
@@ -90,13 +90,13 @@ def packed(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = True)
     import pandas as pd
 
     code, room = np.zeros(len(codes[0]), dtype=np.int64), 1
-    for one, size in zip(codes, sizes, strict=True):
-        if size <= 1 and not one.any():
+    for column_codes, size in zip(codes, sizes, strict=True):
+        if size <= 1 and not column_codes.any():
             continue
         if room * max(size, 1) > _ROOM:
             code, names = pd.factorize(code, sort=sort)
             room = len(names)
-        code, room = code * max(size, 1) + one, room * max(size, 1)
+        code, room = code * max(size, 1) + column_codes, room * max(size, 1)
     return code
 
 
@@ -163,7 +163,7 @@ def decoded(column: pd.Series) -> pd.Series:
 def numbers(column: pd.Series) -> np.ndarray:
     """A column of JSON scalars as numbers; true is 1, false 0, everything else that is no number NaN."""
     codes, values = _factorized(column)
-    plain = [value if isinstance(value := plain_value(one), bool | int | float) else np.nan for one in values]
+    plain = [value if isinstance(value := plain_value(text), bool | int | float) else np.nan for text in values]
     return np.asarray([*map(float, plain), np.nan])[codes]
 
 

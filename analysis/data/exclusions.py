@@ -224,7 +224,7 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
         alive &= ~gone
     if rules and not alive.any() and len(table):
         notes.append("Nothing is left: the rules leave out everything.")
-    told = [one for one in units if len(one)]
+    told = [left_out for left_out in units if len(left_out)]
     return table[alive].reset_index(drop=True), Exclusions(
         pd.DataFrame(summary, columns=[*RULE_COLUMNS]),
         pd.concat(told, ignore_index=True) if told else pd.DataFrame(columns=[*UNIT_COLUMNS]),
@@ -332,8 +332,8 @@ def _sentence(rule: Rule, number: int, units: pd.DataFrame, row: tuple[Any, ...]
     text = f"Rule {number}, {says}{why}: {left_out:,} of {plural(judged, rule.leave_out[:-1])} left out, {answers:,} of {plural(before, 'answer')}"
     if len(units) and rule.leave_out in ("participants", "sessions"):
         name = "session" if rule.leave_out == "sessions" else "participant"
-        names = [str(one[name] or one["agent"]) for one in units.to_dict("records")]
-        shown = [f"{one} ({value:.3g})" for one, value in zip(names, units["value"], strict=True)]
+        names = [str(row[name] or row["agent"]) for row in units.to_dict("records")]
+        shown = [f"{name} ({value:.3g})" for name, value in zip(names, units["value"], strict=True)]
         text += f": {listed(shown[:12])}" + (f" and {len(shown) - 12} more" if len(shown) > 12 else "")
     if unknown:
         text += f"; of {plural(unknown, rule.leave_out[:-1])} the measure is not known, so {'it stays' if unknown == 1 else 'they stay'}"

@@ -85,7 +85,7 @@ def pieces_of_file(file: Path, rows: int = ROWS) -> Iterator[Piece]:
     try:
         with pyarrow.parquet.ParquetFile(file) as opened:
             sizes = [opened.metadata.row_group(number).num_rows for number in range(opened.metadata.num_row_groups)]
-            ends = [int(one) for one in np.cumsum(sizes)]
+            ends = [int(end) for end in np.cumsum(sizes)]
             cuts, start = [0], 0
             for number, end in enumerate(ends[:-1]):
                 if end - start >= rows or end - start + sizes[number + 1] > 1.5 * rows:

@@ -135,7 +135,7 @@ class LeftOut:
         said += [
             f"{plural(count, 'value')} of {name} that cannot be (such as half a position, or a chance above 1) taken as missing." for name, count in odd.items()
         ]
-        return (*said, *(f"{plural(self.counts[reason], one)} {rest}" for reason, (one, rest) in REASONS.items() if self.counts.get(reason)))
+        return (*said, *(f"{plural(self.counts[reason], what)} {rest}" for reason, (what, rest) in REASONS.items() if self.counts.get(reason)))
 
 
 #: With the name of a column: reason of what is no row that is left out, but a value that is taken as missing.

@@ -229,7 +229,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
     written = str(told.get(session.get("language"), "")) if isinstance(told, Mapping) else ""
     # Older sessions hold the paradigm's text only.
     instructions = str(session.get("instructions", written))
-    several = isinstance(plan, list) and len({str(one.get("levels")) for one in plan if isinstance(one, Mapping)}) > 1
+    several = isinstance(plan, list) and len({str(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)}) > 1
     return SessionFacts(
         folder=head.folder,
         name=head.name,
@@ -260,10 +260,10 @@ def _timing(events: Iterable[Mapping[str, Any]]) -> Timing | None:
         return None
     return Timing(
         displays=len(timed),
-        planned_ms=sum(one.planned_ms for one in timed) / len(timed),
-        shown_ms=sum(one.shown_ms for one in timed) / len(timed),
-        worst_ms=max((one.shown_ms - one.planned_ms for one in timed), key=abs),
-        off_by_a_frame=sum(one.off != 0 for one in timed),
+        planned_ms=sum(display.planned_ms for display in timed) / len(timed),
+        shown_ms=sum(display.shown_ms for display in timed) / len(timed),
+        worst_ms=max((display.shown_ms - display.planned_ms for display in timed), key=abs),
+        off_by_a_frame=sum(display.off != 0 for display in timed),
         frames=displays.frames,
         dropped=displays.dropped,
     )

@@ -121,17 +121,17 @@ def _workbook(file: Path) -> tuple[_Source, str, int, str]:
     sheets = [[list(row) for row in sheet.iter_rows(values_only=True)] for sheet in book.worksheets]
     titles = [sheet.title for sheet in book.worksheets]
     book.close()
-    found = [at for at, rows in enumerate(sheets) if rows and {*NEEDED} <= {str(one).strip() for one in rows[0]}]
+    found = [at for at, rows in enumerate(sheets) if rows and {*NEEDED} <= {str(cell).strip() for cell in rows[0]}]
     if len(found) > 1:
         raise SpanLabError(f"{file} has several sheets with responses ({', '.join(titles[at] for at in found)}): save the one that counts by itself")
     if not found:
         raise SpanLabError(f"{file} is no response table: no sheet has the columns {', '.join(NEEDED)} in its first row (docs/record.md tells the columns)")
-    rows = [row for row in sheets[found[0]] if any(one is not None for one in row)]
-    wide = max((at + 1 for at, one in enumerate(rows[0]) if one is not None), default=0)
+    rows = [row for row in sheets[found[0]] if any(cell is not None for cell in row)]
+    wide = max((at + 1 for at, cell in enumerate(rows[0]) if cell is not None), default=0)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in rows:
-        writer.writerow([_said(file, one) for one in (*row[:wide], *[None] * (wide - len(row)))])
+        writer.writerow([_said(file, cell) for cell in (*row[:wide], *[None] * (wide - len(row)))])
     return _Source(text=out.getvalue()), ",", 0, "utf-8"
 
 
@@ -160,12 +160,14 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
     for place, name in enumerate(table.column_names):
         column = table.column(place)
         if name in YES_NO:
-            odd = [one for one in column.unique().to_pylist() if one is not None and str(one).strip().lower() not in YES | NO | {"", "null", "nan", "none"}]
+            odd = [
+                value for value in column.unique().to_pylist() if value is not None and str(value).strip().lower() not in YES | NO | {"", "null", "nan", "none"}
+            ]
             if odd:
-                raise SpanLabError(f"{file}: column {name} holds {', '.join(sorted(repr(one) for one in odd)[:3])}, which is neither true nor false")
+                raise SpanLabError(f"{file}: column {name} holds {', '.join(sorted(repr(value) for value in odd)[:3])}, which is neither true nor false")
         if name.startswith(("factor_", "record_")) and (words := _truths(column.unique().to_pylist())):
             values = column.dictionary_encode().combine_chunks()
-            mended = pyarrow.array([words.get(one) for one in values.dictionary.to_pylist()], pyarrow.string())
+            mended = pyarrow.array([words.get(value) for value in values.dictionary.to_pylist()], pyarrow.string())
             table = table.set_column(place, name, pyarrow.DictionaryArray.from_arrays(values.indices, mended).cast(pyarrow.string()))
             continue
         number = name in (*NUMBERS, "rt_ms")
@@ -174,17 +176,17 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
         values = column.dictionary_encode().combine_chunks()
         distinct: list[str] = values.dictionary.to_pylist()
         if name == "trial_id":
-            if power := next((one for one in distinct if _POWER.fullmatch(one)), ""):
+            if power := next((text for text in distinct if _POWER.fullmatch(text)), ""):
                 raise SpanLabError(
                     f"{file}: a spreadsheet has turned identifiers of trials into numbers ({power}), so that trials cannot be told apart. "
                     "Read the table as recorded, or import the column as text"
                 )
             continue
-        if number and (point := next((one for one in distinct if _POINT.fullmatch(one)), "")):
+        if number and (point := next((text for text in distinct if _POINT.fullmatch(text)), "")):
             points[name] = point
-        if comma := next((one for one in distinct if _COMMA.fullmatch(one)), ""):
+        if comma := next((text for text in distinct if _COMMA.fullmatch(text)), ""):
             commas[name] = comma
-            mended = pyarrow.array([one.replace(",", ".") if _COMMA.fullmatch(one) else one for one in distinct])
+            mended = pyarrow.array([text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in distinct])
             table = table.set_column(place, name, pyarrow.DictionaryArray.from_arrays(values.indices, mended).cast(pyarrow.string()))
     if commas and (points or not everywhere):
         both = [f"{value} in column {name}" for found in (commas, points) for name, value in list(found.items())[:1]]
@@ -194,6 +196,6 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
 
 def _truths(values: Sequence[str | None]) -> dict[str | None, str]:
     """``true`` or ``false`` for each value of a column that holds nothing else, as any spreadsheet writes them; empty for every other column."""
-    said = {one: one.strip().lower() for one in values if one is not None and one.strip()}
-    found: dict[str | None, str] = {one: "true" if word in YES else "false" for one, word in said.items() if word in _TRUTHS}
+    said = {text: text.strip().lower() for text in values if text is not None and text.strip()}
+    found: dict[str | None, str] = {text: "true" if word in YES else "false" for text, word in said.items() if word in _TRUTHS}
     return found if len(found) == len(said) else {}

@@ -29,7 +29,7 @@ FORMULAS = ("Pashler", "Cowan")
 
 def pashler_k(items: Any, hits: Any, false_alarms: Any) -> Any:
     """Pashler's K from the number of items and the two rates; NaN where every answer was a false alarm."""
-    items, hits, false_alarms = (np.asarray(one, float) for one in (items, hits, false_alarms))
+    items, hits, false_alarms = (np.asarray(values, float) for values in (items, hits, false_alarms))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(false_alarms < 1, items * (hits - false_alarms) / (1 - false_alarms), np.nan)[()]
 
@@ -68,8 +68,8 @@ def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: 
     for key, pair in found.items():
         head = dict(zip(keys, key, strict=True))
         numbers = list(pair.values())
-        counts = {name: sum(int(column[one]) for one in numbers) for name, column in said.counts.items() if name != "oracle"}
-        head |= counts | {"oracle": any(bool(said.counts["oracle"][one]) for one in numbers), "chance": 0.0}
+        counts = {name: sum(int(column[number]) for number in numbers) for name, column in said.counts.items() if name != "oracle"}
+        head |= counts | {"oracle": any(bool(said.counts["oracle"][number]) for number in numbers), "chance": 0.0}
         for formula in FORMULAS:
             rows.append(head | {"formula": formula} | _k(formula, key[-1], said, pair, level, resamples, seed))
     return curve_frame(rows, [*keys[:-1], "formula", "set_size", *(name for name in CURVE_COLUMNS if name not in WHO)])

@@ -211,7 +211,7 @@ class Scattered(Scored):
     @property
     def paradigms(self) -> list[str]:
         """That have scored answers."""
-        return sorted({paradigm for (paradigm, _), one in self.wholes.items() if one.found.items})
+        return sorted({paradigm for (paradigm, _), whole in self.wholes.items() if whole.found.items})
 
 
 def whole(parts: Sequence[Evidence]) -> Whole:

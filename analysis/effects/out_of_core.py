@@ -138,8 +138,8 @@ def _all_done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job], found: list
     if merged:
         gone = {piece for job in merged for piece in job.pieces}
         done = {job: result for job, result in done.items() if not gone & set(job.pieces)} | _done(pool, asked, merged)
-    there = {key for result in done.values() for key, one in result.evidence.items() if one.sums}
-    lacking = {job: frozenset(key for key, one in result.evidence.items() if one.passed and key in there) for job, result in done.items()}
+    there = {key for result in done.values() for key, evidence in result.evidence.items() if evidence.sums}
+    lacking = {job: frozenset(key for key, evidence in result.evidence.items() if evidence.passed and key in there) for job, result in done.items()}
     for job, result in _done(pool, asked, [replace(job, forced=forced) for job, forced in lacking.items() if forced]).items():
         done[replace(job, forced=frozenset())] = result
     return list(done.values()), found, problems
@@ -214,10 +214,10 @@ def _sharing(done: Mapping[_Job, _Result]) -> list[list[_Job]]:
     jobs = list(done)
     leader = list(range(len(jobs)))
 
-    def first(one: int) -> int:
-        while leader[one] != one:
-            one = leader[one]
-        return one
+    def first(number: int) -> int:
+        while leader[number] != number:
+            number = leader[number]
+        return number
 
     spans: dict[tuple[Any, ...], list[tuple[float, float, int]]] = {}
     for number, job in enumerate(jobs):
@@ -239,11 +239,11 @@ def _sharing(done: Mapping[_Job, _Result]) -> list[list[_Job]]:
 
 def _wholes(results: Sequence[_Result]) -> dict[tuple[str, str], Whole]:
     """The evidence of all jobs together, with everybody called as in figures."""
-    names = called((one for result in results for one in result.answerers), {one for result in results for one in result.people})
+    names = called((answerer for result in results for answerer in result.answerers), {answerer for result in results for answerer in result.people})
     parts: dict[tuple[str, str], list[Evidence]] = {}
     for result in results:
-        for key, one in result.evidence.items():
-            parts.setdefault(key, []).append(replace(one, sums={name: _named(sums, names) for name, sums in one.sums.items()}))
+        for key, evidence in result.evidence.items():
+            parts.setdefault(key, []).append(replace(evidence, sums={name: _named(sums, names) for name, sums in evidence.sums.items()}))
     return {key: whole(ones) for key, ones in sorted(parts.items())}
 
 

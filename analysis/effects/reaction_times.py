@@ -118,7 +118,7 @@ def limits(times: Any, fitted: ExGaussian, level: float = LEVEL) -> dict[str, tu
         ahead, behind = at.copy(), at.copy()
         ahead[number] += step
         behind[number] -= step
-        up, down = (_slope(times, one[0], math.exp(one[1]), math.exp(one[2])) for one in (ahead, behind))
+        up, down = (_slope(times, parameters[0], math.exp(parameters[1]), math.exp(parameters[2])) for parameters in (ahead, behind))
         curvature[number] = (down - up) / (2 * step)
     nothing: dict[str, tuple[float, float]] = dict.fromkeys(_PARAMETERS, (math.nan, math.nan))
     scale = np.array([sd, 1.0, 1.0])
@@ -188,7 +188,7 @@ def reaction_times(
         else:
             fitted = fit(used)
             row |= {"mu": fitted.mu, "sigma": fitted.sigma, "tau": fitted.tau, "log_likelihood": fitted.log_likelihood}
-            row |= {f"{name}{end}": one for name, ends in limits(used, fitted, level).items() for end, one in zip(("_low", "_high"), ends, strict=True)}
+            row |= {f"{name}{end}": bound for name, ends in limits(used, fitted, level).items() for end, bound in zip(("_low", "_high"), ends, strict=True)}
             if math.isnan(row["mu_low"]):
                 row["note"] = "one part of the distribution is nil: no intervals"
         rows.append(row)

@@ -225,24 +225,24 @@ def _row(found: Contrast, guessing: float, cells: Cells, numbers: Sequence[int])
 
 def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:
     """Whether conditions differ at all; NaN where that cannot be said."""
-    many = [int(cells.many[one].sum()) for one in numbers]
+    many = [int(cells.many[number].sum()) for number in numbers]
     if len(many) < 2 or sum(many) > _RANKS or min(many) < 2 or not cells.told_apart[list(numbers)].all():
         return math.nan
-    values = [cells.each(one) for one in numbers]
+    values = [cells.each(number) for number in numbers]
     if len(np.unique(np.concatenate(values))) < 2:
         return math.nan
     shared = cells.ids[numbers[0]]
-    for one in numbers[1:]:
-        shared = np.intersect1d(shared, cells.ids[one])
+    for number in numbers[1:]:
+        shared = np.intersect1d(shared, cells.ids[number])
     if cells.unit[numbers[0]] == "trial":
         # Positions of one list are answered in the same trials, and their ranks would not be independent.
         return math.nan if len(shared) else kruskal(values)
     if len(shared) < 3:
         return math.nan
     table = []
-    for one in numbers:
-        order = np.argsort(cells.ids[one])
-        table.append(cells.values[one][order[np.searchsorted(cells.ids[one], shared, sorter=order)]])
+    for number in numbers:
+        order = np.argsort(cells.ids[number])
+        table.append(cells.values[number][order[np.searchsorted(cells.ids[number], shared, sorter=order)]])
     if len(table) == 2:
         from scipy.stats import wilcoxon  # takes half a second to import
 

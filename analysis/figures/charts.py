@@ -63,7 +63,7 @@ def print_theme(agents: Sequence[Look]) -> dict[str, Any]:
 
 def _widest(label: str) -> float:
     """How wide a label is at most, in font sizes. Where none can be too long there is no limit to hold, for which each would be measured again."""
-    return sum(0.65 if one.isascii() and (one.islower() or not one.isalpha()) and one not in "mw@%&" else 1.1 for one in label)
+    return sum(0.65 if sign.isascii() and (sign.islower() or not sign.isalpha()) and sign not in "mw@%&" else 1.1 for sign in label)
 
 
 def page_theme(agents: Sequence[Look]) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def grid(
     rows : the data of all panels
     spacing : between rows and between columns, in px
     """
-    params = {one["name"]: one for panel in panels for one in panel.get("params", ())}
+    params = {param["name"]: param for panel in panels for param in panel.get("params", ())}
     return {
         "$schema": SCHEMA,
         "title": title,
@@ -128,7 +128,7 @@ def for_page(spec: dict[str, Any]) -> dict[str, Any]:
     def stripped(part: Any) -> Any:
         if isinstance(part, dict):
             return {key: None if key == "legend" else stripped(value) for key, value in part.items()}
-        return [stripped(one) for one in part] if isinstance(part, list) else part
+        return [stripped(element) for element in part] if isinstance(part, list) else part
 
     return {key: value if key == "data" else stripped(value) for key, value in spec.items() if key != "title"}
 

@@ -36,7 +36,7 @@ def _number(value: Any) -> float | None:
 def whole_axis(low: float, high: float) -> dict[str, Any]:
     """The axis of a number without fractions: a few round labels, no two of them alike, however short the axis is."""
     power = 10 ** max(0, math.floor(math.log10(max(high - low, 1.0) / 5)))
-    step = next(one * power for one in (1, 2, 5, 10, 20) if (high - low) / (one * power) <= 5)
+    step = next(factor * power for factor in (1, 2, 5, 10, 20) if (high - low) / (factor * power) <= 5)
     values = [step * place for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
     return {"grid": False, "format": "d", "values": values}
 
@@ -149,9 +149,9 @@ def curve_layers(
     agent = {"field": "agent", "type": "nominal", "scale": {"domain": labels}}
     colour = agent | {"legend": legend}
 
-    places = [_plain(one) for one in sorted(curve[over].dropna().unique())]
+    places = [_plain(value) for value in sorted(curve[over].dropna().unique())]
     labels_of: dict[str, Any] = {"labelExpr": f"{json.dumps(list(names))}[datum.value - 1]"} if names else {}
-    whole = all(isinstance(one, int) for one in places)
+    whole = all(isinstance(value, int) for value in places)
     labels_of = labels_of or ({"format": "d"} if whole else {"format": ".6~g", "tickCount": 5})
     labels_of = labels_of | ({"values": places} if whole else {})
 

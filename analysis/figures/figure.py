@@ -228,7 +228,7 @@ def chosen(
     SpanLabError
         when there is none, or several and none was named.
     """
-    there, wanted = [one for one in data.titles if among is None or one in among], named_paradigms(data, wish)
+    there, wanted = [paradigm for paradigm in data.titles if among is None or paradigm in among], named_paradigms(data, wish)
     if len(wanted) > 1:
         raise SpanLabError(f"{name} is a figure of one paradigm: name one with --paradigm, not {', '.join(wanted)}")
     why = {paradigm: missing(data.scored, paradigm) for paradigm in wanted or there}

@@ -152,9 +152,9 @@ def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
     table = _cells(blocks, PUBLISHED, AVERAGED)
     printed = []
     for (paradigm, variant), part in blocks.groupby(["paradigm", "variant"], sort=False):
-        one = printed_cells(str(paradigm), _grid(part[GRID].iloc[0]) if GRID in part.columns else None)
-        if len(one):
-            printed.append(one[one["n"].isin(part["n"].unique())].assign(variant=str(variant)))
+        cells = printed_cells(str(paradigm), _grid(part[GRID].iloc[0]) if GRID in part.columns else None)
+        if len(cells):
+            printed.append(cells[cells["n"].isin(part["n"].unique())].assign(variant=str(variant)))
     whole = pd.concat([table, *printed], ignore_index=True)
     known = {printed_name(model) for model in _DRAWN} | set(table["agent"])
     drawn = whole[whole["agent"].isin(known)]

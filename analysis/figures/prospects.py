@@ -63,5 +63,5 @@ def prospects(responses: pd.DataFrame, paradigm: str) -> Prospects:
         else:
             why[figure.name] = sentence.removeprefix(f"{paradigm} has ").removesuffix(".")
     if len(scored.items):
-        figures += [one.name for one in FIGURES if one.of_people and one.concerns(scored, paradigm)]
+        figures += [figure.name for figure in FIGURES if figure.of_people and figure.concerns(scored, paradigm)]
     return Prospects(tuple(figures), lacking, why)

@@ -69,7 +69,16 @@ def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
     if rough:
         notes.append(f"{plural(rough, 'distribution')} of {len(each)} without a fit or its intervals; the table says why.")
     shown = table[
-        ["agent", "participant", *by, "n_items", "mean", "sd", *(f"{one}{end}" for one in ("mu", "sigma", "tau") for end in ("", "_low", "_high")), "note"]
+        [
+            "agent",
+            "participant",
+            *by,
+            "n_items",
+            "mean",
+            "sd",
+            *(f"{parameter}{end}" for parameter in ("mu", "sigma", "tau") for end in ("", "_low", "_high")),
+            "note",
+        ]
     ]
     questions = timed_questions(part)
     return ComputedTimes(
@@ -107,12 +116,12 @@ def _paradigm(data: Data, wish: Wish) -> str:
 
 def _column(part: Scored, name: str, paradigm: str) -> str:
     """The column that is meant, with or without what factors and recorded values begin with."""
-    for one in (name, f"factor_{name}", f"record_{name}"):
-        if one in part.items.columns and part.items[one].notna().any():
-            return one
+    for candidate in (name, f"factor_{name}", f"record_{name}"):
+        if candidate in part.items.columns and part.items[candidate].notna().any():
+            return candidate
     plain = ("set_size", "list_length", "serial_position", "retention_steps", "block")
-    there = [one for one in part.items.columns if one in plain or one.startswith(("factor_", "record_"))]
-    known = [one.removeprefix("factor_").removeprefix("record_") for one in there if part.items[one].notna().any()]
+    there = [column for column in part.items.columns if column in plain or column.startswith(("factor_", "record_"))]
+    known = [column.removeprefix("factor_").removeprefix("record_") for column in there if part.items[column].notna().any()]
     raise SpanLabError(f"no figure {NAME} by {name}: {paradigm} has no such column; it has {', '.join(known) or 'none'}")
 
 
@@ -131,8 +140,8 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
     for place, row in enumerate(rows.to_dict("records")):
         mine = own[tuple(row[name] for name in keys)].to_numpy(float)
         found = _bars(mine, edges) + _density(row, len(mine), edges)
-        top = max([top, *(one["count"] for one in found if row["agent"] in tallest)])
-        values += [one | {"part": place} for one in found]
+        top = max([top, *(bar["count"] for bar in found if row["agent"] in tallest)])
+        values += [bar | {"part": place} for bar in found]
         beyond = int((mine > edges[-1]).sum())
         panels.append((_heading(row, by), f"{plural(len(mine), 'time')}" + (f", {beyond} beyond" if beyond else ""), colours[row["agent"]], place))
     columns = coded(rows[by[0]])[1] if by else []

@@ -36,7 +36,7 @@ def timing_chart(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict])
 def _title(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict]) -> str:
     if len(sessions) == 1:
         return f"Timing of {sessions[0].name}: {'pass' if verdicts[0].holds else 'look'}"
-    return f"Timing of {len(sessions)} sessions: {sum(one.holds for one in verdicts)} pass, {sum(not one.holds for one in verdicts)} to look at"
+    return f"Timing of {len(sessions)} sessions: {sum(verdict.holds for verdict in verdicts)} pass, {sum(not verdict.holds for verdict in verdicts)} to look at"
 
 
 def _subtitle(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict]) -> list[str]:
@@ -71,7 +71,7 @@ def _planned_and_shown(sessions: Sequence[SessionTiming]) -> Any:
 
     seen = {(display.planned_ms, round(display.shown_ms, 1), display.off) for session in sessions for display in session.displays.timed}
     values = [{"planned": planned, "shown": shown, "off": off} for planned, shown, off in sorted(seen)]
-    longest = max(max(one["planned"], one["shown"]) for one in values)
+    longest = max(max(value["planned"], value["shown"]) for value in values)
     same = alt.Chart(alt.InlineData(values=[{"planned": at, "shown": at} for at in (0, longest)]))
     points = _chart(values, "Planned and shown").mark_point(filled=True, size=34, opacity=0.75)
     x, y = alt.X("planned:Q", title="planned, ms", axis=alt.Axis(grid=False)), alt.Y("shown:Q", title="shown, ms")

@@ -200,6 +200,6 @@ def elsewhere(name: str, source: Sequence[str]) -> str:
         network = source[0] if len(source) == 1 and not Path(source[0]).is_dir() else "CHECKPOINT"
         return f"{name} ({what}) needs a checkpoint, not answers: 'spanlab neural {network} -o DIR' draws it as DIR/figures/{file}.svg"
     if name in UNKNOWN:
-        drawn = ", ".join([*(one.name for one in PAPER_FIGURES), *UNITS])
+        drawn = ", ".join([*(figure.name for figure in PAPER_FIGURES), *UNITS])
         return f"neither the code nor the tables of WorM tell what its Fig. {name.removeprefix('worm-').upper()} shows; by their content there are {drawn}"
     return ""

@@ -50,7 +50,7 @@ def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
     Conditions are those of the first effect that the paradigm shows. Intervals resample the units of both; published people have no spread, and add none.
     """
     part = data.scored.parts[paradigm]
-    shown = [one for one in EFFECTS if one.value == "correct" and one.make is None and not one.missing(data.scored, paradigm)]
+    shown = [effect for effect in EFFECTS if effect.value == "correct" and effect.make is None and not effect.missing(data.scored, paradigm)]
     cells = unit_means(ready(shown[0], data.scored, paradigm), shown[0].by) if shown else unit_means(part, ())
     points = cells.points(shown[0].by if shown else ())
     people = next((who for who in points if who[1] == PARTICIPANT.name), None)
@@ -111,10 +111,10 @@ def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | flo
         value, se, df, draws = mine.value - theirs, mine.se, mine.df, None if mine.draws is None else mine.draws - theirs
     else:
         value, se = mine.value - theirs.value, math.hypot(_known(mine.se), _known(theirs.se))
-        parts = [(one.se, one.df) for one in (mine, theirs) if one.se > 0]
+        parts = [(contrast.se, contrast.df) for contrast in (mine, theirs) if contrast.se > 0]
         known = sum(spread**4 / degrees for spread, degrees in parts)
         df = math.nan if not parts else se**4 / known if known > 0 else math.inf
-        drawn = [one.value if one.draws is None else one.draws for one in (mine, theirs)]
+        drawn = [contrast.value if contrast.draws is None else contrast.draws for contrast in (mine, theirs)]
         draws = np.asarray(drawn[0] - drawn[1]) if parts else None
         if mine.n < 2 or theirs.n < 2:
             draws = None

@@ -144,7 +144,7 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
             reference = contrast_of(cells, others, np.array(list(of_people.values())), level=level, resamples=resamples, seed=seed + 1)
         told = bool(cells.told_apart[numbers].all())
         unit = cells.unit[numbers[0]]
-        oracle = any(bool(cells.counts["oracle"][one]) for one in numbers)
+        oracle = any(bool(cells.counts["oracle"][number]) for number in numbers)
         rows.append(
             head
             | {"oracle": oracle, "unit": unit if told or unit != "trial" else "", "n_points": len(mine), "conditions": said(score, list(mine))}

@@ -75,13 +75,13 @@ def layout(blocks: pd.DataFrame, rules: Rules = PUBLISHED) -> pd.DataFrame:
     names = {"hit_rate": "hit_rate", "false_alarm_rate": "fa_rate", "accuracy": "accuracy", "dprime_abs": "dprime", "dprime": "dprime_signed"}
     rows: list[dict[str, Any]] = []
     for key, cell in cells.groupby([*who, "n"], sort=False):
-        one = cell.set_index("measure")
-        row: dict[str, Any] = dict(zip((*who, "n"), key, strict=True)) | {"blocks": int(one["n_blocks"].iloc[0])}
-        row["trials"] = int(one["n_items"].iloc[0]) // row["blocks"]
+        measures = cell.set_index("measure")
+        row: dict[str, Any] = dict(zip((*who, "n"), key, strict=True)) | {"blocks": int(measures["n_blocks"].iloc[0])}
+        row["trials"] = int(measures["n_items"].iloc[0]) // row["blocks"]
         for measure, name in names.items():
             scale = 1 if name.startswith("dprime") else 100
-            row |= {f"{name}_mean": scale * float(one["mean"][measure]), f"{name}_sem": scale * float(one["sem"][measure])}
-        rows.append(row | {"blocks_with_negative_dprime": int(one["n_negative"]["dprime"])})
+            row |= {f"{name}_mean": scale * float(measures["mean"][measure]), f"{name}_sem": scale * float(measures["sem"][measure])}
+        rows.append(row | {"blocks_with_negative_dprime": int(measures["n_negative"]["dprime"])})
     import pandas as pd
 
     return pd.DataFrame(rows)

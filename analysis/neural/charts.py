@@ -249,9 +249,9 @@ def matrix_chart(
 
     names = [list(dict.fromkeys(str(name) for name in table[key])) for key in (row, column)]
     rows = [
-        {"row": str(one[row]), "column": str(one[column]), "value": float(one[value])} | ({"said": one[said]} if said else {})
-        for one in table.to_dict("records")
-        if one[value] == one[value]
+        {"row": str(cell[row]), "column": str(cell[column]), "value": float(cell[value])} | ({"said": cell[said]} if said else {})
+        for cell in table.to_dict("records")
+        if cell[value] == cell[value]
     ]
     size = 34 if max(map(len, names)) <= _TOLD else 16
     wide = size * 2 if said and size > 20 else size

@@ -122,12 +122,12 @@ def _clusters(clusters: Clusters, matrix: np.ndarray, units: np.ndarray, varianc
             notes.append(f"The number of clusters is the highest that was tried ({tried}): the silhouette gives no natural number of clusters here.")
         figures.append(("silhouette", caption, charts.silhouette_chart(clusters.silhouettes, clusters.count, title="How many clusters")))
     if len(units):
-        means = pd.DataFrame([rows[clusters.labels == one].mean(0) for one in range(1, clusters.count + 1)], columns=list(variance.tasks))
-        sizes = [int((clusters.labels == one).sum()) for one in range(1, clusters.count + 1)]
+        means = pd.DataFrame([rows[clusters.labels == cluster].mean(0) for cluster in range(1, clusters.count + 1)], columns=list(variance.tasks))
+        sizes = [int((clusters.labels == cluster).sum()) for cluster in range(1, clusters.count + 1)]
         tables["clusters"] = pd.concat([pd.DataFrame({"cluster": range(1, clusters.count + 1), "units": sizes}), means], axis=1)
     if len(units) > 2 and len(variance.tasks) > 1:
         planes = [("t-SNE", neighbours(rows)), ("Principal components", principal(rows))]
-        drawn = [(name, plane, [str(one) for one in clusters.labels[plane.rows]], True) for name, plane in planes if plane is not None]
+        drawn = [(name, plane, [str(cluster) for cluster in clusters.labels[plane.rows]], True) for name, plane in planes if plane is not None]
         if planes[0][1] is None:
             notes.append("There are too few different units for t-SNE.")
         caption = "Each point is an active unit, placed by its normalised task variances; numbers, colours and shapes are clusters."
@@ -232,11 +232,11 @@ def _switching(states: Sequence[TaskStates]) -> Part:
     import pandas as pd
 
     held, rules, answers = [], [], []
-    for one in states:
-        there = one.rules != ""
-        held.append(one.values[there].astype(np.float64))
-        rules += one.rules[there].tolist()
-        answers += one.answers[there].tolist()
+    for state in states:
+        there = state.rules != ""
+        held.append(state.values[there].astype(np.float64))
+        rules += state.rules[there].tolist()
+        answers += state.answers[there].tolist()
     points = np.concatenate(held)
     figures: list[tuple[str, str, dict[str, Any]]] = []
     tables: dict[str, pd.DataFrame] = {}

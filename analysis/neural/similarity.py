@@ -27,12 +27,12 @@ def position_similarity(states: Sequence[TaskStates]) -> pd.DataFrame:
     rows: list[tuple[str, int, int, int, float, float, int]] = []
     for task in tasks_of(states):
         found: dict[int, list[np.ndarray]] = {}
-        for one in states:
-            if one.task != task:
+        for states_of_task in states:
+            if states_of_task.task != task:
                 continue
-            for length in np.unique(one.list_lengths[one.list_lengths > 1]).tolist():
-                chosen = np.flatnonzero(one.list_lengths == length)
-                found.setdefault(length, []).append(_cosines(one, chosen, length))
+            for length in np.unique(states_of_task.list_lengths[states_of_task.list_lengths > 1]).tolist():
+                chosen = np.flatnonzero(states_of_task.list_lengths == length)
+                found.setdefault(length, []).append(_cosines(states_of_task, chosen, length))
         for length in sorted(found):
             cosines = np.concatenate(found[length])
             count = np.isfinite(cosines).sum(0)

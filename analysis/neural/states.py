@@ -71,6 +71,6 @@ def tasks_of(states: Sequence[TaskStates]) -> tuple[str, ...]:
     """
     if not states:
         raise SpanLabError("there are no states to look at; name at least one task")
-    if len(sizes := {one.units for one in states}) > 1:
+    if len(sizes := {task_states.units for task_states in states}) > 1:
         raise SpanLabError(f"the states are of networks with different numbers of units ({', '.join(map(str, sorted(sizes)))}); look at one network at a time")
-    return tuple(dict.fromkeys(one.task for one in states))
+    return tuple(dict.fromkeys(task_states.task for task_states in states))

@@ -48,11 +48,11 @@ def task_variance(states: Sequence[TaskStates]) -> TaskVariance:
     """
     tasks, columns, counts, notes = [], [], [], []
     for task in tasks_of(states):
-        own = [one for one in states if one.task == task]
-        steps = max(one.values.shape[1] for one in own)
+        own = [task_states for task_states in states if task_states.task == task]
+        steps = max(task_states.values.shape[1] for task_states in own)
         found, few = [], 0
         for step in range(steps):
-            reached = [one.values[one.counted[:, step], step] for one in own if step < one.values.shape[1]]
+            reached = [task_states.values[task_states.counted[:, step], step] for task_states in own if step < task_states.values.shape[1]]
             there = np.concatenate(reached).astype(np.float64)
             if len(there) > 1:
                 found.append(there.var(0))

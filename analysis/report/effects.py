@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def effect_tables(one: ComputedEffect, file: str, name: str, folder: Folder) -> list[PageTable]:
+def effect_tables(computed: ComputedEffect, file: str, name: str, folder: Folder) -> list[PageTable]:
     """The numbers of an effect, and its slopes or differences; these are written, too.
 
     Parameters
     ----------
     file, name : of the numbers, as the page knows their file; and of the figure
     """
-    return [_numbers(one, file), *([_trends(one, folder.table(f"{name}_trends", one.trends))] if len(one.trends) else [])]
+    return [_numbers(computed, file), *([_trends(computed, folder.table(f"{name}_trends", computed.trends))] if len(computed.trends) else [])]
 
 
 def _shares(effect: Effect) -> bool:
@@ -36,12 +36,12 @@ def _value(value: Any, shares: bool) -> str:
     return percent(value) if shares else number(value)
 
 
-def _ordered(one: ComputedEffect, table: pd.DataFrame) -> pd.DataFrame:
+def _ordered(computed: ComputedEffect, table: pd.DataFrame) -> pd.DataFrame:
     """Rows by panel, then people first, then along the axis."""
     rows = ranked(table)
-    effect = one.effect
+    effect = computed.effect
     if effect.panels:
-        names = panel_names(effect, one.table)
+        names = panel_names(effect, computed.table)
         rows = rows.assign(_panel=[names.index(effect.panel(row)) for row in rows.to_dict("records")])
         rows = rows.sort_values("_panel", kind="stable")
     return rows
@@ -55,8 +55,8 @@ def _along(value: Any) -> str:
     return value if isinstance(value, str) else f"{float(value):g}"
 
 
-def _numbers(one: ComputedEffect, file: str) -> PageTable:
-    effect, shares = one.effect, _shares(one.effect)
+def _numbers(computed: ComputedEffect, file: str) -> PageTable:
+    effect, shares = computed.effect, _shares(computed.effect)
 
     def sem(row: Mapping[Any, Any]) -> str:
         return percent_points(row["sem"]) if shares else number(row["sem"])
@@ -76,11 +76,11 @@ def _numbers(one: ComputedEffect, file: str) -> PageTable:
         words_of("note"),
     ]
     words = ["panel", *([effect.x_title] if effect.order else [])]
-    return page_table(_ordered(one, one.table), columns, "The numbers", "s.e.m. in percentage points." if shares else "", words=words, file=file)
+    return page_table(_ordered(computed, computed.table), columns, "The numbers", "s.e.m. in percentage points." if shares else "", words=words, file=file)
 
 
-def _trends(one: ComputedEffect, file: str) -> PageTable:
-    effect, shares = one.effect, _shares(one.effect)
+def _trends(computed: ComputedEffect, file: str) -> PageTable:
+    effect, shares = computed.effect, _shares(computed.effect)
     scale = 100 if shares else 1
 
     def signed(value: Any) -> str:
@@ -106,4 +106,4 @@ def _trends(one: ComputedEffect, file: str) -> PageTable:
     what = f"Differences of conditions, in {unit}." if effect.order else f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}."
     said = f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number."
     title = "Differences, with tests" if effect.order else "Slopes, with tests"
-    return page_table(_ordered(one, one.trends), columns, title, said, words=("panel", "difference"), file=file)
+    return page_table(_ordered(computed, computed.trends), columns, title, said, words=("panel", "difference"), file=file)

@@ -66,7 +66,7 @@ def _with_variables(spec: dict[str, Any], styles: Sequence[Look]) -> dict[str, A
     def changed(part: Any) -> Any:
         if isinstance(part, dict):
             return {key: changed(value) for key, value in part.items()}
-        return [changed(one) for one in part] if isinstance(part, list) else named.get(part, part) if isinstance(part, str) else part
+        return [changed(element) for element in part] if isinstance(part, list) else named.get(part, part) if isinstance(part, str) else part
 
     return {key: value if key == "data" else changed(value) for key, value in spec.items()}
 
@@ -76,6 +76,6 @@ def names_of_files(names: Iterable[str]) -> Mapping[str, str]:
     taken: dict[str, str] = {}
     for name in names:
         stem = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "paradigm"
-        free = next(one for number in range(1, len(taken) + 2) if (one := stem if number == 1 else f"{stem}_{number}") not in taken.values())
+        free = next(candidate for number in range(1, len(taken) + 2) if (candidate := stem if number == 1 else f"{stem}_{number}") not in taken.values())
         taken[name] = free
     return taken

@@ -48,7 +48,7 @@ def timing_part(sessions: Sequence[SessionFacts], commands: Commands) -> TimingP
     if not at_window:
         return None
     timed = [_timed(facts) for facts in at_window]
-    held = sum(one.verdict == "pass" for one in timed)
+    held = sum(timing.verdict == "pass" for timing in timed)
     notes = ["What the record tells is what the program did; when light leaves the screen, a photodiode tells."]
     if any(facts.kind == SIMULATED.name for facts in at_window):
         notes.append("Simulated participants usually sit at an invisible screen without a graphics card; its timing says nothing about one in a laboratory.")

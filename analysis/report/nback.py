@@ -46,10 +46,10 @@ def nback_results(own: Scored, paradigm: str) -> NBack | None:
     grids: tuple[int | None, ...] = tuple(int(grid) for grid in sorted(blocks[GRID].dropna().unique())) if by else (None,)
     printed = []
     for grid in grids:
-        one = printed_cells(paradigm, grid)
+        cells = printed_cells(paradigm, grid)
         there = blocks.loc[blocks[GRID] == grid, "n"] if grid is not None else blocks["n"]
-        if len(one):
-            printed.append(one[one["n"].isin(there.unique())].assign(**({} if grid is None else {GRID: grid})))
+        if len(cells):
+            printed.append(cells[cells["n"].isin(there.unique())].assign(**({} if grid is None else {GRID: grid})))
     return NBack(
         blocks=blocks,
         cells=nback_cells(blocks, over, OURS),
@@ -102,7 +102,7 @@ def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bo
             text += f" [{between(low, high)}]" if share else f" [{low:.2f}, {high:.2f}]"
         cells[row["agent"], int(row["n"])] = text
     agents = list(dict.fromkeys(part["agent"]))
-    rows = tuple((one, *(cells.get((one, n), "") for n in levels)) for one in agents)
+    rows = tuple((agent, *(cells.get((agent, n), "") for n in levels)) for agent in agents)
     return PageTable(title, caption, ("who", *(f"{n}-back" for n in levels)), rows)
 
 

@@ -106,10 +106,10 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
     stems = names_of_files(names)
     numbers = {name: numbers_of(data, name) for name in names}
     met = items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
-    styles = looks([*met, *((agent, GROUP_MEANS) for one in numbers.values() for agent in one.printed)])
+    styles = looks([*met, *((agent, GROUP_MEANS) for part_numbers in numbers.values() for agent in part_numbers.printed)])
     drawn = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}
     parts = [part_of(data, name, numbers[name], styles, drawn, stems[name], folder, commands, options.models) for name in names]
-    specs = {one.figure.key: one.figure.spec for part in parts for one in part.figures}
+    specs = {figure.figure.key: figure.figure.spec for part in parts for figure in part.figures}
     title, lead, facts = opening(data.sessions, data.scored, names)
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]

@@ -56,12 +56,12 @@ class Numbers:
     @property
     def printed(self) -> list[str]:
         """Names of the published curves that its figures show."""
-        return sorted({look.label for one in self.figures.values() for look in one.looks if look.kind == GROUP_MEANS})
+        return sorted({look.label for figure in self.figures.values() for look in figure.looks if look.kind == GROUP_MEANS})
 
     @property
     def effects(self) -> list[ComputedEffect]:
         """The effects that it shows."""
-        return [one for one in self.figures.values() if isinstance(one, ComputedEffect)]
+        return [figure for figure in self.figures.values() if isinstance(figure, ComputedEffect)]
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def part_of(
     total = numbers.overall
     overall_file = folder.table(f"{stem}_overall", total)
     intruding = folder.table(f"{stem}_intrusions", numbers.intrusions)
-    figures = [show_figure(name, one, paradigm, title, stem, styles, folder, commands) for name, one in numbers.figures.items()]
+    figures = [show_figure(name, figure, paradigm, title, stem, styles, folder, commands) for name, figure in numbers.figures.items()]
     details = [tables.intrusion_table(numbers.intrusions, intruding)] if len(numbers.intrusions) else []
     if len(numbers.guessed):
         details.append(tables.guessing_table(numbers.guessed, folder.table(f"{stem}_guessing", numbers.guessed)))
@@ -189,7 +189,7 @@ def _blind(numbers: Numbers) -> float:
 
 
 def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Note]:
-    cells = [one.table for one in numbers.effects if one.effect.value == "correct"]
+    cells = [effect.table for effect in numbers.effects if effect.effect.value == "correct"]
     published = bool(numbers.printed) and numbers.nback is None
     notes = like_for_like(
         data.scored, paradigm, numbers.overall, cells[0] if cells else numbers.overall, data.sessions, published, data.readouts.get(paradigm, ())

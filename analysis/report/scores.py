@@ -149,7 +149,8 @@ def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared 
             "Errors on the same trials",
             "Cohen's kappa of right and wrong on the same items: 0 is what two independent answerers have, 1 the same errors. It is undefined for somebody "
             "who is always right or always wrong. Beside an answerer's kappa with people stands that of people among themselves, made in the same way: the "
-            "mean over pairs of one person and another; its interval is wider than it need be." + "".join(f" {one}" for one in pairs_left_out(data.scored)),
+            "mean over pairs of one person and another; its interval is wider than it need be."
+            + "".join(f" {sentence}" for sentence in pairs_left_out(data.scored)),
             page_table(kappa, errors, "Error consistency", words=names, file=folder.table("error_consistency", kappa)),
             command,
         ),

@@ -111,7 +111,7 @@ def _from_people(found: Difference | None) -> str:
     """How far somebody is from people, to end a sentence with."""
     if found is None:
         return ""
-    points, low, high = (100 * one for one in (found.value, found.low, found.high))
+    points, low, high = (100 * bound for bound in (found.value, found.low, found.high))
     where = f"over the same {found.over}" if found.over else "in all"
     if abs(points) < 0.5:
         far = f"as many as {found.against} {where}, to half a point"
@@ -167,7 +167,7 @@ def like_for_like(
     for column, word in (("paradigm_hash", "versions of the paradigm file"), ("generator", "trial generators")):
         found = sorted(set(items[column]) - {""})
         if len(found) > 1:
-            named = listed(found) if column == "generator" else listed([one[:8] for one in found])
+            named = listed(found) if column == "generator" else listed([value[:8] for value in found])
             notes.append(Note(f"The sessions used {len(found)} different {word} ({named}).", warning=True))
     oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | of_kinds(overall["agent_kind"], lambda kind: kind.oracle), "agent"])
     if oracles:

@@ -168,7 +168,7 @@ def exact(right: int, levels: np.ndarray) -> float:
         return 1.0 if abs(away) < 1e-6 else 0.0
     if len(levels) <= _MANY:
         turns = np.exp(2j * np.pi * np.arange(len(levels) + 1) / (len(levels) + 1))
-        logs = sum((times * np.log(1 - one + one * turns + 1e-300) for one, times in zip(known, many, strict=True)), np.zeros(len(turns), complex))
+        logs = sum((times * np.log(1 - share + share * turns + 1e-300) for share, times in zip(known, many, strict=True)), np.zeros(len(turns), complex))
         p = _two_sided(np.clip(np.fft.fft(np.exp(logs)).real / len(turns), 0, None), right)
         if p > 1e-9:  # below, it is rounding
             return p
@@ -185,7 +185,7 @@ def _signal(items: pd.DataFrame) -> pd.Series | None:
     if "correct_answer" not in items.columns or not len(items) or not np.allclose(items["chance"], 0.5):
         return None
     answers = decoded(items["correct_answer"])
-    words = sorted({one for one in answers.dropna().unique() if isinstance(one, str)})
+    words = sorted({answer for answer in answers.dropna().unique() if isinstance(answer, str)})
     if answers.isna().any() or len(words) != 2 or answers.nunique() != 2 or set(words) in _SIDES:
         return None
     return answers == words[1]
@@ -231,7 +231,7 @@ def p_depends(said: np.ndarray, signal: np.ndarray, strata: Sequence[np.ndarray]
     import pandas as pd
     from scipy.special import gammaln
 
-    table = pd.DataFrame({"said": said, "signal": signal, "both": said & signal, **{f"_{at}": one for at, one in enumerate(strata)}})
+    table = pd.DataFrame({"said": said, "signal": signal, "both": said & signal, **{f"_{at}": stratum for at, stratum in enumerate(strata)}})
     sums = table.groupby([f"_{at}" for at in range(len(strata))]).agg(n=("said", "size"), said=("said", "sum"), signal=("signal", "sum"), both=("both", "sum"))
     chances, least, at = np.ones(1), 0, 0
     for n, many, signals, both in sums.to_numpy(int):

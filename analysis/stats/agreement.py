@@ -84,7 +84,7 @@ def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") ->
 
 def kappa(both: Any, first: Any, second: Any, neither: Any) -> Any:
     """Cohen's kappa from how many items both, only the first, only the second and neither had right; NaN where it is undefined."""
-    both, first, second, neither = (np.asarray(one, float) for one in (both, first, second, neither))
+    both, first, second, neither = (np.asarray(counts, float) for counts in (both, first, second, neither))
     total = both + first + second + neither
     with np.errstate(invalid="ignore", divide="ignore"):
         a, b = (both + first) / total, (both + second) / total
@@ -125,7 +125,7 @@ def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = 
                 if len(pairs):
                     found[agent, other] = _kappa_row(answers, pairs, level, resamples, seed)
         for (agent, other), row in found.items():
-            crowd = [one for one in (agent, other) if (one, one) in found and one in answers.people]
+            crowd = [who for who in (agent, other) if (who, who) in found and who in answers.people]
             among = found[crowd[0], crowd[0]]["kappa"] if crowd and agent != other else math.nan
             rows.append({"paradigm": paradigm, "agent": agent, "other": other} | row | {"among_people": among})
     return pd.DataFrame(rows, columns=list(KAPPA_COLUMNS))
@@ -176,7 +176,7 @@ class _Answers:
 
     def pairs(self, agent: str, other: str) -> np.ndarray:
         """Of every pair with a common item: who and who, then how many items both, only the first, only the second and neither had right, and common trials."""
-        mine, theirs = (np.array([at for at, one in enumerate(self.agents) if one == name]) for name in (agent, other))
+        mine, theirs = (np.array([at for at, agent_name in enumerate(self.agents) if agent_name == name]) for name in (agent, other))
         there, right, trials = self.there, self.right, self.trials
         met = (there[mine] @ there[theirs].T).toarray()
         both = (right[mine] @ right[theirs].T).toarray()
@@ -187,7 +187,7 @@ class _Answers:
             use &= np.arange(len(mine))[:, None] < np.arange(len(theirs))
         row, column = np.nonzero(use)
         columns = (both, first, second, met - both - first - second, common)
-        return np.column_stack([mine[row], theirs[column], *(one[row, column] for one in columns)])
+        return np.column_stack([mine[row], theirs[column], *(matrix[row, column] for matrix in columns)])
 
     def by_trial(self, one: int, two: int) -> tuple[np.ndarray, np.ndarray]:
         """Of one pair, for each trial how many items both, only the first, only the second and neither had right; and the numbers of these trials."""
@@ -246,10 +246,10 @@ def _over_people(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level
     in_pair = np.array([(pairs[:, :2] == person).any(axis=1) for person in people])
     without = [float(values[~own].mean()) if not own.all() else mean for own in in_pair]
     spreads = [(_jackknife(np.array(without)), len(people) - 1), (_jackknife(mean + moved[met] / len(values)), int(met.sum()) - 1)]
-    total = sum(one for one, _ in spreads)
+    total = sum(spread for spread, _ in spreads)
     if total <= 0:
         return Estimate(len(people), mean, 0.0, math.nan, math.nan, "none")
-    df = total**2 / sum(one**2 / max(1, free) for one, free in spreads)
+    df = total**2 / sum(spread**2 / max(1, free) for spread, free in spreads)
     reach = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(total)
     return Estimate(len(people), mean, math.sqrt(total), max(-1.0, mean - reach), min(1.0, mean + reach), "jackknife")
 
@@ -297,7 +297,7 @@ class Crowd:
             return nothing
         mean = self.curves.mean(axis=0)
         others = (people * mean - self.curves) / (people - 1)
-        squares = [float(np.sqrt(np.mean((self.curves - one) ** 2))) for one in (mean, others)]
+        squares = [float(np.sqrt(np.mean((self.curves - curve) ** 2))) for curve in (mean, others)]
         nothing |= {"rmse_low": squares[0], "rmse_high": squares[1]}
         shapes = _shapes(self.curves)
         if many < _POINTS or len(shapes) < 2:

@@ -116,7 +116,7 @@ def cohens_d(
         note = "too few values" if math.isnan(middle) else "no spread: values within a group are all alike"
         return EffectSize(name, math.nan, math.nan, math.nan, n, other_n, note)
     d = middle / spread
-    low, high = (one / scale for one in _noncentrality(d * scale, df, level))
+    low, high = (bound / scale for bound in _noncentrality(d * scale, df, level))
     factor = math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2) if unbiased and df > 1 else 1.0
     return EffectSize(name, float(d * factor), float(low * factor), float(high * factor), n, other_n)
 

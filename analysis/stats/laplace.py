@@ -151,7 +151,7 @@ class Laplace:
         """Laplace's approximation; ``restricted``: integrated over the fixed effects, too, else at their mode."""
         u, factors = self.mode(sd)
         precision = self._precision(sd)
-        value = self._joint(u, precision) - sum(many * math.log(one) for many, one in zip(self.many, sd, strict=True))
+        value = self._joint(u, precision) - sum(many * math.log(deviation) for many, deviation in zip(self.many, sd, strict=True))
         if restricted:
             free, volume = self.p, factors.log_det()
             if self.held is not None:
@@ -191,7 +191,7 @@ class Laplace:
         """Laplace's approximation of the log likelihood (with the prior of the fixed effects), integrated over the random effects, at its highest."""
         fixed, _ = self.at_marginal_mode(sd)
         u, inner = self.mode(sd, fixed if self.many else None)
-        value = self._joint(u, self._precision(sd)) - sum(many * math.log(one) for many, one in zip(self.many, sd, strict=True))
+        value = self._joint(u, self._precision(sd)) - sum(many * math.log(deviation) for many, deviation in zip(self.many, sd, strict=True))
         return value - (inner.log_det() / 2 if self.many else 0.0)
 
     @property
@@ -250,7 +250,7 @@ class Laplace:
         return chance, self.n * chance * (1 - chance)
 
     def _precision(self, sd: Sequence[float] | np.ndarray) -> np.ndarray:
-        return np.concatenate([np.full(self.p, self.prior), *(np.full(many, float(one) ** -2) for many, one in zip(self.many, sd, strict=True))])
+        return np.concatenate([np.full(self.p, self.prior), *(np.full(many, float(deviation) ** -2) for many, deviation in zip(self.many, sd, strict=True))])
 
     def _joint(self, u: np.ndarray, precision: np.ndarray) -> float:
         eta = self.design @ u + self.offset

@@ -100,17 +100,19 @@ def terms(model: Mixed) -> pd.DataFrame:
     if model.fit is None or model.laplace is None:
         return pd.DataFrame(columns=[*TERM_COLUMNS])
     grid, agents, common = _grid(model.cells)
-    averages = [[grid[agent, one] for one in common] for agent in agents]
+    averages = [[grid[agent, condition] for condition in common] for agent in agents]
     asked: dict[str, list[np.ndarray]] = {}
     if len(agents) > 1 and common:
         asked["agent"] = [_mean(averages[0]) - _mean(other) for other in averages[1:]]
     if len(common) > 1:
-        columns = [[grid[agent, one] for agent in agents] for one in common]
+        columns = [[grid[agent, condition] for agent in agents] for condition in common]
         asked["condition"] = [_mean(columns[0]) - _mean(other) for other in columns[1:]]
-        pairs = [(agent, one) for agent in agents[1:] for one in common[1:]]
+        pairs = [(agent, condition) for agent in agents[1:] for condition in common[1:]]
         if pairs:
             first, start = agents[0], common[0]
-            asked["agent x condition"] = [grid[first, start] - grid[first, one] - grid[agent, start] + grid[agent, one] for agent, one in pairs]
+            asked["agent x condition"] = [
+                grid[first, start] - grid[first, condition] - grid[agent, start] + grid[agent, condition] for agent, condition in pairs
+            ]
     rows = []
     whole = model.laplace.profile(model.fit.sd) if asked else 0.0
     for term, weights in asked.items():
@@ -143,23 +145,29 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
     if model.fit is None:
         return pd.DataFrame(columns=[*CONTRAST_COLUMNS])
     rows, by_likelihood = [], Counter[str]()
-    for one in _asked(model.cells):
-        estimate = float(one.weights @ model.fit.fixed)
-        se = float(np.sqrt(one.weights @ model.fit.covariance @ one.weights))
-        df = model.fit.degrees(one.weights)
+    for asked_contrast in _asked(model.cells):
+        estimate = float(asked_contrast.weights @ model.fit.fixed)
+        se = float(np.sqrt(asked_contrast.weights @ model.fit.covariance @ asked_contrast.weights))
+        df = model.fit.degrees(asked_contrast.weights)
         reach = float(stdtrit(min(df, 1e9), (1 + level) / 2))
         t, low, high = estimate / se, estimate - reach * se, estimate + reach * se
-        up, down = _open(one, model.cells)
-        tested = one.kind in TESTED
-        if tested and _few(one, model.cells) and by_likelihood[one.kind] < _MOST_BY_LIKELIHOOD:
-            by_likelihood[one.kind] += 1
-            t, low, high = _by_likelihood(model, one.weights, t, se, reach, (not down, not up)) or (t, low, high)
+        up, down = _open(asked_contrast, model.cells)
+        tested = asked_contrast.kind in TESTED
+        if tested and _few(asked_contrast, model.cells) and by_likelihood[asked_contrast.kind] < _MOST_BY_LIKELIHOOD:
+            by_likelihood[asked_contrast.kind] += 1
+            t, low, high = _by_likelihood(model, asked_contrast.weights, t, se, reach, (not down, not up)) or (t, low, high)
         low, high = (math.nan, math.nan) if up and down else (-math.inf if down else low, math.inf if up else high)
-        row = {"kind": one.kind, "contrast": _spelt(one, model.cells), "first": one.first, "second": one.second, "condition": one.condition}
+        row = {
+            "kind": asked_contrast.kind,
+            "contrast": _spelt(asked_contrast, model.cells),
+            "first": asked_contrast.first,
+            "second": asked_contrast.second,
+            "condition": asked_contrast.condition,
+        }
         row |= {"estimate": estimate, "se": se, "low": low, "high": high, "df": df}
         row |= {"t": t, "p": 2 * float(stdtr(min(df, 1e9), -abs(t)))} if tested else {"t": np.nan, "p": np.nan}
         row |= {f"odds_ratio{end}": math.exp(row[name]) for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))} if tested else {}
-        row |= _observed(one, model.cells) | {"note": _edge_note(one, model.cells)}
+        row |= _observed(asked_contrast, model.cells) | {"note": _edge_note(asked_contrast, model.cells)}
         rows.append(row)
     table = pd.DataFrame(rows, columns=[*CONTRAST_COLUMNS])
     table["p_holm"] = np.nan
@@ -215,7 +223,7 @@ def _grid(cells: Cells) -> tuple[dict[tuple[str, Any], np.ndarray], list[str], l
     units = np.eye(len(table))
     grid = {(row["agent"], row["condition"]): units[number] for number, row in enumerate(table.to_dict("records"))}
     agents, conditions = sorted(table["agent"].unique()), sorted(table["condition"].unique())
-    return grid, agents, [one for one in conditions if all((agent, one) in grid for agent in agents)]
+    return grid, agents, [condition for condition in conditions if all((agent, condition) in grid for agent in agents)]
 
 
 def _mean(weights: Sequence[np.ndarray]) -> np.ndarray:
@@ -224,16 +232,16 @@ def _mean(weights: Sequence[np.ndarray]) -> np.ndarray:
 
 def _asked(cells: Cells) -> Iterator[_Contrast]:
     grid, agents, common = _grid(cells)
-    own = {agent: [one for one in sorted(cells.table["condition"].unique()) if (agent, one) in grid] for agent in agents}
-    shared = {pair: [one for one in own[pair[0]] if one in own[pair[1]]] for pair in combinations(agents, 2)}
+    own = {agent: [condition for condition in sorted(cells.table["condition"].unique()) if (agent, condition) in grid] for agent in agents}
+    shared = {pair: [condition for condition in own[pair[0]] if condition in own[pair[1]]] for pair in combinations(agents, 2)}
     for (agent, condition), weights in grid.items():
         yield _Contrast("cell", agent, "", condition, weights)
     for agent in agents:
         if len(own[agent]) > 1:
-            yield _Contrast("agent", agent, "", "", _mean([grid[agent, one] for one in own[agent]]))
+            yield _Contrast("agent", agent, "", "", _mean([grid[agent, condition] for condition in own[agent]]))
     for (first, second), conditions in shared.items():
         if conditions:
-            yield _Contrast("agents", first, second, "", _mean([grid[first, one] - grid[second, one] for one in conditions]))
+            yield _Contrast("agents", first, second, "", _mean([grid[first, condition] - grid[second, condition] for condition in conditions]))
     if len(common) > 1 or any(len(conditions) > 1 for conditions in shared.values()):
         for (first, second), conditions in shared.items():
             for one in conditions:
@@ -257,28 +265,28 @@ def _slope(grid: Mapping[tuple[str, Any], np.ndarray], agent: str, conditions: S
     return np.sum([one * grid[agent, condition] for one, condition in zip(x / (x @ x), conditions, strict=True)], axis=0)
 
 
-def _spelt(one: _Contrast, cells: Cells) -> str:
-    where = f", {cells.by} {one.condition}" if cells.by and one.condition != "" else ""
-    if one.kind == "trend":
-        return f"{one.first}, for each {cells.by}"
-    if one.kind == "trends":
-        return f"{one.first} - {one.second}, for each {cells.by}"
-    if one.kind == "conditions":
-        return f"{one.first}, {cells.by} {str(one.condition).replace(' and ', ' - ')}"
-    return f"{one.first} - {one.second}{where}" if one.second else f"{one.first}{where}"
+def _spelt(contrast: _Contrast, cells: Cells) -> str:
+    where = f", {cells.by} {contrast.condition}" if cells.by and contrast.condition != "" else ""
+    if contrast.kind == "trend":
+        return f"{contrast.first}, for each {cells.by}"
+    if contrast.kind == "trends":
+        return f"{contrast.first} - {contrast.second}, for each {cells.by}"
+    if contrast.kind == "conditions":
+        return f"{contrast.first}, {cells.by} {str(contrast.condition).replace(' and ', ' - ')}"
+    return f"{contrast.first} - {contrast.second}{where}" if contrast.second else f"{contrast.first}{where}"
 
 
-def _observed(one: _Contrast, cells: Cells) -> dict[str, object]:
+def _observed(contrast: _Contrast, cells: Cells) -> dict[str, object]:
     """Numbers of answers and shares that were observed: of the cells with positive weights, and of those with negative ones."""
     n, share = cells.table["n"].to_numpy(float), cells.table["correct"].to_numpy(float)
     agents = cells.table["agent"].to_numpy()
-    mine = agents == one.first
+    mine = agents == contrast.first
     # the middle of a line has no weight, but is on the line
-    involved = mine | (agents == one.second) if one.kind in ("trend", "trends") else one.weights != 0
-    first = involved & (mine if one.kind != "conditions" else one.weights > 0)
+    involved = mine | (agents == contrast.second) if contrast.kind in ("trend", "trends") else contrast.weights != 0
+    first = involved & (mine if contrast.kind != "conditions" else contrast.weights > 0)
     second = involved & ~first
     row: dict[str, object] = {"n_first": int(n[first].sum()), "n_second": int(n[second].sum())}
-    if one.kind in ("trend", "trends"):
+    if contrast.kind in ("trend", "trends"):
         return row
     row["share_first"] = float(share[first].mean())
     if second.any():
@@ -288,27 +296,27 @@ def _observed(one: _Contrast, cells: Cells) -> dict[str, object]:
     return row
 
 
-def _few(one: _Contrast, cells: Cells) -> bool:
+def _few(contrast: _Contrast, cells: Cells) -> bool:
     """Whether a cell of a contrast has next to no right, or next to no wrong answers."""
     n, share = cells.table["n"].to_numpy(float), cells.table["correct"].to_numpy(float)
-    return bool((np.minimum(n * share, n * (1 - share))[one.weights != 0] < _FEW_ANSWERS - 0.5).any())
+    return bool((np.minimum(n * share, n * (1 - share))[contrast.weights != 0] < _FEW_ANSWERS - 0.5).any())
 
 
-def _open(one: _Contrast, cells: Cells) -> tuple[bool, bool]:
+def _open(contrast: _Contrast, cells: Cells) -> tuple[bool, bool]:
     """Whether cells at 0 % or 100 % leave a contrast without an end above, and below."""
     share = cells.table["correct"].to_numpy(float)
-    up = ((one.weights > 0) & (share == 1)) | ((one.weights < 0) & (share == 0))
-    down = ((one.weights < 0) & (share == 1)) | ((one.weights > 0) & (share == 0))
+    up = ((contrast.weights > 0) & (share == 1)) | ((contrast.weights < 0) & (share == 0))
+    down = ((contrast.weights < 0) & (share == 1)) | ((contrast.weights > 0) & (share == 0))
     return bool(up.any()), bool(down.any())
 
 
-def _edge_note(one: _Contrast, cells: Cells) -> str:
+def _edge_note(contrast: _Contrast, cells: Cells) -> str:
     """What cells at 0 % or 100 % make of a contrast: the data then bound it from one side, or from none."""
-    share = cells.table["correct"].to_numpy(float)[one.weights != 0]
-    up, down = _open(one, cells)
+    share = cells.table["correct"].to_numpy(float)[contrast.weights != 0]
+    up, down = _open(contrast, cells)
     if not (up or down):
         return ""
-    if one.kind in ("agents in condition", "conditions") and len(set(share)) == 1:
+    if contrast.kind in ("agents in condition", "conditions") and len(set(share)) == 1:
         return f"both at {share[0]:.0%}: no telling apart, no interval"
     if up and down:
         return "cells at 0 % or 100 %: its size is the prior's, no interval"

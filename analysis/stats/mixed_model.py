@@ -83,7 +83,7 @@ class Cells:
             "item x agent": "item:agent",
             "trial as taken": "trial",
         }
-        return " + ".join([f"correct ~ {fixed}", *(f"(1 | {names[one]})" for one in self.components)])
+        return " + ".join([f"correct ~ {fixed}", *(f"(1 | {names[component]})" for component in self.components)])
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None) -> Cells:
     levels = _levels(items, notes) if len(items) else {}
     _tell(items, table, column, notes)
     kept = pd.DataFrame({"cell": groups.ngroup().to_numpy(int), "correct": items["correct"].to_numpy(float), **levels})
-    numeric = bool(column) and all(isinstance(one, int | float | np.number) and not isinstance(one, bool) for one in table["condition"])
+    numeric = bool(column) and all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in table["condition"])
     return Cells(paradigm, column, table, kept, tuple(levels), numeric, tuple(notes))
 
 
@@ -210,7 +210,7 @@ def _conditions(items: pd.DataFrame, by: str | None, notes: list[str]) -> str:
                 return name
         there = [name.removeprefix("factor_").removeprefix("record_") for name in items.columns if items[name].notna().any()]
         raise SpanLabError(f"the responses have no column '{by}'{nearest(by, there)}; a factor of the paradigm, or a column such as list_length, is wanted")
-    for name in ("list_length", "set_size", "factor_n", *sorted(one for one in items.columns if one.startswith("factor_"))):
+    for name in ("list_length", "set_size", "factor_n", *sorted(name_of_column for name_of_column in items.columns if name_of_column.startswith("factor_"))):
         if several(name) and items["agent"].nunique() * _values(items[name]).nunique() <= MOST_CELLS:
             notes.append(f"Conditions are those of {name}; --by takes another column.")
             return name
@@ -240,9 +240,9 @@ def _values(column: pd.Series) -> pd.Series:
 
     codes, distinct = pd.factorize(column)
     values = np.array([*map(plain, distinct), None], dtype=object)
-    kinds = {isinstance(one, str) for one in values[:-1] if one is not None}
+    kinds = {isinstance(value, str) for value in values[:-1] if value is not None}
     if len(kinds) > 1:  # words and numbers have no order
-        values = np.array([None if one is None else str(one) for one in values], dtype=object)
+        values = np.array([None if value is None else str(value) for value in values], dtype=object)
     found = pd.Series(values[codes], index=column.index)
     return found.infer_objects()
 

@@ -26,7 +26,7 @@ def kruskal(samples: Sequence[np.ndarray]) -> float:
 
     together = np.concatenate(samples)
     n, ranks = len(together), midranks(together)
-    parts = np.split(ranks, np.cumsum([len(one) for one in samples])[:-1])
+    parts = np.split(ranks, np.cumsum([len(sample) for sample in samples])[:-1])
     h = 12 / (n * (n + 1)) * sum(float(part.sum()) ** 2 / len(part) for part in parts) - 3 * (n + 1)
     return float(chdtrc(len(samples) - 1, max(0.0, h / (1 - _ties(together) / (n**3 - n)))))
 
@@ -41,8 +41,8 @@ def friedman(samples: np.ndarray) -> float:
     from scipy.special import chdtrc
 
     conditions, units = samples.shape
-    ranks = np.array([midranks(one) for one in samples.T])
-    free = 1 - sum(_ties(one) for one in samples.T) / (units * conditions * (conditions**2 - 1))
+    ranks = np.array([midranks(sample) for sample in samples.T])
+    free = 1 - sum(_ties(sample) for sample in samples.T) / (units * conditions * (conditions**2 - 1))
     if free <= 0:
         return float("nan")
     chi = (12 / (units * conditions * (conditions + 1)) * float((ranks.sum(axis=0) ** 2).sum()) - 3 * units * (conditions + 1)) / free

@@ -42,10 +42,10 @@ def figure(
     from ...analysis.figure_catalogue import figure_named, wish_for
     from ...analysis.figures.charts import save_as
 
-    one = figure_named(name, tuple(map(str, data)))
-    wish = wish_for(one, paradigm or (), bars, by, "--")
-    loaded = _load_for(one, data, practice, pilot, exclude, workers, scheduler)
-    drawn = one.draw(loaded, wish)
+    declared = figure_named(name, tuple(map(str, data)))
+    wish = wish_for(declared, paradigm or (), bars, by, "--")
+    loaded = _load_for(declared, data, practice, pilot, exclude, workers, scheduler)
+    drawn = declared.draw(loaded, wish)
     if output is None:
         _print(drawn.shown)
         for heading, table in drawn.further:

@@ -104,8 +104,8 @@ def print_check(paradigms: Sequence[str], hz: float) -> None:
     for name in paradigms:
         paradigm = load_paradigm(name)
         timed = [(phase, ms) for phase, listed in durations(paradigm).items() for each in listed for ms in each if ms is not None]
-        for one in roundings(timed, FrameGrid(hz)):
-            numbers = (f"{one.planned_ms:g}", str(one.frames), f"{one.shown_ms:.2f}", f"{one.error_ms:+.2f}", f"{one.share:+.1%}")
-            rows.append((paradigm.name, one.phase, *numbers, one.complaint))
+        for rounding in roundings(timed, FrameGrid(hz)):
+            numbers = (f"{rounding.planned_ms:g}", str(rounding.frames), f"{rounding.shown_ms:.2f}", f"{rounding.error_ms:+.2f}", f"{rounding.share:+.1%}")
+            rows.append((paradigm.name, rounding.phase, *numbers, rounding.complaint))
     print(f"at {hz:.3f} Hz")
     print_table(("paradigm", "phase", "planned ms", "refreshes", "shown ms", "error ms", "share", ""), rows)

@@ -86,7 +86,7 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     output = _output(side) if imports else _argument("_output", side.target, Path)
     parameters = [sources, output, *(_option(name, field) for name, field in fields.items())]
     run.__dict__["__signature__"] = Signature(parameters)
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__doc__ = side.help
     app = typer.Typer(**_SETTINGS)
     app.command(format_.name)(run)
@@ -109,11 +109,11 @@ def _option(name: str, field: FieldInfo) -> Parameter:
 
     if field.annotation == Levels:
         return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=SetOption)
-    flag = next((one for one in field.metadata if isinstance(one, Flag)), Flag())
+    flag = next((constraint for constraint in field.metadata if isinstance(constraint, Flag)), Flag())
     written = flag.name or f"--{name.replace('_', '-')}"
     if field.annotation is bool:
         written += f"/--no-{written.removeprefix('--')}" if field.default else ""
-    bounds = {bound: value for one in field.metadata for bound in ("ge", "le") if (value := getattr(one, bound, None)) is not None}
+    bounds = {bound: value for constraint in field.metadata for bound in ("ge", "le") if (value := getattr(constraint, bound, None)) is not None}
     option = typer.Option(written, help=field.description, metavar=flag.metavar or None, min=bounds.get("ge"), max=bounds.get("le"))
     annotation = _as_typed(field.annotation)
     return _parameter(name, annotation, option, Parameter.empty if field.is_required() else field.get_default(call_default_factory=True))

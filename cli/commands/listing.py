@@ -84,7 +84,7 @@ def compact(levels: Sequence[Any]) -> str:
     """Levels in a row, whole numbers that follow one another as ``1-8``."""
     runs: list[list[Any]] = []
     for level in levels:
-        if runs and all(type(one) is int for one in (level, runs[-1][-1])) and level == runs[-1][-1] + 1:
+        if runs and all(type(entry) is int for entry in (level, runs[-1][-1])) and level == runs[-1][-1] + 1:
             runs[-1].append(level)
         else:
             runs.append([level])
@@ -127,7 +127,7 @@ def _known(cards: Iterable[Mapping[str, Any]], key: str, wanted: Iterable[str]) 
 def _values(data: Mapping[str, Any], key: str) -> dict[str, str]:
     """In small letters, and as the file writes them."""
     value = data.get(key)
-    return {one.casefold(): one for one in (value if isinstance(value, list) else [] if value is None else [value])}
+    return {entry.casefold(): entry for entry in (value if isinstance(value, list) else [] if value is None else [value])}
 
 
 # guessing -------------------------------------------------------------------------------------------------------------------------------------------------

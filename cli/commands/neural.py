@@ -100,7 +100,7 @@ def _chosen(asked: list[str] | None, known: Sequence[str], name: str) -> list[st
     """The tasks that are meant, in the network's order."""
     from ...core.registry import nearest
 
-    wanted = [one.strip() for text in asked or [] for one in text.split(",") if one.strip()]
+    wanted = [name.strip() for text in asked or [] for name in text.split(",") if name.strip()]
     for one in wanted:
         if one not in known:
             raise SpanLabError(f"{name} knows no task '{one}'{nearest(one, known) or ''}; it knows {', '.join(known)}")
@@ -230,8 +230,8 @@ def _silencing(checkpoint: Checkpoint, names: Mapping[str, str], observed: Mappi
 
     def silenced(units: Sequence[int]) -> dict[str, np.ndarray]:
         found: dict[str, list[np.ndarray]] = {}
-        for task, one in observed.items():
-            found.setdefault(names[task], []).append(accuracy_without(checkpoint.network, one, units))
+        for task, observed_task in observed.items():
+            found.setdefault(names[task], []).append(accuracy_without(checkpoint.network, observed_task, units))
         return {name: np.concatenate(parts) for name, parts in found.items()}
 
     return silenced

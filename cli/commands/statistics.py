@@ -89,19 +89,19 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
     cells = model.cells.table.to_dict("records")
     print_table(
         ("agent", model.cells.by or "condition", "answers", "right"),
-        [(str(one["agent"]), str(one["condition"]) or "-", f"{one['n']:,}", f"{one['correct']:.1%}") for one in cells],
+        [(str(row["agent"]), str(row["condition"]) or "-", f"{row['n']:,}", f"{row['correct']:.1%}") for row in cells],
     )
     print()
     if len(found["terms"]):
         rows = [
-            (one["term"], f"{one['f']:.2f}", f"{one['df']}, {_df(one['df_error'])}", _p(one["p"]), one["note"]) for one in found["terms"].to_dict("records")
+            (row["term"], f"{row['f']:.2f}", f"{row['df']}, {_df(row['df_error'])}", _p(row["p"]), row["note"]) for row in found["terms"].to_dict("records")
         ]
         print_table(("term", "LR / df", "df", "p", ""), rows)
         print()
     tested = found["contrasts"][found["contrasts"]["kind"].isin(TESTED)]
     if len(tested):
         shown = tested[tested.groupby("kind")["p"].transform("size") <= _SHOWN]
-        print_table(("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""), [_contrast(one) for one in shown.to_dict("records")])
+        print_table(("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""), [_contrast(row) for row in shown.to_dict("records")])
         for kind, many in tested.loc[~tested.index.isin(shown.index), "kind"].value_counts().items():
             print(f"... and {many} contrasts of {kind}: -o DIR writes them all")
         print()
@@ -111,18 +111,18 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
         print_table(told.columns, told.rows)
         print()
     if len(found["random"]):
-        rows = [(one["effect"], f"{one['levels']:,}", f"{one['sd']:.2f}") for one in found["random"].to_dict("records")]
+        rows = [(row["effect"], f"{row['levels']:,}", f"{row['sd']:.2f}") for row in found["random"].to_dict("records")]
         print_table(("random effect", "levels", "SD (log odds)"), rows)
         print()
     print(*notes, "", sep="\n")
 
 
-def _contrast(one: dict[Any, Any]) -> tuple[str, ...]:
+def _contrast(row: dict[Any, Any]) -> tuple[str, ...]:
     from ...analysis.data.numbers import limits
 
-    points = "" if one["points"] != one["points"] else f"{one['points']:+.1f} points, h = {one['cohens_h']:+.2f}"
-    interval = limits(one["odds_ratio_low"], one["odds_ratio_high"], lambda value: f"{value:.3g}")
-    return str(one["contrast"]), f"{one['odds_ratio']:.3g}", interval, _p(one["p_holm"]), points, str(one["note"])
+    points = "" if row["points"] != row["points"] else f"{row['points']:+.1f} points, h = {row['cohens_h']:+.2f}"
+    interval = limits(row["odds_ratio_low"], row["odds_ratio_high"], lambda value: f"{value:.3g}")
+    return str(row["contrast"]), f"{row['odds_ratio']:.3g}", interval, _p(row["p_holm"]), points, str(row["note"])
 
 
 def _df(value: float) -> str:

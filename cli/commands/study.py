@@ -98,7 +98,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
         raise
     battery.visit = visit
     who = f"{visit.person.name} (number {visit.person.number})"
-    order = " ".join(one.name for one in visit.order)
+    order = " ".join(paradigm.name for paradigm in visit.order)
     print(f"spanlab: {who}, session {visit.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
     _tell_how(study, visit, wanted, goes_on, data)
     tell_unspoken(visit.language)
@@ -112,7 +112,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
         raise SpanLabError(f"{error}\nTo ask again: {_again(sys.argv[1:], visit)}") from None
     except (KeyboardInterrupt, SpanLabError) as error:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-        safe = "The finished trials are safe." if any(one.done for one in states(visit.folder).values()) else "No trial is finished yet."
+        safe = "The finished trials are safe." if any(state.done for state in states(visit.folder).values()) else "No trial is finished yet."
         raise SpanLabError(f"{what}\n{safe} Go on with: {_again(sys.argv[1:], visit)}") from None
     print(visit.folder)
 
@@ -205,10 +205,10 @@ def _asked(study: Study, data: Path, wanted: Wanted) -> Wanted:
     return answered(study, wanted.kind, typed, wanted.session)
 
 
-def _triggers(one: StudyParadigm, port: str) -> dict[str, Any]:
+def _triggers(entry: StudyParadigm, port: str) -> dict[str, Any]:
     from ...sessions.triggers import trigger_request
 
-    return {"triggers": trigger_request(one.paradigm, port, one.entry.triggers)} if port else {}
+    return {"triggers": trigger_request(entry.paradigm, port, entry.entry.triggers)} if port else {}
 
 
 class _telling:  # noqa: N801 - a context manager, named as it reads

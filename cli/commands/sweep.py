@@ -55,9 +55,9 @@ def _say_status(folder: Path) -> None:
 
     found = status(folder)
     keys = list(found[0].values) if found else []
-    rows = [(one.id, *(str(one.values[key]) for key in keys), one.state, f"{one.step} of {one.steps}", one.note) for one in found]
+    rows = [(run.id, *(str(run.values[key]) for key in keys), run.state, f"{run.step} of {run.steps}", run.note) for run in found]
     print_table(("run", *keys, "state", "steps", "note"), rows)
-    counted = Counter(one.state for one in found)
+    counted = Counter(run.state for run in found)
     print(", ".join(f"{many} {state}" for state, many in counted.items()))
     if counted["done"]:
         print(*write_tables(folder), sep="\n")

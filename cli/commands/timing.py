@@ -18,13 +18,13 @@ def timing(
     from ...analysis.figures.timing_chart import timing_chart
 
     timings, others = read_timings(sessions)
-    verdicts = [verdict(one) for one in timings]
-    for session, one in zip(timings, verdicts, strict=True):
-        print(one.line)
+    verdicts = [verdict(session) for session in timings]
+    for session, result in zip(timings, verdicts, strict=True):
+        print(result.line)
         if idle := session.idle_presses():
             print(f"  presses that did not count: {idle}")
     if len(verdicts) > 1:
-        print(f"{sum(one.holds for one in verdicts)} of {len(verdicts)} sessions pass")
+        print(f"{sum(result.holds for result in verdicts)} of {len(verdicts)} sessions pass")
     if others:
         print(f"without timed displays: {', '.join(others)}")
     if output is not None:

@@ -97,4 +97,4 @@ def _indented(text: str, by: str = "  ") -> str:
 
 def _printable(line: str) -> str:
     """Nothing that steers a terminal: replies come from elsewhere."""
-    return "".join(one if one.isprintable() or one == "\t" else one.encode("unicode_escape").decode("ascii") for one in line)
+    return "".join(sign if sign.isprintable() or sign == "\t" else sign.encode("unicode_escape").decode("ascii") for sign in line)

@@ -118,7 +118,7 @@ class BlockTask:
         for draw in self.paradigm.draws:
             if draw.sampler is not None and draw.sampler.cls in (LetterNoise, CellNoise):
                 return {draw.name: list(shown)}
-        noisy = next((number for number, one in enumerate(shown, start=1) if len(one) > isinstance(one, str)), None)
+        noisy = next((number for number, sign in enumerate(shown, start=1) if len(sign) > isinstance(sign, str)), None)
         if noisy is not None:
             raise ValueError(f"trial {noisy}: there is noise around the item, and {self.paradigm.name} has none")
         return {}
@@ -149,7 +149,7 @@ class BlockTask:
             raise LineError(_ITEMS_LINE, f"item {position} is {text!r}; the positions of a grid of {grid} x {grid} are 1 to {grid**2}")
         cell = int(text) - 1
         if cell in self.sampler.unused:
-            unused = " and ".join(str(one + 1) for one in self.sampler.unused)
+            unused = " and ".join(str(position + 1) for position in self.sampler.unused)
             raise UnusedError(_ITEMS_LINE, f"item {position} is '{text}'; published blocks of {grid} x {grid} never use {unused}")
         return cell
 

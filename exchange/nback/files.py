@@ -161,10 +161,18 @@ def find_blocks(folder: Path) -> tuple[list[BlockFile], list[Problem]]:
         levels = [(here.parent.name, folder)]
     elif own := _levels(folder):
         levels = [(here.name, level) for level in own]
-        problems += [Problem(str(one), "", "no level of a set; expected folders such as 1back here") for one in _folders(folder) if one not in own]
+        problems += [
+            Problem(str(folder_below), "", "no level of a set; expected folders such as 1back here")
+            for folder_below in _folders(folder)
+            if folder_below not in own
+        ]
     else:
-        levels = [(one.name, level) for one in _folders(folder) for level in _levels(one)]
-        problems += [Problem(str(one), "", "no set of blocks: there are no folders such as 1back in it") for one in _folders(folder) if not _levels(one)]
+        levels = [(folder_below.name, level) for folder_below in _folders(folder) for level in _levels(folder_below)]
+        problems += [
+            Problem(str(folder_below), "", "no set of blocks: there are no folders such as 1back in it")
+            for folder_below in _folders(folder)
+            if not _levels(folder_below)
+        ]
     found: list[BlockFile] = []
     for name, level in levels:
         match = _LEVEL.fullmatch(level.resolve().name)

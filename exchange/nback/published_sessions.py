@@ -164,12 +164,12 @@ def _given(paradigm: Paradigm, block: Block) -> GivenBlock:
             shown.append(read_stimulus(trial.stimulus))
         except ValueError as error:
             raise ValueError(f"trial {number}: {error}") from None
-    grids = {one.grid if isinstance(one, ShownGrid) else None for one in shown}
+    grids = {item.grid if isinstance(item, ShownGrid) else None for item in shown}
     if len(grids) > 1:
         raise ValueError("letters and grids, or grids of different sizes, in one block")
     task = BlockTask.of(paradigm, block.n, len(shown), grids.pop(), _GENERATOR)
-    symbols = [one.cell if isinstance(one, ShownGrid) else one.letter for one in shown]
-    noise = [[[cell, sign] for cell, sign in sorted(one.noise.items())] if isinstance(one, ShownGrid) else one.text for one in shown]
+    symbols = [item.cell if isinstance(item, ShownGrid) else item.letter for item in shown]
+    noise = [[[cell, sign] for cell, sign in sorted(item.noise.items())] if isinstance(item, ShownGrid) else item.text for item in shown]
     return task.given(symbols, [trial.target for trial in block.trials], _seed(block), [trial.prefilled for trial in block.trials], **task.noise(noise))
 
 

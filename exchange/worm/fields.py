@@ -121,9 +121,9 @@ def members(value: Any, length: int | None, path: str) -> list[Any]:
 
 def wholes(value: Any, length: int | None, path: str) -> list[int]:
     """A value as a list of so many whole numbers."""
-    for n, one in enumerate(members(value, length, path)):
-        if not is_whole(one):
-            raise MalformedError(f"{path} > {n}", f"expected a whole number; found {show(one)}")
+    for n, member in enumerate(members(value, length, path)):
+        if not is_whole(member):
+            raise MalformedError(f"{path} > {n}", f"expected a whole number; found {show(member)}")
     return value
 
 

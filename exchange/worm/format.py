@@ -51,14 +51,14 @@ class WormTrials(Format[_Reading, _Writing]):
         from .folder import import_worm, other_folders
 
         (folder,) = sources
-        for one in import_worm(folder, output, options.skip_malformed, options.seed, lambda name: report.note(f"reading {name} ...")):
-            where = f"{one.data_set.folder}, {one.split}"
-            report.left_out(one.named)
-            if one.skipped > len(one.named):
-                report.note(f"left out: {one.skipped - len(one.named)} more trials of {where}")
-            for note, many in one.notes.items():
+        for imported in import_worm(folder, output, options.skip_malformed, options.seed, lambda name: report.note(f"reading {name} ...")):
+            where = f"{imported.data_set.folder}, {imported.split}"
+            report.left_out(imported.named)
+            if imported.skipped > len(imported.named):
+                report.note(f"left out: {imported.skipped - len(imported.named)} more trials of {where}")
+            for note, many in imported.notes.items():
                 report.note(f"NOTE {where}: {note} ({many} times)")
-            report.done(f"{output / one.file}: {counted(one.trials, 'trial')}")
+            report.done(f"{output / imported.file}: {counted(imported.trials, 'trial')}")
         for name in other_folders(folder):
             report.note(f"NOTE {name} is no published data set of WorM and was left out")
 
@@ -77,6 +77,6 @@ class WormTrials(Format[_Reading, _Writing]):
         sizes = (writer.TRAIN if train is None else train, writer.TEST if test is None else test)
         if options.design is not None:
             sizes = writer.published_sizes(load_paradigm(paradigm))
-        for one in writer.export_worm(paradigm, output, sizes, options.seed, options.generator, options.levels, options.frames):
-            many = f"{one.trials['train']} training and {one.trials['test']} test trials"
-            report.done(f"{one.folder}: {many}, {f'{one.frames} frames' if options.frames else 'no frames'}")
+        for exported in writer.export_worm(paradigm, output, sizes, options.seed, options.generator, options.levels, options.frames):
+            many = f"{exported.trials['train']} training and {exported.trials['test']} test trials"
+            report.done(f"{exported.folder}: {many}, {f'{exported.frames} frames' if options.frames else 'no frames'}")

@@ -112,15 +112,15 @@ def export_worm(
             origin = {"paradigm": name, "paradigm_version": paradigm.version, "generator": generator, "seed": seed}
             (folder / ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
             written.append(write_data_set(data_set, folder, paradigm, generator, trials, frames))
-    return [Exported(output / data_set.folder, one.trials, one.frames) for data_set, one in zip(fitting, written, strict=True)]
+    return [Exported(output / data_set.folder, count.trials, count.frames) for data_set, count in zip(fitting, written, strict=True)]
 
 
 def _new_trials(paradigm: Paradigm, split: Split, many: int, seed: int, generator: Generator, restrict: Mapping[str, Any]) -> Iterator[GivenTrial]:
     conditions = len(paradigm.combinations(restrict))
     planned = sorted(plan_dataset(paradigm, seed, split, many, restrict), key=lambda one: ((one.trial - 1) % conditions, one.trial))
-    for number, one in enumerate(planned):
-        levels = resolve_levels(paradigm, one.levels, one.seed)
-        yield GivenTrial(trial_name(split, number), levels, drawn_values(paradigm, levels, one.seed, generator))
+    for number, planned_trial in enumerate(planned):
+        levels = resolve_levels(paradigm, planned_trial.levels, planned_trial.seed)
+        yield GivenTrial(trial_name(split, number), levels, drawn_values(paradigm, levels, planned_trial.seed, generator))
 
 
 def write_data_set(data_set: DataSet, folder: Path, paradigm: Paradigm, generator: Generator, trials: Trials, frames: bool = True) -> Exported:

@@ -121,9 +121,9 @@ def _fields_at(model: type[BaseModel], path: YamlPath) -> list[str]:
     """The keys that may stand at a path below a model."""
     models = [model]
     for key in path:
-        fields = [field for one in models for name, field in one.model_fields.items() if key in (name, field.alias)]
+        fields = [field for model in models for name, field in model.model_fields.items() if key in (name, field.alias)]
         models = [inner for field in fields for inner in _models_in(field.annotation)] or models
-    return [field.alias or name for one in models for name, field in one.model_fields.items()]
+    return [field.alias or name for model in models for name, field in model.model_fields.items()]
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

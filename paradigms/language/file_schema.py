@@ -89,8 +89,8 @@ def _whole(properties: Mapping[str, Any], definitions: Mapping[str, Any]) -> dic
     """What only a file without ``extends`` must have below the keys whose entries are inherited one by one; it is taken out of the definitions."""
     needed: dict[str, Any] = {}
     for key in MERGED:
-        for one in properties[key].get("anyOf", [properties[key]]):
-            required = definitions[one["$ref"].rpartition("/")[2]].pop("required", []) if "$ref" in one else []
+        for option in properties[key].get("anyOf", [properties[key]]):
+            required = definitions[option["$ref"].rpartition("/")[2]].pop("required", []) if "$ref" in option else []
             if required:
                 needed[key] = {"required": required}
     return needed
@@ -102,5 +102,5 @@ def _part(name: str, registry: Registry[Any], beside: Mapping[str, str]) -> dict
     definitions = schema.pop("$defs")
     components = list(schema["properties"])
     properties = {**schema["properties"], **{key: {**_BESIDE.get(key, {}), "description": text} for key, text in beside.items()}}
-    one = {"type": "object", "properties": properties, "additionalProperties": False, "oneOf": [{"required": [component]} for component in components]}
-    return {**definitions, name: one}
+    alternatives = {"type": "object", "properties": properties, "additionalProperties": False, "oneOf": [{"required": [component]} for component in components]}
+    return {**definitions, name: alternatives}

@@ -50,7 +50,7 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 
 def _flatten(values: list[Any]) -> list[Any]:
-    return [one for value in _listed(values, "flatten") for one in (value if isinstance(value, list) else [value])]
+    return [element for value in _listed(values, "flatten") for element in (value if isinstance(value, list) else [value])]
 
 
 def _len(value: Any) -> int:
@@ -153,9 +153,9 @@ def _paid(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     """A comparison that is paid for: that of long lists takes long."""
 
     def paid(a: Any, b: Any) -> bool:
-        for one in (a, b):
-            if isinstance(one, (list, Mapping)):
-                spend(weigh(one))
+        for operand in (a, b):
+            if isinstance(operand, (list, Mapping)):
+                spend(weigh(operand))
         return compare(a, b)
 
     return paid

@@ -78,30 +78,30 @@ def weigh(value: Any) -> int:
         return 1
     total, waiting = 0, [value]
     while waiting:
-        one = waiting.pop()
+        item = waiting.pop()
         total += 1
-        kind = type(one)
+        kind = type(item)
         if kind is int:
-            if not -MAX_WHOLE <= one <= MAX_WHOLE:
+            if not -MAX_WHOLE <= item <= MAX_WHOLE:
                 raise LimitError("a whole number beyond 64 bits")
         elif kind is str:
-            if len(one) > MAX_TEXT:
+            if len(item) > MAX_TEXT:
                 raise LimitError(f"text of more than {MAX_TEXT} characters")
-            total += len(one) >> 4
+            total += len(item) >> 4
         elif kind is float:
-            if not math.isfinite(one):
+            if not math.isfinite(item):
                 raise LimitError("a number too large to be one")
         elif kind is list or kind is tuple:
-            if one and set(map(type, one)) == _WHOLE:
-                total += len(one)
-                if min(one) < -MAX_WHOLE or max(one) > MAX_WHOLE:
+            if item and set(map(type, item)) == _WHOLE:
+                total += len(item)
+                if min(item) < -MAX_WHOLE or max(item) > MAX_WHOLE:
                     raise LimitError("a whole number beyond 64 bits")
             else:
-                waiting += one
+                waiting += item
         elif kind is dict:
-            if not all(type(key) is str for key in one):
+            if not all(type(key) is str for key in item):
                 raise LimitError("the names in a mapping must be text")
-            waiting += one.values()
+            waiting += item.values()
         elif kind not in _PLAIN:
             raise LimitError(f"{'a complex number' if kind is complex else kind.__name__} is no plain value")
         if total + len(waiting) > MAX_VALUES:

@@ -250,7 +250,7 @@ class StepPart:
         if isinstance(value, list):
             if not 1 <= len(value) <= MAX_DISPLAYS:
                 self.reader.report(path, f"expected from 1 to {MAX_DISPLAYS} displays; found {len(value)}")
-            displays = [DisplayPart(self.reader, one, (*path, n), known) for n, one in enumerate(value[:MAX_DISPLAYS])]
+            displays = [DisplayPart(self.reader, entry, (*path, n), known) for n, entry in enumerate(value[:MAX_DISPLAYS])]
         else:
             displays = [DisplayPart(self.reader, value, path, known)]
         for n, display in enumerate(displays[:-1]):

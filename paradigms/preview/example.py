@@ -94,20 +94,20 @@ def displays_of(trial: Trial, each: int) -> list[ExampleDisplay]:
     found: list[tuple[str, ExampleDisplay]] = []
     for step in trial.steps:
         stays = step.percept.ask is not None and step.percept.ask.window_ms is None
-        for one in _seen(step):
+        for example in _seen(step):
             # What was there before says nothing new, unless it comes again and is asked about anew.
-            if one not in [other for _, other in (found[-1:] if stays else found)] or (one.asks is not None and not stays):
-                found.append((step.percept.phase, one))
+            if example not in [other for _, other in (found[-1:] if stays else found)] or (example.asks is not None and not stays):
+                found.append((step.percept.phase, example))
     phases = list(dict.fromkeys(phase for phase, _ in found))
-    while each > 1 and sum(min(each, sum(phase == one for one, _ in found)) for phase in phases) > MOST:
+    while each > 1 and sum(min(each, sum(phase == shown_phase for shown_phase, _ in found)) for phase in phases) > MOST:
         each -= 1
     kept: list[ExampleDisplay] = []
     taken = dict.fromkeys(phases, 0)
-    for number, (phase, one) in enumerate(found):
+    for number, (phase, example) in enumerate(found):
         taken[phase] += 1
         if taken[phase] <= each:
             more = taken[phase] == each and any(phase == other for other, _ in found[number + 1 :])
-            kept.append(ExampleDisplay(one.stimulus, one.asks, more))
+            kept.append(ExampleDisplay(example.stimulus, example.asks, more))
     return kept[:MOST]
 
 

@@ -82,7 +82,9 @@ def _frames(step: Step) -> list[Frame]:
                 people_only=not percept.model_step or not shown_to_machines,
                 ask=percept.ask if shown_to_machines else None,
                 truth=step.truth,
-                variants=() if step.feedback is None else tuple((verdict, one.displays[place].stimulus) for verdict, one in step.feedback.items()),
+                variants=()
+                if step.feedback is None
+                else tuple((verdict, step_of_verdict.displays[place].stimulus) for verdict, step_of_verdict in step.feedback.items()),
             )
         )
     return frames
@@ -108,7 +110,7 @@ def _named(frames: Sequence[Frame]) -> list[Frame]:
     kept: list[Frame] = []
     for frame in frames:
         between = frame.people_only or frame.variants or isinstance(frame.stimulus, Blank)
-        if between and any(_alike(frame, one) and frame.copies == one.copies for one in kept):
+        if between and any(_alike(frame, kept_frame) and frame.copies == kept_frame.copies for kept_frame in kept):
             kept[-1] = replace(kept[-1], then=(*kept[-1].then, f"{frame.phase} {frame.time}"))
         else:
             kept.append(frame)

@@ -42,9 +42,9 @@ class Sheet:
         self.placed = placed
         self.count = placed[-1].row + 1
         self.right = WIDTH - EDGE if side == LARGEST else EDGE + columns * (side + GAP) - GAP
-        self._members = [[one for one in placed if one.row == row] for row in range(self.count)]
+        self._members = [[member for member in placed if member.row == row] for row in range(self.count)]
         self._sides = [2 * side + GAP if self._is_detailed(row, columns) else side for row in range(self.count)]
-        frames = [one.frame for one in placed]
+        frames = [placed_frame.frame for placed_frame in placed]
         #: whether there is room for the word "correct" before every answer
         self._in_full = all(text_width(_correct(frame), _SMALL, "semibold") <= side + GAP - 8 for frame in frames if not _is_alone(frame, frames))
         self._time_size = _size_for([(frame.time, side - text_width(frame.number, _SMALL) - 10) for frame in frames])
@@ -85,7 +85,7 @@ class Sheet:
 
     def _is_detailed(self, row: int, columns: int) -> bool:
         """Whether a row is drawn twice as large: its marks are small, and there is room."""
-        detailed = any(one.frame.ask is not None and one.frame.ask.kind.surface().several for one in self._members[row])
+        detailed = any(member.frame.ask is not None and member.frame.ask.kind.surface().several for member in self._members[row])
         return detailed and 2 * len(self._members[row]) <= columns
 
     def _bands(self, row: int) -> list[list[Placed]]:
@@ -97,7 +97,7 @@ class Sheet:
     def _is_to_the_left(self, placed: Placed) -> bool:
         """Whether the texts under a display end at the page's right edge and reach to the left: those of the only question of a row, when they are long."""
         frame = placed.frame
-        if frame.ask is None or sum(one.frame.ask is not None for one in self._members[placed.row]) > 1:
+        if frame.ask is None or sum(member.frame.ask is not None for member in self._members[placed.row]) > 1:
             return False
         longest = max(text_width(self._answer(frame), _SMALL, "semibold"), text_width(f"“{frame.ask.kind.question()}”", _SMALL))
         return self._x(placed) + longest > self.right
@@ -257,7 +257,7 @@ def _then(what: str) -> str:
 
 def _is_alone(frame: Frame, frames: list[Frame]) -> bool:
     """Whether no other question is asked, so that a long answer has room."""
-    return sum(one.ask is not None for one in frames) == (frame.ask is not None)
+    return sum(other.ask is not None for other in frames) == (frame.ask is not None)
 
 
 def _size_for(texts: list[tuple[str, float]]) -> int:

@@ -27,9 +27,9 @@ def _check_list(value: Any, length: int, pool: Sequence[Any]) -> None:
     if type(value) is not list or len(value) != length:
         raise ValueError(f"expected a list of {length}; found {f'one of {len(value)}' if type(value) is list else show(value)}")
     known = None if isinstance(pool, range) else set(map(canonical, pool))  # of numbers there may be a hundred thousand
-    for one in value:
-        if (type(one) is not int or one not in pool) if known is None else canonical(one) not in known:
-            raise ValueError(f"{show(one)} is not among those it is drawn from ({listed(pool)})")
+    for element in value:
+        if (type(element) is not int or element not in pool) if known is None else canonical(element) not in known:
+            raise ValueError(f"{show(element)} is not among those it is drawn from ({listed(pool)})")
 
 
 @SAMPLERS.register
@@ -56,7 +56,7 @@ class Permutation(Sampler):
         left = Counter(map(canonical, pool))
         left.subtract(map(canonical, value))
         if min(left.values(), default=0) < 0:
-            raise ValueError(f"{next(one for one, many in left.items() if many < 0)} is there too often")
+            raise ValueError(f"{next(element for element, many in left.items() if many < 0)} is there too often")
 
 
 @SAMPLERS.register

@@ -150,7 +150,7 @@ class NBackBlock(Sampler):
 
     def unlabelled(self, block: Sequence[dict[str, Any]]) -> list[int]:
         """Positions (from 0) of items that match the one n back although their label says that they do not."""
-        items = [self._items[one["symbol"]] for one in block]
+        items = [self._items[entry["symbol"]] for entry in block]
         return [p for p in range(self.n, len(items)) if block[p]["label"] != self.match and related(self.relation, items[p], items[p - self.n])]
 
     def check(self, value: Any) -> None:
@@ -159,18 +159,18 @@ class NBackBlock(Sampler):
         found = misfit(value, [item] * self.length)
         if found is not None:
             raise ValueError(found)
-        again = self.described([one["symbol"] for one in value], [one["label"] for one in value], [one["prefilled"] for one in value])
-        items = [self._items[one["symbol"]] for one in value]
-        for position, (one, expected) in enumerate(zip(value, again, strict=True)):
-            if one["label"] not in (self.match, self.other):
-                raise ValueError(f"item {position + 1}: the label is {show(self.match)} or {show(self.other)}; found {show(one['label'])}")
-            if one["label"] == self.match and (position < self.n or not related(self.relation, items[position], items[position - self.n])):
+        again = self.described([entry["symbol"] for entry in value], [entry["label"] for entry in value], [entry["prefilled"] for entry in value])
+        items = [self._items[entry["symbol"]] for entry in value]
+        for position, (entry, expected) in enumerate(zip(value, again, strict=True)):
+            if entry["label"] not in (self.match, self.other):
+                raise ValueError(f"item {position + 1}: the label is {show(self.match)} or {show(self.other)}; found {show(entry['label'])}")
+            if entry["label"] == self.match and (position < self.n or not related(self.relation, items[position], items[position - self.n])):
                 raise ValueError(f"item {position + 1} is labelled {show(self.match)}, and does not match the one {self.n} back")
-            if one["lag"] != expected["lag"]:
-                raise ValueError(f"item {position + 1}: expected lag {show(expected['lag'])}; found {show(one['lag'])}")
+            if entry["lag"] != expected["lag"]:
+                raise ValueError(f"item {position + 1}: expected lag {show(expected['lag'])}; found {show(entry['lag'])}")
         for what, wanted, there in (
-            ("matches", self.matches, sum(one["label"] == self.match for one in value)),
-            ("lures", self.lures, sum(one["lag"] is not None for one in value)),
+            ("matches", self.matches, sum(entry["label"] == self.match for entry in value)),
+            ("lures", self.lures, sum(entry["lag"] is not None for entry in value)),
         ):
             if wanted is not None and there != wanted:
                 raise ValueError(f"expected {wanted} {what}; found {there}")
@@ -180,4 +180,4 @@ class NBackBlock(Sampler):
 def _pools(sizes: tuple[int, ...], relation: Relation) -> dict[Item, tuple[_Pool, _Pool]]:
     """For each item those that do not match it, and those that do."""
     every = list(product(*map(range, sizes)))
-    return {one: (tuple(x for x in every if not related(relation, x, one)), tuple(x for x in every if related(relation, x, one))) for one in every}
+    return {item: (tuple(x for x in every if not related(relation, x, item)), tuple(x for x in every if related(relation, x, item))) for item in every}

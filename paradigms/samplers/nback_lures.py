@@ -125,10 +125,10 @@ def _tables(sizes: tuple[int, ...], relation: Relation, n: int) -> tuple[_Table,
         following, many = np.zeros(shape, np.intp), np.zeros(shape)
         match, lure, repeat = (np.zeros(shape, bool) for _ in range(3))
         for state, row in enumerate(rows):
-            for way, one in enumerate(row):
-                following[way, state] = numbers.setdefault(one.after, len(numbers))
-                many[way, state], match[way, state], lure[way, state], repeat[way, state] = one.items, one.match, one.lure, one.repeat
-        table = _Table(len(numbers), following, many, match, lure, repeat, tuple(tuple(one.values for one in row) for row in rows))
+            for way, cell in enumerate(row):
+                following[way, state] = numbers.setdefault(cell.after, len(numbers))
+                many[way, state], match[way, state], lure[way, state], repeat[way, state] = cell.items, cell.match, cell.lure, cell.repeat
+        table = _Table(len(numbers), following, many, match, lure, repeat, tuple(tuple(cell.values for cell in row) for row in rows))
         tables.append(table)
         patterns = list(numbers)
     return tuple(tables)
@@ -191,7 +191,7 @@ def _with_values(numbers: Sequence[int], before: Sequence[Item], sizes: tuple[in
     """The item that has these numbers in the pattern of the items before; a new value is uniform among those that are not there."""
     item: list[int] = []
     for coordinate, (number, size) in enumerate(zip(numbers, sizes, strict=True)):
-        there = list(dict.fromkeys(one[coordinate] for one in before))
+        there = list(dict.fromkeys(item[coordinate] for item in before))
         if number < len(there):
             item.append(there[number])
         else:

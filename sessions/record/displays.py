@@ -112,8 +112,8 @@ def _shown(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, A
     for event in events:
         if event.get("event") == "step":
             listed: Sequence[Mapping[str, Any]] = event.get("shown") or []
-            for number, one in enumerate(listed):
-                yield event, one, number == len(listed) - 1
+            for number, display in enumerate(listed):
+                yield event, display, number == len(listed) - 1
 
 
 def _noted(event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -172,16 +172,16 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
     for event in events:
         if event.get("event") == "step" and event.get("shown"):
             new = TrialTiming(trial_off_ms=None, trial_dropped_frames=None, trial_paused_ms=0.0, trial_unfocused_ms=0.0 if watched else None)
-            one = found.setdefault(_attempt(event), new)
+            timing = found.setdefault(_attempt(event), new)
             noted = _noted(event)
-            one["trial_paused_ms"] = round((one["trial_paused_ms"] or 0.0) + _away(noted.get("paused")), 1)
+            timing["trial_paused_ms"] = round((timing["trial_paused_ms"] or 0.0) + _away(noted.get("paused")), 1)
             if watched:
-                one["trial_unfocused_ms"] = round((one["trial_unfocused_ms"] or 0.0) + _away(noted.get("focus_lost")), 1)
+                timing["trial_unfocused_ms"] = round((timing["trial_unfocused_ms"] or 0.0) + _away(noted.get("focus_lost")), 1)
     for display in read_displays(events).timed:
-        one = found[display.trial]
+        timing = found[display.trial]
         on_purpose = display.waited * display.shown_ms / display.shown_frames
-        one["trial_off_ms"] = max(one["trial_off_ms"] or 0.0, round(abs(display.shown_ms - on_purpose - display.planned_ms), 3))
-        one["trial_dropped_frames"] = int(one["trial_dropped_frames"] or 0) + display.dropped
+        timing["trial_off_ms"] = max(timing["trial_off_ms"] or 0.0, round(abs(display.shown_ms - on_purpose - display.planned_ms), 3))
+        timing["trial_dropped_frames"] = int(timing["trial_dropped_frames"] or 0) + display.dropped
     return found
 
 
@@ -190,4 +190,4 @@ def _attempt(event: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def _away(times: Any) -> float:
-    return sum(float(one.get("for_ms") or 0.0) for one in times or ())
+    return sum(float(absence.get("for_ms") or 0.0) for absence in times or ())

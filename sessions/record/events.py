@@ -18,7 +18,7 @@ def _number(key: str) -> int:
 
 
 def _dropped(shown: list[Shown]) -> Cell:
-    return sum(one["dropped_frames"] for one in shown) if shown else None
+    return sum(display["dropped_frames"] for display in shown) if shown else None
 
 
 #: How events name a trial.

@@ -113,8 +113,8 @@ def _field(name: str, hint: Any, required: bool) -> Field:
         required = required and get_origin(hint) is not NotRequired
         hint, *beside = get_args(hint)
         said += beside
-    holds = [one for one in said if isinstance(one, Holds)]
-    columns = [one for one in said if isinstance(one, InTable)]
+    holds = [annotation for annotation in said if isinstance(annotation, Holds)]
+    columns = [annotation for annotation in said if isinstance(annotation, InTable)]
     return Field(name, hint, required, holds[0] if holds else Holds(""), columns[0] if columns else None)
 
 
@@ -129,7 +129,7 @@ def inner_models(type_: Any) -> Iterator[type]:
 def _column_type(type_: Any) -> ColumnType:
     if get_origin(type_) is Literal:
         return "string"
-    found: set[ColumnType] = {_TYPES.get(one, "json") for one in (get_args(type_) or (type_,)) if one is not NoneType}
+    found: set[ColumnType] = {_TYPES.get(member, "json") for member in (get_args(type_) or (type_,)) if member is not NoneType}
     return found.pop() if len(found) == 1 else "json"
 
 

@@ -102,13 +102,13 @@ class Recorder:
             items = [self._queue.get()]
             items += [self._queue.get() for _ in range(self._queue.qsize())]
             waiting: list[_Soon] = [item for item in items if isinstance(item, _Soon)]
-            items = [one for item in items for one in (*(item.lines if isinstance(item, _Soon) else ()), item)]
+            items = [line for item in items for line in (*(item.lines if isinstance(item, _Soon) else ()), item)]
             over = any(item is _STOP for item in items)
             # After a failure nothing more is written: the file stays the beginning of what happened, without holes.
             if not self._failure:
                 self._put(items, sync=bool(waiting))
-            for one in waiting:
-                one.done()
+            for entry in waiting:
+                entry.done()
 
     def _put(self, items: Sequence[object], sync: bool) -> None:
         name = EVENTS

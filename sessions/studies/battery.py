@@ -78,12 +78,12 @@ class Battery:
 
         Nothing is written, so that it may be done for a session that is only foreseen (:func:`.visit.foresee`).
         """
-        begun, study, order = states(self.visit.folder), self.visit.study, [one.name for one in self.visit.order]
+        begun, study, order = states(self.visit.folder), self.visit.study, [paradigm.name for paradigm in self.visit.order]
         kinds: list[ResponseKind] = []
-        for one in study.paradigms:
+        for paradigm in study.paradigms:
             # Those of other sessions tell which answers the study has, where it gives keys to some of them.
-            if study.keys.own or (one.name in order and one.name not in begun):
-                kinds += try_out(one.paradigm, self.agent, self._plan(one), self._request(one))
+            if study.keys.own or (paradigm.name in order and paradigm.name not in begun):
+                kinds += try_out(paradigm.paradigm, self.agent, self._plan(paradigm), self._request(paradigm))
         if study.keys.own:
             check_keys(AnswerKeys(own=dict(study.keys.own)), kinds)
         self._tried = self.visit.folder, self.visit.person.number
@@ -96,13 +96,13 @@ class Battery:
         if visit.study.consent is not None and "consent" not in happened:
             self._ask_for_consent(visit.study.consent[visit.language])
         before = False
-        for position, one in enumerate(visit.order, start=1):
-            state = states(visit.folder).get(one.name)
+        for position, paradigm in enumerate(visit.order, start=1):
+            state = states(visit.folder).get(paradigm.name)
             if state is not None and complete(state.folder):
                 continue
             if before:
                 self._break(position - 1)
-            session = self._begin(one) if state is None else reopen(state.folder)
+            session = self._begin(paradigm) if state is None else reopen(state.folder)
             Runner(session, self.agent, self._progress(session) if self._progress else None, self.now, stays=True).run()
             before = True
         if "finished" not in happened:
@@ -140,25 +140,25 @@ class Battery:
         else:
             self._page("thanks", self._say("over"), "end")
 
-    def _seed(self, one: StudyParadigm) -> int:
+    def _seed(self, paradigm: StudyParadigm) -> int:
         """The seed of a session that has not begun: nobody else's in the data folder."""
-        if one.name not in self._seeds:
+        if paradigm.name not in self._seeds:
             visit = self.visit
-            taken = seeds_taken(session_names(visit.data), one.paradigm.name) | set(self._seeds.values())
-            wanted = visit.study.seeds_for(visit.person.number, visit.session, one.name, visit.run, visit.person.kind)
-            self._seeds[one.name] = next(seed for seed in wanted if seed not in taken)
-        return self._seeds[one.name]
+            taken = seeds_taken(session_names(visit.data), paradigm.paradigm.name) | set(self._seeds.values())
+            wanted = visit.study.seeds_for(visit.person.number, visit.session, paradigm.name, visit.run, visit.person.kind)
+            self._seeds[paradigm.name] = next(seed for seed in wanted if seed not in taken)
+        return self._seeds[paradigm.name]
 
-    def _plan(self, one: StudyParadigm) -> list[PlannedTrial]:
+    def _plan(self, paradigm: StudyParadigm) -> list[PlannedTrial]:
         """The trials of a paradigm, planned once."""
-        if one.name not in self._plans:
-            self._plans[one.name] = one.plan(self._seed(one))
-        return self._plans[one.name]
+        if paradigm.name not in self._plans:
+            self._plans[paradigm.name] = paradigm.plan(self._seed(paradigm))
+        return self._plans[paradigm.name]
 
-    def _begin(self, one: StudyParadigm) -> Session:
-        return begin(self.visit.folder, one.paradigm, self.agent, self._plan(one), self._request(one), self.now)
+    def _begin(self, paradigm: StudyParadigm) -> Session:
+        return begin(self.visit.folder, paradigm.paradigm, self.agent, self._plan(paradigm), self._request(paradigm), self.now)
 
-    def _request(self, one: StudyParadigm) -> Request:
+    def _request(self, paradigm: StudyParadigm) -> Request:
         visit, order = self.visit, [other.name for other in self.visit.order]
         person = visit.person.name or ""
         study = {
@@ -166,23 +166,23 @@ class Battery:
             "study_hash": visit.study.hash,
             "session": visit.session,
             "run": visit.run,
-            "paradigm": one.name,
+            "paradigm": paradigm.name,
             "order": order,
-            "position": order.index(one.name) + 1 if one.name in order else None,
+            "position": order.index(paradigm.name) + 1 if paradigm.name in order else None,
             "participant_number": visit.person.number,
             "fields": dict(visit.fields),
         }
         return Request(
-            seed=self._seed(one),
-            generator=one.entry.generator,
+            seed=self._seed(paradigm),
+            generator=paradigm.entry.generator,
             participant=person,
-            design=one.entry.design or "human",
+            design=paradigm.entry.design or "human",
             language=visit.language,
             pilot=self.pilot,
-            practice=one.entry.practice,
-            levels=one.entry.set_,
-            source=one.source,
-            extra={"study": study, "keys": visit.study.keys_for(person, visit.person.number), **self._extra(one)},
+            practice=paradigm.entry.practice,
+            levels=paradigm.entry.set_,
+            source=paradigm.source,
+            extra={"study": study, "keys": visit.study.keys_for(person, visit.person.number), **self._extra(paradigm)},
         )
 
     def _break(self, done: int) -> None:

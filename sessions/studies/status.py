@@ -35,14 +35,14 @@ def overview(study: Study, data: Path) -> Overview:
         when nobody knows who takes part, because ``participants.jsonl`` is damaged.
     """
     folder = data / study.name
-    names = [one.name for one in study.paradigms]
+    names = [paradigm.name for paradigm in study.paradigms]
     rows: list[tuple[str, ...]] = []
     everybody = sorted(people(folder), key=lambda person: (KINDS.index(person.kind), person.number))
     through = 0
     for person in everybody:
         own = [] if person.withdrawn or person.name is None else runs(folder, person.name)
         try:
-            rows += [_row(study, person, one, names) for one in own] or [_bare(person, len(names))]
+            rows += [_row(study, person, folder_of_run, names) for folder_of_run in own] or [_bare(person, len(names))]
             through += person.kind == "person" and bool(own) and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
         except SpanLabError as error:  # one damaged file must not hide the others
             rows.append((*_bare(person, len(names))[:-1], str(error)))

@@ -112,7 +112,7 @@ class Study:
         most = self.most_participants
         if number > most:
             raise SpanLabError(f"the study {self.name} has seeds for {most} participants; the number {number} is above that")
-        part = next(n for n, one in enumerate(self.paradigms) if one.name == name)
+        part = next(n for n, paradigm in enumerate(self.paradigms) if paradigm.name == name)
         index = ((number - 1) * len(self.sessions) + session - 1) * len(self.paradigms) + part
         # Studies begin at different places, so that two of them in one data folder do not give their first participants the same trials.
         start = int(digest([self.name], length=8), 16)
@@ -181,8 +181,8 @@ def build_study(document: Document, file: Path) -> Study:
         for key in ("paradigms", "fields")
     )
     paradigms = [_load(document, file, n, entry, checked.languages, problems) for n, entry in entries.items()]
-    loaded = [one for one in paradigms if one is not None]
-    names = [one.name for one in loaded]
+    loaded = [paradigm for paradigm in paradigms if paradigm is not None]
+    names = [paradigm.name for paradigm in loaded]
     if len(loaded) == len(data.get("paradigms") or ()):
         problems += [document.problem(path, message) for path, message in _misnamed(checked, names)]
     if misnamed(checked.study):
@@ -255,13 +255,13 @@ def _load(document: Document, file: Path, n: int, named: Any, languages: Sequenc
             trigger_request(paradigm, "", entry.triggers)
         except SpanLabError as error:
             problems.append(document.problem((*path, "triggers"), str(error)))
-    one = StudyParadigm(entry.as_ or paradigm.name, source, paradigm, entry)
+    paradigm_of_study = StudyParadigm(entry.as_ or paradigm.name, source, paradigm, entry)
     if len(problems) == before:
         try:
-            one.plan(1, balanced=False)
+            paradigm_of_study.plan(1, balanced=False)
         except SpanLabError as error:
             problems.append(document.problem((*path, "design") if entry.design else path, str(error)))
-    return one
+    return paradigm_of_study
 
 
 def _misnamed(checked: StudyFile, names: Sequence[str]) -> Iterator[tuple[YamlPath, str]]:

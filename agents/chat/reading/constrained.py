@@ -71,7 +71,7 @@ def loosely(text: str) -> str | None:
     if found is None:
         return None if inner.startswith("{") else text
     answer = found.get(ANSWER)
-    if isinstance(answer, list) and all(isinstance(one, str) for one in answer):
+    if isinstance(answer, list) and all(isinstance(value, str) for value in answer):
         return "; ".join(answer)
     return str(answer) if isinstance(answer, str | int) and not isinstance(answer, bool) else None
 
@@ -100,4 +100,4 @@ def _without(schema: Any) -> Any:
     """A schema without the keywords that servers refuse."""
     if isinstance(schema, Mapping):
         return {key: _without(value) for key, value in schema.items() if key not in _REFUSED}
-    return [_without(one) for one in schema] if isinstance(schema, list) else schema
+    return [_without(entry) for entry in schema] if isinstance(schema, list) else schema

@@ -54,7 +54,7 @@ def answer_probabilities(kind: ResponseKind, logprobs: Mapping[str, float] | Non
         return None
     most = max(logprobs.values())
     odds = {answer: math.exp(logprobs[answer] - most) for answer in answers}
-    return {answer: one / sum(odds.values()) for answer, one in odds.items()}
+    return {answer: odd / sum(odds.values()) for answer, odd in odds.items()}
 
 
 def _begun(token: str, answers: tuple[str, ...]) -> list[str]:
@@ -72,4 +72,4 @@ def _begun(token: str, answers: tuple[str, ...]) -> list[str]:
 def _sum(logprobs: list[float]) -> float:
     """The logarithm of the sum of probabilities; not more than 0, whatever servers round to."""
     most = max(logprobs)
-    return min(0.0, most + math.log(sum(math.exp(one - most) for one in logprobs)))
+    return min(0.0, most + math.log(sum(math.exp(logprob - most) for logprob in logprobs)))

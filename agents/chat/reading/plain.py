@@ -151,10 +151,10 @@ def _positions(text: str) -> str:
     for line in text.split("\n"):
         named = {next(filter(None, match.groups())) for match in _POSITION.finditer(line)}
         if len(named) == 1:
-            (one,) = named
+            (answer,) = named
             others = set(re.findall(r"(?<![\d.,+\-−])\d+(?![\d])", line))
             # the one that is called a position, and nothing that denies it
-            line = line if others <= named else re.sub(rf"(?<!\d)(?!{one}\b)\d+(?:st|nd|rd|th)?\b", " ", line)
+            line = line if others <= named else re.sub(rf"(?<!\d)(?!{answer}\b)\d+(?:st|nd|rd|th)?\b", " ", line)
         lines.append(line)
     return "\n".join(lines)
 

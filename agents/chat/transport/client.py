@@ -244,12 +244,12 @@ class Client:
         while True:
             held = self._account.hold(size, at_most)
             tokens = self._account.size.tokens(size) if self._request_limits.tokens_per_minute else 0.0
-            async with self._rate_limiter.request(order, tokens, held) as one:
+            async with self._rate_limiter.request(order, tokens, held) as passed:
                 if held.refusal:
                     return EndpointError(held.refusal)
                 waited = self._clock() - began
                 outcome = await self._sent(client, content, headers, len(faults) + 1, Departing(held, departures))
-                self._note(one, outcome)
+                self._note(passed, outcome)
             if isinstance(outcome, Reply):
                 words = tuple(fault.word for fault in faults)
                 return outcome.model_copy(update={"faults": words, "waited_ms": waited * 1000}) if faults else outcome

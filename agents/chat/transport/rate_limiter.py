@@ -211,11 +211,11 @@ class RateLimiter:
         """
         self.check()
         await self._enter(order, tokens, budget)
-        one = Pass(asyncio.get_running_loop().time(), tokens)
+        passed = Pass(asyncio.get_running_loop().time(), tokens)
         try:
-            yield one
+            yield passed
         finally:
-            self._leave(one, budget)
+            self._leave(passed, budget)
 
     async def _enter(self, order: int, tokens: float, budget: Budget | None) -> None:
         waiting = _Waiting(order, self._number, tokens, budget, asyncio.get_running_loop().create_future())
@@ -235,24 +235,24 @@ class RateLimiter:
                 self._admit()
             raise
 
-    def _leave(self, one: Pass, budget: Budget | None) -> None:
+    def _leave(self, passed: Pass, budget: Budget | None) -> None:
         at = asyncio.get_running_loop().time()
-        if one.busy:
-            self._limit.suffer(one.sent_at, at)
+        if passed.busy:
+            self._limit.suffer(passed.sent_at, at)
             if self._pace is not None:
-                self._pace.refused(one.sent_at, at, one.wait_s)
-        elif one.answered:
+                self._pace.refused(passed.sent_at, at, passed.wait_s)
+        elif passed.answered:
             self._limit.thrive(self.under_way, at)
             if self._pace is not None:
-                self._pace.accepted(one.sent_at, at)
+                self._pace.accepted(passed.sent_at, at)
         elif self._pace is not None:
-            self._pace.nothing(one.sent_at)
+            self._pace.nothing(passed.sent_at)
         self.under_way -= 1
         if budget is not None:
             budget.release()
         tokens = self._buckets(at)[1]
-        if tokens is not None and one.tokens is not None:
-            tokens.take(one.tokens - one.expected, at)
+        if tokens is not None and passed.tokens is not None:
+            tokens.take(passed.tokens - passed.expected, at)
         self._admit()
         self._open_places()
 

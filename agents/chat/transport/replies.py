@@ -251,15 +251,15 @@ def _first_logprobs(logprobs: Any) -> dict[str, float] | None:
     first = logprobs["content"][0]
     found: dict[str, float] = {}
     several = first.get("top_logprobs") if isinstance(first, Mapping) else None
-    for one in [first, *(several if isinstance(several, list) else [])]:
-        if not isinstance(one, Mapping) or not isinstance(one.get("token"), str) or isinstance(one.get("logprob"), bool):
+    for entry in [first, *(several if isinstance(several, list) else [])]:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("token"), str) or isinstance(entry.get("logprob"), bool):
             continue
         try:
-            value = float(one["logprob"])
+            value = float(entry["logprob"])
         except (KeyError, TypeError, ValueError):
             continue  # null: the server does not tell this one
         if math.isfinite(value):
-            token = _sendable(one["token"])
+            token = _sendable(entry["token"])
             found[token] = max(value, found.get(token, value))
     return found or None
 

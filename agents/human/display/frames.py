@@ -84,7 +84,7 @@ class Refreshes:
         if len(self.stamps) < _ENOUGH:
             return min(begun, stamp)
         last, half = self.stamps[-1], self.period / 2
-        phase = last + statistics.median((one - last + half) % self.period - half for one in self.stamps)
+        phase = last + statistics.median((stamp - last + half) % self.period - half for stamp in self.stamps)
         return min(stamp, phase + math.ceil((begun - phase) / self.period) * self.period)
 
 

@@ -64,4 +64,6 @@ def roundings(durations: Iterable[tuple[str, float]], grid: FrameGrid) -> list[R
 
 def complaints(durations: Iterable[tuple[str, float]], grid: FrameGrid, language: str = "en") -> list[str]:
     """The durations that a display cannot show well, a sentence each."""
-    return [sentence("window.at_rate", language, what=one.told(language), hz=f"{grid.hz:.2f}") for one in roundings(durations, grid) if one.complaint]
+    return [
+        sentence("window.at_rate", language, what=rounding.told(language), hz=f"{grid.hz:.2f}") for rounding in roundings(durations, grid) if rounding.complaint
+    ]

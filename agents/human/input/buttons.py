@@ -83,7 +83,7 @@ def read_box(text: str) -> BoxAddress:
 
 def _bytes(presses: str, text: str) -> bytes:
     if re.fullmatch(r"0x[0-9a-fA-F]{2}(\+0x[0-9a-fA-F]{2})*", presses):
-        found = bytes(int(one, 16) for one in presses.split("+"))
+        found = bytes(int(number, 16) for number in presses.split("+"))
     else:
         found = presses.encode("latin-1", "ignore")
     if not found or len(set(found)) < len(found):

@@ -174,13 +174,13 @@ def _buttons(options: Sequence[Option], room: int, letter: int, theme: Theme) ->
     """The options as buttons that look alike, side by side where there is room: a picture (the only one of a list), and their boxes from its middle (y up)."""
     pills = [pill(option.label, round(letter * 1.1), theme.background, theme.accent_strong, theme.accent, theme.background) for option in options]
     gap, high = 2 * letter, pills[0].height
-    beside = sum(one.width + gap for one in pills) - gap <= room
-    rows = [pills] if beside else [[one] for one in pills]
-    wide = max(sum(one.width + gap for one in row) - gap for row in rows)
+    beside = sum(pill.width + gap for pill in pills) - gap <= room
+    rows = [pills] if beside else [[pill] for pill in pills]
+    wide = max(sum(pill.width + gap for pill in row) - gap for row in rows)
     whole = Image.new("RGB", (wide, len(rows) * (high + letter) - letter), theme.background)
     boxes = []
     for number, row in enumerate(rows):
-        left, top = (wide - sum(one.width + gap for one in row) + gap) // 2, number * (high + letter)
+        left, top = (wide - sum(pill.width + gap for pill in row) + gap) // 2, number * (high + letter)
         for one in row:
             whole.paste(one, (left, top))
             boxes.append((left - wide // 2, whole.height // 2 - top - high, left - wide // 2 + one.width, whole.height // 2 - top))

@@ -59,7 +59,7 @@ class TrainingData:
                 if known.outputs != seen.outputs:
                     raise SpanLabError(f"{paradigm.name} wants {seen.outputs} outputs for the task '{name}', another paradigm {known.outputs}; make them agree")
                 if known.reads != seen.reads:
-                    given = ["vectors" if one.reads else "frames" for one in (seen, known)]
+                    given = ["vectors" if side.reads else "frames" for side in (seen, known)]
                     raise SpanLabError(f"{paradigm.name} gives {given[0]} in the task '{name}', another paradigm {given[1]}; make them agree")
                 if known.head != seen.head:
                     raise SpanLabError(f"{paradigm.name} has the head '{seen.head}' for the task '{name}', another paradigm '{known.head}'; make them agree")
@@ -86,14 +86,14 @@ class TrainingData:
         if not self.config.test:
             return [(paradigm, levels_tested(paradigm, task)) for paradigm, task in zip(self.paradigms, self.config.tasks, strict=True)]
         found: list[tuple[Paradigm, Mapping[str, Any]]] = []
-        for one in self.config.test:
-            paradigm = self._paradigm(one.paradigm)
-            for name in dict.fromkeys(task_of(paradigm, levels) for levels in paradigm.combinations(one.factors)):
+        for entry in self.config.test:
+            paradigm = self._paradigm(entry.paradigm)
+            for name in dict.fromkeys(task_of(paradigm, levels) for levels in paradigm.combinations(entry.factors)):
                 if name not in self.tasks:
                     raise SpanLabError(f"test: {paradigm.name} is the task '{name}', which is not trained (there are {', '.join(self.tasks)}); train it, too")
                 if self.tasks[name] != task_seen_in(view_of(paradigm)):
                     raise SpanLabError(f"test: {paradigm.name} has another head or input for the task '{name}' than the paradigm that is trained on it")
-            found.append((paradigm, one.factors))
+            found.append((paradigm, entry.factors))
         return found
 
     def held_out(self, paradigm: Paradigm, levels: Mapping[str, Any]) -> bool:
@@ -198,7 +198,11 @@ class TrainingData:
                 rows, store = self.pools["train"][number].take(at), self._store(paradigm)
             else:
                 store = fresh[view_of(paradigm).input == "vectors"]
-                planned = [one for index in at.tolist() for one in plan_dataset(paradigm, config.seed, "train", 1, self.factors[number], start=index)]
+                planned = [
+                    planned_trial
+                    for index in at.tolist()
+                    for planned_trial in plan_dataset(paradigm, config.seed, "train", 1, self.factors[number], start=index)
+                ]
                 rows = rows_of(paradigm, compile_all(paradigm, store, planned, config.generator))
             chosen.append((number, rows, store))
         return assemble([(number, rows, store.frames()) for number, rows, store in chosen], share, patches, grouped)

@@ -42,7 +42,7 @@ def load(batch: Batch, device: torch.device) -> Loaded:
         tensor = torch.from_numpy(array)
         return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
-    wanted = [[(one.task, there(one.places), there(one.targets)) for one in part.wanted] for part in batch.parts]
+    wanted = [[(answer.task, there(answer.places), there(answer.targets)) for answer in part.wanted] for part in batch.parts]
     frames = there(batch.frames) if batch.patches is None else torch.from_numpy(batch.frames)
     return Loaded(
         frames,

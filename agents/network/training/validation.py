@@ -37,9 +37,9 @@ class Validation:
             "accuracy": self.accuracy,
             "mean": round(float(np.mean(list(self.accuracy.values()))), 4),
             "score": round(self.score, 4),
-            "loss": {name: round(one.loss, 5) for name, one in self.found.items()},
+            "loss": {name: round(examined.loss, 5) for name, examined in self.found.items()},
             "mean_loss": round(self.loss, 5),
-            "conditions": [[row.paradigm, row.levels, round(row.accuracy, 4)] for one in self.found.values() for row in one.rows],
+            "conditions": [[row.paradigm, row.levels, round(row.accuracy, 4)] for examined in self.found.values() for row in examined.rows],
         }
 
 
@@ -51,9 +51,9 @@ def validate(network: Network, training_data: TrainingData) -> Validation:
         found[training_data.label(number)] = examine(network, pool, seen)
     network.train()
     published = config.validation == "published"
-    accuracy = {name: round(one.accuracy if published else mean_accuracy(one.rows), 4) for name, one in found.items()}
-    scores: Sequence[float] = list(accuracy.values()) if config.selection == "published" else [gained(one.rows) for one in found.values()]
-    return Validation(found, accuracy, float(np.mean(scores)), float(np.mean([one.loss for one in found.values()])))
+    accuracy = {name: round(examined.accuracy if published else mean_accuracy(examined.rows), 4) for name, examined in found.items()}
+    scores: Sequence[float] = list(accuracy.values()) if config.selection == "published" else [gained(examined.rows) for examined in found.values()]
+    return Validation(found, accuracy, float(np.mean(scores)), float(np.mean([examined.loss for examined in found.values()])))
 
 
 def test(network: Network, training_data: TrainingData) -> list[Row]:
@@ -62,6 +62,6 @@ def test(network: Network, training_data: TrainingData) -> list[Row]:
     rows: list[Row] = []
     for pool in training_data.pools["test"]:
         tasks = {block.task for block in pool.blocks}
-        trained = (one for one in training_data.pools["train"] if one.paradigm.name == pool.paradigm.name and tasks & {block.task for block in one.blocks})
+        trained = (seen for seen in training_data.pools["train"] if seen.paradigm.name == pool.paradigm.name and tasks & {block.task for block in seen.blocks})
         rows += examine(network, pool, next(trained, None), partial(training_data.held_out, pool.paradigm)).rows
     return rows
