@@ -56,6 +56,22 @@ class Sentences(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
+class WorkedExample:
+    """A trial with its right answers, to be shown before others. It is nobody's trial: no session, practice or data set has its seed.
+
+    Parameters
+    ----------
+    name : of the example
+    percepts : what is shown and asked, step by step
+    answers : the right answer to each question
+    """
+
+    name: str
+    percepts: tuple[Percept, ...]
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TrialContext:
     """What an agent is told before a trial.
 
@@ -71,6 +87,9 @@ class TrialContext:
     words : texts of the screen, each with what a person of this language reads in its place
     sentences : what is said of the kinds of questions, by :meth:`.ResponseKind.record_key`, where it is not to be what it would be now
     seed : for an agent's own randomness (guesses, sampling), different for every trial of a session and independent of what the trial holds
+    block : in which block of the session the trial is, or in which round of practice
+    practice : whether it is a practice trial
+    examples : worked examples with the levels of the trial, for agents that want some
     """
 
     paradigm: str
@@ -83,6 +102,9 @@ class TrialContext:
     keys: AnswerKeys = field(default_factory=AnswerKeys)
     words: Mapping[str, str] = field(default_factory=dict[str, str])
     sentences: Mapping[str, Sentences] = field(default_factory=dict[str, Sentences])
+    block: int = 1
+    practice: bool = False
+    examples: tuple[WorkedExample, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,6 +495,16 @@ class BatchAgent(Agent):
 
 class ConcurrentAgent(Agent):
     """An agent that may have several trials under way in one event loop."""
+
+    #: whether it takes the paradigm's practice first, and is told how it did, as people are
+    practises: bool = False
+    #: whether it remembers, within a block, the trials before: then these are taken one after the other, and those of an earlier part are gone through again
+    remembers: bool = False
+    #: how many worked examples it is shown before a trial
+    examples: int = 0
+
+    def tell(self, sentence: str) -> None:
+        """Tell it something around practice, which it hears before its next trial: what a person reads on a page."""
 
     @abstractmethod
     def slot(self) -> AbstractAsyncContextManager[None]:

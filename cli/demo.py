@@ -13,7 +13,7 @@ from ..core.extras import need
 from ..paradigms import PlannedTrial, load_paradigm, plan_session
 from ..paradigms.language.schema import SessionDesign
 from ..sessions import Request, Runner, Session, begin
-from ..sessions.unused import remove_unused
+from ..sessions.conduct import remove_unused
 
 SEED = 7
 #: the list lengths for which there are published human curves

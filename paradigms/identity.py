@@ -29,8 +29,8 @@ STREAMS = 2
 MAX_MASTER_SEED = 2**20 - 1
 _MAX_INDEX = 2**30 - 1
 
-SeedStream = Literal["session", "practice", "train", "validation", "test", "check", "replacement"]
-_STREAMS: tuple[SeedStream, ...] = ("session", "practice", "train", "validation", "test", "check", "replacement")
+SeedStream = Literal["session", "practice", "train", "validation", "test", "check", "replacement", "example"]
+_STREAMS: tuple[SeedStream, ...] = ("session", "practice", "train", "validation", "test", "check", "replacement", "example")
 
 
 def canonical(value: Any) -> str:

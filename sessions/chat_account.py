@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..agents.base import Agent
@@ -12,8 +13,9 @@ from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..paradigms import Paradigm, PlannedTrial
 from ..paradigms.identity import canonical
+from .before_trials import apart_for, with_examples
 from .record.reader import read_session
-from .session import Request, Session, brief, write_info
+from .session import Request, Session, brief, practice_of, write_info
 
 if TYPE_CHECKING:
     from ..agents.chat.agent import ChatAgent
@@ -41,19 +43,33 @@ def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[Planned
     chat = _chat(agent)
     if chat is None:
         return {}
-    from ..agents.chat.cost.estimate import estimate
+    from ..agents.chat.cost.estimate import Rehearsed, estimate
 
+    apart = apart_for(chat, paradigm, request.generator, request.seed, planned)
     kinds: dict[str, list[PlannedTrial]] = {}
     for planned_trial in planned:
         kinds.setdefault(canonical(planned_trial.levels), []).append(planned_trial)
-    some = list(kinds.values())[:: math.ceil(len(kinds) / _MOST_KINDS)]
+    # where trials are one conversation, each counts with those before it
+    some = list(kinds.values())[:: 1 if chat.remembers else math.ceil(len(kinds) / _MOST_KINDS)]
     share = len(planned) / sum(map(len, some))
-    trials = []
-    for alike in some:
-        trial = alike[0].compile(paradigm, request.generator)
+
+    def rehearsed(one: PlannedTrial, times: float = 1.0) -> Rehearsed:
+        trial = one.compile(paradigm, request.generator)
         percepts = [step.shown_after("right") for step in trial.steps if step.percept.model_step]
-        trials.append((brief(agent, paradigm, request.language, trial), percepts, len(alike) * share))
-    found = estimate(chat, trials)
+        told = replace(brief(chat, paradigm, request.language, trial), practice=one.practice)
+        return Rehearsed(with_examples(told, chat, apart, trial.levels), percepts, times)
+
+    number = {key: place for place, key in enumerate(kinds)}
+    order = [(one.block, number[canonical(one.levels)]) for one in planned] if chat.remembers else []
+    practice = practice_of(paradigm, chat, planned, request)
+    rounds = paradigm.practice.at_most if paradigm.practice is not None and practice else 0
+    told = f"with one round of practice, of at most {rounds}" if rounds > 1 else "with practice" if rounds else ""
+    found = estimate(chat, [rehearsed(alike[0], len(alike) * share) for alike in some], [rehearsed(one) for one in practice], order, told)
+    if apart is not None:
+        for one in practice:
+            apart.practice(one)
+        if apart.shared:
+            say(f"{agent.name}: the paradigm has too few different trials, so that {', '.join(apart.shared)} shows what a trial of the session shows, too")
     _foresee(chat, found.noted())
     say(f"{agent.name}: {found}")
     return {"estimate": found.noted()}

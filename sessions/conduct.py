@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -18,10 +19,10 @@ from ..paradigms import network_tasks
 from .chat_account import chat_settings_of, continue_account, estimate_session, treatment_of, write_account
 from .chosen_trials import ChosenTrials
 from .large_run import parts_for
+from .record.reader import finished_trials, is_practice, read_events, read_session
 from .record.session_files import PARTS
 from .runner import Progress, Runner
 from .session import Request, Session, begin, try_out, write_info
-from .unused import has_finished, remove_unused
 
 if TYPE_CHECKING:
     from ..agents.chat.cost.totals import Prices
@@ -32,6 +33,10 @@ def say_on_stderr(sentence: str) -> None:
     """Something for the person who waits, apart from what a command prints."""
     print(sentence, file=sys.stderr)
 
+
+#: what is recorded although nobody has seen, been asked or paid for anything
+_OF_THE_START = frozenset({"session_start", "interrupted"})
+_FILES = frozenset({"session.json", "events.jsonl", ".lock"})
 
 #: opens a progress bar of a session: its title, and what gives a line on the agent's state (None where it has none)
 Bar = Callable[[str, Callable[[], str] | None], AbstractContextManager[Progress]]
@@ -241,3 +246,29 @@ def agent_again(session: Session, care: Mapping[str, Any], prices: Prices | None
         session = replace(session, info=now)
     continue_account(agent, session, say)
     return session, agent
+
+
+def remove_unused(folder: Path) -> bool:
+    """Remove the folder of a session in which nothing has happened: nobody saw a trial, and no machine has answered or been paid.
+
+    Returns
+    -------
+    whether it was removed; false where there is anything to keep
+    """
+    try:
+        person = kind_named(read_session(folder)["agent_kind"]).at_window
+        nothing = _OF_THE_START if person else _OF_THE_START | {"trial_start"}
+        if any(event["event"] not in nothing for event in read_events(folder)) or any(path.name not in _FILES for path in folder.iterdir()):
+            return False
+        shutil.rmtree(folder)
+    except (SpanLabError, OSError):
+        return False  # what cannot be read is not ours to remove
+    return True
+
+
+def has_finished(folder: Path) -> bool:
+    """Whether a trial of a session is finished, practice apart; not where nothing can be read."""
+    try:
+        return any(not is_practice(key) for key in finished_trials(read_events(folder)))
+    except (SpanLabError, OSError):
+        return False

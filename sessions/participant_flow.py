@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from ..agents.base import Option, WindowAgent
 from ..core.errors import SpanLabError
@@ -96,40 +96,15 @@ class ParticipantFlow:
     async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()) -> None:
         """Rounds of practice until the criterion is reached, or there were enough; then the assistant decides, where the paradigm says that the session stops.
 
-        Trials that an earlier part of the session finished (``earlier``: their scores) are not taken again, and count towards the criterion; what the assistant
-        has ``decided`` in it holds: every ``again`` is a further round, and after ``go_on`` nobody asks.
+        See :func:`practise`.
         """
-        practice = self._session.paradigm.practice
-        if practice is None:
-            return
-        most, rounds, passed, told = practice.at_most + decided.count("again"), 0, False, (0, 0, 0)
-        while not (passed and rounds):
-            if rounds == most:
-                if practice.otherwise == "go_on" or "go_on" in decided:
-                    return
-                if self._decide(*told) == "go_on":
-                    return
-                most += 1
-            rounds += 1
-            right = asked = 0
-            taken = False
-            for trial in self._session.practice_round(rounds):
-                scored = earlier.get(trial_key(True, trial.trial))
-                if scored is None:
-                    if not taken:
-                        self._announce(rounds, practice.feedback)
-                    taken = True
-                    self.welcome(trial)
-                    scored = [score for judged in await take(trial, DEFAULT_INTERVAL_MS) for score in judged.scores]
-                    if practice.feedback:
-                        self._page(self._text("practice"), self._result(items_of(scored)))
-                right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
-            passed = practice.pass_ is None or (asked > 0 and right / asked >= practice.pass_)
-            told = (right, asked, rounds)
-            if taken and (passed or rounds >= most):
-                self._note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
+        await practise(self._session, self, take, earlier, decided)
 
-    def _decide(self, right: int, asked: int, rounds: int) -> str:
+    def note(self, event: Event) -> None:
+        """Write an event to the record."""
+        self._note(event)
+
+    def decide(self, right: int, asked: int, rounds: int) -> str:
         """Ask the assistant what is to become of somebody who has not passed practice: ``again`` or ``go_on``.
 
         Raises
@@ -152,14 +127,16 @@ class ParticipantFlow:
             )
         return decided
 
-    def _announce(self, round_: int, feedback: bool) -> None:
+    def announce(self, round_: int, feedback: bool) -> None:
+        """Say that a round of practice begins."""
         if round_ == 1:
             self._page(self._text("practice"), self._text("practice_body" if feedback else "practice_silent"))
         else:
             self._page(self._text("again"), self._text("again_body"))
 
-    def _result(self, items: Sequence[bool]) -> str:
-        return self._text("right") if all(items) else self._text("some", right=sum(items), all=len(items))
+    def result(self, items: Sequence[bool]) -> None:
+        """Say how a practice trial went."""
+        self._page(self._text("practice"), result_of(items, self._language))
 
     def begin_main(self) -> None:
         """A page before the first ordinary trial."""
@@ -209,6 +186,83 @@ class ParticipantFlow:
         """The last page; a study has pages of its own between its paradigms and at the end."""
         if "study" not in self._session.info:
             self._page(self._text("thanks"), self._text("thanks_body"))
+
+
+def result_of(items: Sequence[bool], language: str) -> str:
+    """What is said after a practice trial: how many of the answers were right, and nothing of what they should have been."""
+    return sentence("session.right", language) if all(items) else sentence("session.some", language, right=sum(items), all=len(items))
+
+
+class PracticeHost(Protocol):
+    """Who leads somebody through practice."""
+
+    def announce(self, round_: int, feedback: bool) -> None:
+        """Say that a round begins."""
+        ...
+
+    def welcome(self, planned: PlannedTrial) -> None:
+        """Give the instructions of a trial, where they are others than before."""
+        ...
+
+    def result(self, items: Sequence[bool]) -> None:
+        """Say how a trial went."""
+        ...
+
+    def decide(self, right: int, asked: int, rounds: int) -> str:
+        """What is to become of somebody who has not passed: ``again`` or ``go_on``."""
+        ...
+
+    def note(self, event: Event) -> None:
+        """Write an event to the record."""
+        ...
+
+
+async def practise(
+    session: Session,
+    host: PracticeHost,
+    take: Take,
+    earlier: Mapping[str, Sequence[Mapping[str, Any]]],
+    decided: Sequence[str] = (),
+    planned_as: Callable[[PlannedTrial], PlannedTrial] = lambda planned: planned,
+) -> None:
+    """Rounds of practice until the criterion is reached, or there were enough.
+
+    Trials that an earlier part of the session finished (``earlier``: their scores) are not taken again, and count towards the criterion; what was ``decided``
+    in it holds: every ``again`` is a further round, and after ``go_on`` nobody asks.
+
+    Parameters
+    ----------
+    planned_as : the trial that takes the place of a planned one
+    """
+    practice = session.paradigm.practice
+    if practice is None:
+        return
+    most, rounds, passed, told = practice.at_most + decided.count("again"), 0, False, (0, 0, 0)
+    while not (passed and rounds):
+        if rounds == most:
+            if practice.otherwise == "go_on" or "go_on" in decided:
+                return
+            if host.decide(*told) == "go_on":
+                return
+            most += 1
+        rounds += 1
+        right = asked = 0
+        taken = False
+        for trial in map(planned_as, session.practice_round(rounds)):
+            scored = earlier.get(trial_key(True, trial.trial))
+            if scored is None:
+                if not taken:
+                    host.announce(rounds, practice.feedback)
+                taken = True
+                host.welcome(trial)
+                scored = [score for one in await take(trial, DEFAULT_INTERVAL_MS) for score in one.scores]
+                if practice.feedback:
+                    host.result(items_of(scored))
+            right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
+        passed = practice.pass_ is None or (asked > 0 and right / asked >= practice.pass_)
+        told = (right, asked, rounds)
+        if taken and (passed or rounds >= most):
+            host.note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
 
 
 def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:

@@ -18,11 +18,12 @@ from ..paradigms import Percept, PlannedTrial, Step, Trial
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
 from .agent_checks import answers_of, changed_constants, check_episode, for_record
+from .before_trials import MachinePractice, Recalled, apart_for, in_conversations, with_examples
 from .concurrency import interruptible, several
 from .large_run import ShardWorker, take_parts
 from .participant_flow import ParticipantFlow
 from .record.events import Event, Paired, Resumed, SessionStart
-from .record.reader import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, write_responses
+from .record.reader import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, trials_taken, write_responses
 from .record.session_files import PARTS
 from .record.staircase import Staircase
 from .record.transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
@@ -83,6 +84,7 @@ class Runner:
         self._codes = session.trigger_codes
         self._staircase: Staircase | None = None
         self._sentences: Mapping[str, Sentences] = questions_of(session.info)
+        self._apart = apart_for(agent, session.paradigm, session.info["generator"], session.seed, session.may_come) if self._concurrent is not None else None
         self._changed = changed_constants(agent, session.info, session.folder)
 
     @property
@@ -142,6 +144,13 @@ class Runner:
             if attempt is not None:
                 self._attempts[key] = max(attempt, self._attempts.get(key, 0))
         self._scores = finished_scores(events)
+        self._failed_before = failed_trials(events)
+        self._practised = any(event["event"] == "practice" for event in events)
+        self._began = trials_taken(events)
+        if self._concurrent is not None and self._concurrent.remembers:
+            # a trial that could not be had is asked for again at another place of its conversation
+            ends = {event["trial"]: event["attempt"] for event in events if event["event"] == "trial_failed"}
+            self._replies = {key: [line for line in kept if line.get("attempt", 1) > ends.get(key, 0)] for key, kept in self._replies.items()}
         self._decided = [event["decided"] for event in events if event["event"] == "practice_decision"]
         self._staircase = staircase_of(self.session.info, events)
 
@@ -192,12 +201,13 @@ class Runner:
             if self.session.info["practice"]:
                 await flow.practise(lambda planned, ms: self.take(self._unseen(planned), ms), self._scores, self._decided)
             flow.begin_main()
+        await self._before_trials()
         pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in {**self._done, **self._failed}]
         self._count = len(self.session.plan) - len(pending)
         if self._staircase is None and self._batches is not None:
             await self._in_batches(self._batches, pending)
         elif self._staircase is None and self._concurrent is not None:
-            await several(self._concurrent, pending, self._take_and_tell)
+            await several(self._concurrent, in_conversations(self._concurrent, pending, self._failed_before), self._take_conversation)
         else:
             await self._one_by_one(pending, flow)
         if self._staircase is not None:
@@ -206,6 +216,39 @@ class Runner:
             self._window.over()
         if flow is not None:
             flow.thanks()
+
+    async def _before_trials(self) -> None:
+        """Practice of a machine, and what it remembers of an earlier part of the session."""
+        agent = self._concurrent
+        if agent is None:
+            return
+        if agent.practises and self._apart is not None:
+            await MachinePractice(self.session, agent, self._practised, self.recorder.write).lead(self.session, self._practise, self._apart)
+        if agent.remembers:
+            planned = {trial_key(False, one.trial): one for one in self.session.plan}
+            for key in self._done:
+                if key in planned:
+                    await self._recall(planned[key])
+
+    async def _practise(self, planned: PlannedTrial) -> list[Judged]:
+        """Take a practice trial, or go through it again."""
+        return await self._recall(planned) if trial_key(True, planned.trial) in self._done else await self.take(planned)
+
+    async def _recall(self, planned: PlannedTrial) -> list[Judged]:
+        """Go through a trial again that an earlier part of the session has finished: with the replies of then, so that it is remembered as it was."""
+        key = trial_key(planned.practice, planned.trial)
+        start = self._began[key]
+        planned = replace(planned, levels=start["levels"], seed=start["seed"], varies="")
+        trial = self.compile(planned)
+        episode = check_episode(self.agent, self.agent.start(self.context(planned, trial)))
+        episode.attach(Recalled(key, self._replies.get(key, [])))
+        judged: list[Judged] = []
+        for step in self._steps(trial):
+            response = await episode.step(step.shown_after(judged[-1].verdict if judged else "missed"))
+            if response is not None and step.percept.ask is not None:
+                judged.append(judge(step.percept.ask, step.truth, response))
+        episode.finish()
+        return judged
 
     def _to_come(self) -> list[Percept]:
         """What every kind of trial of the session shows."""
@@ -246,9 +289,10 @@ class Runner:
         if found := for_record("the apparatus", self.agent, self.agent.apparatus()):
             write_info(self.session.folder, {**self.session.info, "apparatus": found})
 
-    async def _take_and_tell(self, planned: PlannedTrial) -> None:
-        await self._taken(planned)
-        self._tell()
+    async def _take_conversation(self, trials: Sequence[PlannedTrial]) -> None:
+        for planned in trials:
+            await self._taken(planned)
+            self._tell()
 
     async def _taken(self, planned: PlannedTrial, interval_ms: float | None = None) -> list[Judged] | None:
         """Take one trial; None when it cannot be had, which is then on record."""
@@ -336,7 +380,9 @@ class Runner:
     def context(self, planned: PlannedTrial, trial: Trial) -> TrialContext:
         """What the agent is told before this trial."""
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
-        return brief(self.agent, self.session.paradigm, self.session.info["language"], trial, seed, self.session.answer_keys, self._sentences)
+        told = brief(self.agent, self.session.paradigm, self.session.info["language"], trial, seed, self.session.answer_keys, self._sentences)
+        told = replace(told, block=planned.block, practice=planned.practice)
+        return with_examples(told, self.agent, self._apart, trial.levels)
 
     def _steps(self, trial: Trial) -> list[Step]:
         return [step for step in trial.steps if self._window is not None or step.percept.model_step]

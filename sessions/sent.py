@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ..agents.base import Agent, Sentences
+from ..agents.base import Agent, ConcurrentAgent, Sentences
 from ..core.agent_kinds import kind_named
 from ..core.locale import kept, said_to_people
 from ..paradigms import Paradigm, PlannedTrial, ResponseKind
@@ -32,7 +32,9 @@ def sentences_of(agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial],
     kinds: dict[ResponseKind, None] = {}
     for planned in plan:
         kinds |= dict.fromkeys(step.percept.ask.kind for step in planned.compile(paradigm, generator).steps if step.percept.ask is not None)
-    return {SENTENCES: {_QUESTIONS: dict(agent.sentences(kinds))}}
+    # a machine that practises is told what people read on the pages around practice
+    practises = isinstance(agent, ConcurrentAgent) and agent.practises
+    return {SENTENCES: {_QUESTIONS: dict(agent.sentences(kinds)), **({_PAGES: said_to_people(language)} if practises else {})}}
 
 
 def sentences_for_people(language: str) -> dict[str, Any]:

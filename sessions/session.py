@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..agents.base import Agent, Sentences, TrialContext, WindowAgent
+from ..agents.base import Agent, ConcurrentAgent, Sentences, TrialContext, WindowAgent
 from ..core.agent_kinds import kind_named
 from ..core.atomic_files import only_writer, sync_folder, write_json
 from ..core.errors import SpanLabError
@@ -68,6 +68,12 @@ class Session:
     def stairs(self) -> list[PlannedTrial]:
         """In an adaptive session, a trial at each level that may come."""
         return _stairs(self.plan[0], self.info.get("adaptive"))
+
+    @property
+    def may_come(self) -> list[PlannedTrial]:
+        """All trials that may come: of an adaptive session, each at every level."""
+        rule = self.info.get("adaptive")
+        return [*self.plan] if rule is None else [stair for planned in self.plan for stair in _stairs(planned, rule)]
 
     @property
     def design(self) -> SessionDesign:
@@ -188,6 +194,7 @@ def begin(
         raise SpanLabError(f"{paradigm.name} has no instructions in '{request.language}'; there are {', '.join(paradigm.instructions)}")
     if not plan:
         raise SpanLabError("no trials to run")
+    request = replace(request, practice=request.practice or practises(agent))
     try_out(paradigm, agent, plan, request)
     told = told_to(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
     agent.ready()
@@ -224,7 +231,7 @@ def begin(
         "versions": _versions(),
         **request.extra,
         **_levels_of_people(paradigm, agent, plan, request),
-        **sentences_of(agent, paradigm, (*_stairs(plan[0], rule), *plan), request.generator, request.language),
+        **sentences_of(agent, paradigm, (*_stairs(plan[0], rule), *plan, *practice_of(paradigm, agent, plan, request)), request.generator, request.language),
         **({} if rule is None else {"adaptive": rule}),
         "plan": (compacted(plan, request.seed) if PARTS in request.extra else None) or [_planned(trial) for trial in plan],
         "paradigm_data": paradigm.data,
@@ -239,9 +246,19 @@ def _in_use(paradigm: Paradigm, plan: Sequence[PlannedTrial], request: Request) 
     return levels_in_use(paradigm, design, chosen_levels(paradigm, design, plan) if request.levels is None else request.levels)
 
 
+def practises(agent: Agent) -> bool:
+    """Whether a machine takes the paradigm's practice first; people at a window are asked elsewhere."""
+    return isinstance(agent, ConcurrentAgent) and agent.practises
+
+
+def practice_of(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> list[PlannedTrial]:
+    """The first round of practice of a machine; none of people, and where there is none."""
+    return plan_practice(paradigm, request.seed, levels=practice_levels(_in_use(paradigm, plan, request))) if practises(agent) else []
+
+
 def _levels_of_people(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> dict[str, Any]:
     """What the record of a person's session says of the levels of practice and examples: they are the same when the session goes on."""
-    if not agent.kind.at_window:
+    if not agent.kind.at_window and not request.practice:
         return {}
     use = _in_use(paradigm, plan, request)
     return {"chosen_levels": use.chosen, **({"practice_levels": levels} if request.practice and (levels := practice_levels(use)) else {})}
@@ -290,7 +307,9 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
         trial = planned.compile(paradigm, request.generator)
         agent.check_trial(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))
         kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
-    if agent.kind.at_window and request.practice:
+    if practises(agent) and paradigm.practice is None:
+        raise SpanLabError(f"{paradigm.name} has no practice: leave out --chat practice=feedback, or take a paradigm of your own that has some (practice:)")
+    if request.practice or practises(agent):
         for planned in plan_practice(paradigm, request.seed, levels=practice_levels(_in_use(paradigm, plan, request))):
             trial = planned.compile(paradigm, request.generator)
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
@@ -368,6 +387,12 @@ def same_trials(folder: str | Path) -> Session:
             plan = tuple(planned for planned in plan if trial_key(False, planned.trial) in taken)
         plan = tuple(_as_taken(planned, taken.get(trial_key(planned.practice, planned.trial))) for planned in plan)
     return Session(Path(folder), stored_paradigm(info), plan, info)
+
+
+def planned_as_begun(folder: str | Path) -> Session:
+    """A session with its trials as they were planned, whatever has become of them."""
+    info = read_session(folder)
+    return Session(Path(folder), stored_paradigm(info), _plan_of(info), info)
 
 
 def stored_paradigm(info: Mapping[str, Any]) -> Paradigm:

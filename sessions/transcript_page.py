@@ -114,6 +114,7 @@ def _conversation(read: Transcript, talk: Talk) -> dict[str, Any]:
         "score": f"{right} of {items} items right" if items else "",
         "turns": [_turn(turn) for turn in talk.turns],
         "unanswered": talk.unanswered,
+        "past": f"{talk.past:,} messages of earlier trials" if talk.past > 1 else f"{talk.past} message of an earlier trial" if talk.past else "",
         "kept": any(turn.sent for turn in talk.turns),
     }
 

@@ -16,9 +16,10 @@ from ..core.agent_kinds import CHAT
 from ..core.errors import SpanLabError
 from ..paradigms import Answer, ResponseKind, Trial, compile_trial
 from ..stimuli import Stimulus
+from .before_trials import Apart
 from .record.reader import failed_trials, is_practice, read_events, trial_key
 from .record.transcript_file import faults, in_vain, paid_twice_at_most, read_transcript, refused, replies_by_trial, taken_in_vain
-from .session import Session, same_trials
+from .session import Session, planned_as_begun, same_trials
 
 #: what became of an answer
 Mark = Literal["right", "wrong", "partly", "unread", ""]
@@ -93,6 +94,7 @@ class Talk:
     levels : of the factors; empty for what is no trial (whether the server sees)
     finished : whether the trial is
     unanswered : requests that left and brought no reply that was kept
+    past : so many messages of earlier trials were sent before this one's
     """
 
     trial: str
@@ -100,6 +102,7 @@ class Talk:
     finished: bool
     turns: tuple[Turn, ...]
     unanswered: int
+    past: int = 0
 
 
 class Transcript:
@@ -121,6 +124,7 @@ class Transcript:
         self._kept = replies_by_trial(self._events, self._lines)
         self._starts = {event["trial"]: event for event in self._events if event["event"] == "trial_start"}
         self._ended = {event["trial"] for event in self._events if event["event"] == "trial_end"}
+        self._apart: Apart | None = None
         self._draws = {trial_key(planned.practice, planned.trial): planned.draws for planned in self.session.plan}
 
     @property
@@ -147,12 +151,34 @@ class Transcript:
             raise SpanLabError(f"{self.folder} has no conversation of trial {key}: {known}")
         start = self._starts.get(key)
         steps = self._steps(key)
-        drawn = _Drawer(*self._compiled(start, steps, key)) if start is not None else _Drawer([letter_picture(letters) for letters in LETTERS], [])
+        drawn = (
+            _Drawer(*self._compiled(start, steps, key), self._examples(start))
+            if start is not None
+            else _Drawer([letter_picture(letters) for letters in LETTERS], [])
+        )
         kept = [line for line in self._kept[key] if "judge" not in line]  # what a judge was asked is no part of the conversation
         turns = [_turn(line, drawn, bool(place), following) for place, (line, following) in enumerate(zip(kept, [*kept[1:], None], strict=True))]
         own = [line for line in self._lines if line["trial"] == key]
         unanswered = paid_twice_at_most(own) + refused(own)
-        return Talk(key, {} if start is None else start["levels"], key in self._ended, tuple(turns), unanswered)
+        return Talk(
+            key,
+            {} if start is None else start["levels"],
+            key in self._ended,
+            tuple(turns),
+            unanswered,
+            max((int(line.get("past", 0)) for line in kept), default=0),
+        )
+
+    def _examples(self, start: Mapping[str, Any]) -> dict[str, list[Stimulus]]:
+        """What worked examples before a trial showed, by their names."""
+        info = self.session.info
+        count = info["agent_settings"].get("examples", 0)
+        if not count:
+            return {}
+        if self._apart is None:
+            self._apart = Apart(self.session.paradigm, info["generator"], self.session.seed, planned_as_begun(self.folder).may_come)
+        examples = self._apart.examples(start["levels"], count)
+        return {example.name: [percept.for_machine.stimulus for percept in example.percepts] for example in examples}
 
     def _steps(self, key: str) -> dict[int, Mapping[str, Any]]:
         """The last record of every step of a trial."""
@@ -241,16 +267,17 @@ class _Asked:
 class _Drawer:
     """Draws the pictures of a trial anew."""
 
-    def __init__(self, shown: Sequence[Stimulus], asked: Sequence[_Asked]) -> None:
-        self._shown = shown
+    def __init__(self, shown: Sequence[Stimulus], asked: Sequence[_Asked], examples: Mapping[str, Sequence[Stimulus]] | None = None) -> None:
+        self._shown = {"": shown, **(examples or {})}
         self.asked = asked
 
     def picture(self, stored: Mapping[str, Any]) -> Drawing:
         """A picture by what was kept of it."""
         step, size, detail = int(stored["step"]), int(stored["size_px"]), str(stored["detail"])
-        if not 1 <= step <= len(self._shown):
+        shown = self._shown.get(str(stored.get("example", "")), ())
+        if not 1 <= step <= len(shown):
             return Drawing(None, False, "", size, detail)
-        stimulus = self._shown[step - 1]
+        stimulus = shown[step - 1]
         file = png(stimulus, size)  # type: ignore[arg-type]
         return Drawing(file, hashlib.sha256(file).hexdigest() == stored["sha256"], stimulus.words(), size, detail)
 

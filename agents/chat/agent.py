@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from ...paradigms import Ask, Percept, ResponseKind, Truth
 from ..base import AgentOptions, ConcurrentAgent, Episode, Journal, Response, Sentences, SettingRules, TrialContext, Unobtainable
 from .conversation import Conversation, remembered, told_of
 from .cost.account import Account
+from .memory import Memory, Past
 from .messages import Reply, Request
 from .providers import serving
 from .reading.constrained import response_format
@@ -74,6 +74,10 @@ class ChatAgent(ConcurrentAgent):
         self.account = account or Account(self._request_limits)
         self._client = Client(self._endpoint, model, self._request_limits, self._settings.conversation_header, clock, self.account, self._settings.repeat)
         self._judge = Judge(self._settings, self._endpoint, self._request_limits, self.account) if self._settings.judge else None
+        self.practises = self._settings.practice == "feedback"
+        self.remembers = self._settings.conversation == "session"
+        self.examples = self._settings.examples
+        self._memory = Memory(self.remembers, self._settings.conversation_window)
         self._vision = VisionCheck(model, self._endpoint.public, self._settings)
 
     @classmethod
@@ -151,14 +155,19 @@ class ChatAgent(ConcurrentAgent):
         context : what it is told before the trial
         ask : what gives the replies in place of the server, one for each question, whatever can be read in it (for an estimate)
         """
-        settings = self._settings if ask is None else self._settings.model_copy(update={"reask": 0})
-        return ChatEpisode(
-            Conversation(context, settings, self._model, uuid.uuid4().hex),
-            PaidReplies(ask or self._client.ask),
-            settings,
-            self._request_limits.fail_on_error,
-            self._judge if ask is None else None,
-        )
+        if ask is not None:
+            settings = self._settings.model_copy(update={"reask": 0})
+            return ChatEpisode(Conversation(context, settings, self._model), PaidReplies(ask), settings)
+        memory = self._memory
+        conversation = Conversation(context, self._settings, self._model, memory.name(context), memory.before(context))
+        keep = partial(memory.keep, context) if context.practice or self.remembers else None
+        replies = PaidReplies(self._client.ask, past=conversation.past)
+        return ChatEpisode(conversation, replies, self._settings, self._request_limits.fail_on_error, self._judge, keep)
+
+    @override
+    def tell(self, sentence: str) -> None:
+        """Say something around practice before the next trial."""
+        self._memory.tell(sentence)
 
     @override
     def settings(self) -> dict[str, Any]:
@@ -227,7 +236,16 @@ class _Attempt:
 class ChatEpisode(Episode):
     """One trial's conversation with a chat model."""
 
-    def __init__(self, conversation: Conversation, replies: PaidReplies, settings: ChatSettings, bearable: float = 0.0, judge: Judge | None = None) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        replies: PaidReplies,
+        settings: ChatSettings,
+        bearable: float = 0.0,
+        judge: Judge | None = None,
+        keep: Callable[[Past], None] | None = None,
+    ) -> None:
+        self._keep = keep
         self._conversation = conversation
         self._judge = judge
         self._judged = None if judge is None else judge.paid()
@@ -258,6 +276,17 @@ class ChatEpisode(Episode):
             return None
         self._conversation.show(percept)
         return None if percept.ask is None else await self._answer(percept.ask)
+
+    @override
+    def finish(self) -> None:
+        """The trial is over, and remembered where the agent does that."""
+        if self._keep is not None:
+            self._keep(self._conversation.ended())
+
+    @property
+    def conversation(self) -> Conversation:
+        """What was said in the trial so far, and before it."""
+        return self._conversation
 
     async def _answer(self, ask: Ask) -> Response:
         self._asked += 1

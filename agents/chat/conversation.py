@@ -7,7 +7,8 @@ from typing import Any
 
 from ...paradigms import Percept, ResponseKind
 from ...paradigms.identity import canonical
-from ..base import Sentences, TrialContext
+from ..base import Sentences, TrialContext, WorkedExample
+from .memory import Before, Past
 from .messages import Message, Part, Picture, Request, Role, Text, chained
 from .reading.constrained import json_sentence
 from .reading.extraction import Reading
@@ -15,7 +16,7 @@ from .settings import ChatSettings
 
 
 class Conversation:
-    """One conversation: one trial.
+    """One conversation: one trial, and whatever came before it in the same conversation.
 
     It only ever grows: a message that was sent once is sent again as it was. What is shown between two replies is gathered, and becomes messages when a reply
     is wanted.
@@ -26,9 +27,10 @@ class Conversation:
     settings : the protocol
     model : the model's name, a part of the identity of every request
     name : of the conversation, for servers with a memory
+    before : what comes before the trial
     """
 
-    def __init__(self, context: TrialContext, settings: ChatSettings, model: str = "", name: str = "") -> None:
+    def __init__(self, context: TrialContext, settings: ChatSettings, model: str = "", name: str = "", before: Before | None = None) -> None:
         self._settings = settings
         self._name = name
         self._sentences = context.sentences
@@ -37,38 +39,114 @@ class Conversation:
         self._waiting: list[tuple[Part, ...]] = []  # messages of the user in the making, one for each step
         self._shown = 0
         self._start = self._chain = chained("", model)
-        self._instruct(context)
+        self._told = self._instructions(context)
+        self._open(context, before or Before())
 
-    def _instruct(self, context: TrialContext) -> None:
+    def _instructions(self, context: TrialContext) -> tuple[str, ...]:
+        """What is told before the trial."""
         settings = self._settings
         if settings.wording == "full":
-            parts = [settings.preamble, context.instructions, *dict.fromkeys(self._told(kind)["legend"] for kind in context.asks)]  # each legend once
+            parts = [settings.preamble, context.instructions, *dict.fromkeys(self._told_of(kind)["legend"] for kind in context.asks)]  # each legend once
         else:
-            forms = dict.fromkeys(self._told(kind)["form"] for kind in context.asks)
+            forms = dict.fromkeys(self._told_of(kind)["form"] for kind in context.asks)
             parts = [settings.preamble, context.instructions, settings.reasoning_text, *forms]
-        told = tuple(Text(part.strip("\n")) for part in parts if part.strip())
-        if not told:
-            return
-        if settings.instructions_as == "user":
-            self._waiting.append(told)
+        return tuple(part.strip("\n") for part in parts if part.strip())
+
+    def _open(self, context: TrialContext, before: Before) -> None:
+        """Say again what was said before the trial; then what is new: instructions where they are others than before, examples that were not shown yet."""
+        told: tuple[str, ...] | None = None
+        shown: set[str] = set()
+        earlier = (*before.practice, *before.trials)
+        for past in earlier:
+            if past.told != told and not past.instructed:
+                self._instruct(past.told)
+            if before.trials and past is before.trials[0] and not past.led:
+                self._lead(before.said)
+            self._recall(past)
+            told = past.told
+            shown.update(past.examples)
+        #: of the messages, how many were sent before this trial
+        self.past, self._left = len(self._messages), tuple(self._waiting)
+        self._instructed = told != self._told
+        if self._instructed:
+            self._instruct(self._told)
+        self._led = context.practice or not before.trials
+        if self._led:
+            self._lead(before.said)
+        examples = [example for example in context.examples if example.name not in shown]
+        self._examples = tuple(example.name for example in examples)
+        if examples:
+            self._lead((self._settings.examples_text,))
+        for example in examples:
+            self._show_example(example)
+        if earlier or examples:
+            self._lead((self._settings.trial_text,))
+
+    def _instruct(self, told: tuple[str, ...]) -> None:
+        """Give instructions: in their own role where they open the conversation, else within it."""
+        if told and not self._messages and not self._waiting and self._settings.instructions_as != "user":
+            self._say(self._settings.instructions_as, tuple(map(Text, told)))
         else:
-            self._say(settings.instructions_as, told)
+            self._lead(told)
+
+    def _lead(self, sentences: Sequence[str]) -> None:
+        """Say something of ours before what is shown next."""
+        if parts := tuple(Text(sentence) for sentence in sentences if sentence.strip()):
+            self._waiting.append(parts)
+
+    def _recall(self, past: Past) -> None:
+        """Send a trial again that is over, after what waits to be said before it."""
+        first, rest = past.messages[0], past.messages[1:]
+        if first.role == "user" and (self._waiting or self._settings.delivery == "acknowledged"):
+            self._waiting.append(first.parts)
+            self._send()
+        else:
+            self._say(first.role, first.parts)
+        for message in rest:
+            self._say(message.role, message.parts)
+        self._waiting += past.left
+
+    def _show_example(self, example: WorkedExample) -> None:
+        """Show a trial with its right answers, as if the model had given them."""
+        answers = iter(example.answers)
+        for step, percept in enumerate(example.percepts, start=1):
+            self._waiting.append(self._display(percept, step, example.name))
+            if percept.ask is not None:
+                self.ask(percept.ask.kind)
+                self.hear(percept.ask.kind.write(next(answers)))
+
+    def opening(self) -> tuple[Message, ...]:
+        """What is said before the first display: instructions and examples."""
+        return (*self._messages[self.past :], *(Message("user", parts) for parts in self._waiting[len(self._left) :]))
+
+    def ended(self) -> Past:
+        """The trial when it is over, to be sent again before others."""
+        own, left = self._messages[self.past :], self._left
+        if left and self._settings.delivery == "merged":
+            own[0] = Message(own[0].role, own[0].parts[sum(map(len, left)) :])
+        elif left:
+            own = own[len(left) * (2 if self._settings.delivery == "acknowledged" else 1) :]
+        return Past(self._told, tuple(own), self._instructed, self._led, self._examples, tuple(self._waiting))
 
     def show(self, percept: Percept) -> None:
         """Show the display of a step."""
         self._shown += 1
+        self._waiting.append(self._display(percept, self._shown))
+
+    def _display(self, percept: Percept, step: int, example: str = "") -> tuple[Part, ...]:
+        """A display of the trial, or of an example."""
         stimulus, settings = percept.for_machine.stimulus, self._settings
         parts: list[Part] = []
         if settings.view != "image":
             parts.append(Text(stimulus.words().strip("\n")))
         if settings.view != "words":
-            parts.append(Picture(stimulus, self._shown, settings.image_px, settings.image_detail))
-        self._waiting.append(tuple(parts))
+            parts.append(Picture(stimulus, step, settings.image_px, settings.image_detail, example))
+        return tuple(parts)
 
     def ask(self, kind: ResponseKind) -> None:
         """Put the question to what was shown last."""
         if self._settings.wording == "full":
-            question = Text(self._told(kind)["question"])
+            question = Text(self._told_of(kind)["question"])
             if self._waiting:
                 self._waiting[-1] = (*self._waiting[-1], question)
             else:
@@ -76,9 +154,9 @@ class Conversation:
 
     def ask_again(self, kind: ResponseKind) -> None:
         """Put the question again after a reply that could not be read: now in words, whatever the wording."""
-        self._waiting.append((Text(f"{self._settings.reask_text} {self._told(kind)['question']}"),))
+        self._waiting.append((Text(f"{self._settings.reask_text} {self._told_of(kind)['question']}"),))
 
-    def _told(self, kind: ResponseKind) -> Sentences:
+    def _told_of(self, kind: ResponseKind) -> Sentences:
         """What is said of a kind of question: as the context says, or else as it is now."""
         return self._sentences.get(kind.record_key()) or told_of(kind, self._settings)
 

@@ -48,12 +48,14 @@ class Picture:
     step : which of the steps that the agent was given, from 1; pictures are not stored but drawn anew, and this says which
     size_px : width and height
     detail : how closely the server is asked to look
+    example : the worked example to which the step belongs, where it is none of the trial's own
     """
 
     stimulus: Stimulus
     step: int
     size_px: int
     detail: Detail = "auto"
+    example: str = ""
 
     def file(self) -> bytes:
         """The PNG file."""
@@ -67,7 +69,8 @@ class Picture:
     def stored(self) -> dict[str, Any]:
         """As it is kept: which display it was, and the hash of its file, so that a picture drawn anew can be held against it."""
         sha256 = hashlib.sha256(self.file()).hexdigest()
-        return {"picture": {"step": self.step, "size_px": self.size_px, "detail": self.detail, "sha256": sha256}}
+        whose = {"example": self.example} if self.example else {}
+        return {"picture": {"step": self.step, **whose, "size_px": self.size_px, "detail": self.detail, "sha256": sha256}}
 
 
 @lru_cache(maxsize=_PICTURES_KEPT)

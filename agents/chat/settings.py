@@ -156,6 +156,27 @@ class ChatSettings(BaseModel):
     reask_text: str = Field(default="That could not be read as an answer.", min_length=1, description="what is said before the question is put again")
     warm_up: int = Field(default=0, ge=0, le=1000, description="how many first questions of a conversation are asked like all others, but marked as warm-up")
 
+    practice: Literal["none", "feedback"] = Field(
+        default="none",
+        description="feedback: the paradigm's practice comes first, with the criterion of people, who are told after each trial how many answers were right; "
+        "every conversation then begins with it",
+    )
+    conversation: Literal["trial", "session"] = Field(
+        default="trial", description="whether a conversation begins anew with each trial, or goes on over all trials of a block, as a person's session does"
+    )
+    conversation_window: int | None = Field(
+        default=None,
+        ge=1,
+        description="with conversation session: so many trials before the one at hand are still sent, practice and examples always; all when not given",
+    )
+    examples: int = Field(
+        default=0, ge=0, le=100, description="so many trials of their own, with the right answers as if the model had given them, are shown before a trial"
+    )
+    examples_text: str = Field(default="Some examples with the right answers come first.", description="what is said before examples; may be empty")
+    trial_text: str = Field(
+        default="A new trial begins.", description="what is said before a trial when others came before it in the conversation; may be empty"
+    )
+
     repeat: int = Field(default=1, ge=1, description="number of this repetition of the same trials; tells their replies apart in a cache")
     conversation_header: str | None = Field(default=None, description="name of a request header that tells a server with a memory which conversation it is in")
     label: str = Field(default="", description="what figures and tables must say of this agent, such as 'scripted server, not a model'")
@@ -169,7 +190,7 @@ class ChatSettings(BaseModel):
         if name := values.get("preset"):
             values = {**preset(str(name)), **values}
         ours = {"preamble": PREAMBLES.get(values.get("view", "words"), ""), "reasoning_text": REASONS.get(values.get("reasoning", "none"), "")}
-        empty = {"preamble": "", "reasoning_text": "", "instructions": {}}  # given without a value, as on a command line
+        empty = {"preamble": "", "reasoning_text": "", "instructions": {}, "examples_text": "", "trial_text": ""}  # given without a value, as on a command line
         return {**ours, **{name: empty[name] if value is None and name in empty else value for name, value in values.items()}}
 
     @model_validator(mode="after")
@@ -178,6 +199,8 @@ class ChatSettings(BaseModel):
             raise ValueError("extraction model and judge go together: name the model that reads replies with judge, such as judge=MODEL@PROVIDER")
         if self.reasoning == "before" and self.extraction == "first_character":
             raise ValueError("the first character of a reply is no answer when reasons come before it: set extraction to tolerant, or reasoning to after")
+        if self.conversation_window is not None and self.conversation == "trial":
+            raise ValueError("conversation_window says how many trials of a session are sent again: set conversation to session, too")
         return self
 
     @classmethod

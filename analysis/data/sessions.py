@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...core.agent_kinds import CHAT, PARTICIPANT
 from ...core.errors import SpanLabError
 from ...sessions.record.displays import read_displays
 from ...sessions.record.reader import failed_trials, find_sessions, is_finished, read_events, read_responses, read_session, planned_trials
@@ -59,6 +60,7 @@ class SessionFacts:
     software : the version of SpanLab that recorded it; empty when not recorded
     failed : trials that could not be had (chat models), which are in no table: how many, by reason
     changing : whether instructions change with the conditions, so that those here are only the first trial's
+    protocol : what practice and memory somebody had, for people and chat models; empty for others
     """
 
     folder: Path
@@ -81,6 +83,7 @@ class SessionFacts:
     software: str = ""
     failed: Mapping[str, int] = field(default_factory=dict)
     changing: bool = False
+    protocol: str = ""
 
 
 @dataclass(frozen=True)
@@ -250,7 +253,23 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
         timing=timing,
         failed=failed if failed is not None else dict((session.get("account") or {}).get("failed") or {}),
         changing="{=" in written and several,
+        protocol=_protocol(session),
     )
+
+
+def _protocol(session: Mapping[str, Any]) -> str:
+    """What practice somebody had, and how far memory of earlier trials can reach, in words."""
+    kind, settings = str(session.get("agent_kind") or ""), session.get("agent_settings") or {}
+    feedback = ((session.get("paradigm_data") or {}).get("practice") or {}).get("feedback", True)
+    practice = f"practice {'with' if feedback else 'without'} feedback" if session.get("practice") else "no practice"
+    if kind == PARTICIPANT.name:
+        return f"{practice} and one sitting"
+    if kind != CHAT.name:
+        return ""
+    shown = f" and {settings['examples']} worked examples" if settings.get("examples") else ""
+    window, whole = settings.get("conversation_window"), settings.get("conversation") == "session"
+    memory = "a conversation of its own for each trial" if not whole else "one conversation for each block" + (f", of {window + 1} trials" if window else "")
+    return f"{practice}{shown} and {memory}"
 
 
 def _timing(events: Iterable[Mapping[str, Any]]) -> Timing | None:

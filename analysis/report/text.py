@@ -183,6 +183,7 @@ def like_for_like(
         notes.append(Note(f"{listed(scripted)} comes from a scripted server. It shows that the chain works, not what a model can do.", warning=True))
     there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in set(items["session"])]
     notes += [Note(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot]
+    notes += _protocols(there)
     software = sorted({facts.software for facts in there if facts.software})
     if len(software) > 1:
         notes.append(Note(f"The sessions were recorded with different versions of SpanLab ({listed(software)}).", warning=True))
@@ -210,6 +211,18 @@ def like_for_like(
         notes.append(Note("No digitised human data are published for this paradigm, so no human curve from print is drawn."))
     notes += [Note(text) for text in guessing_notes(tally(items), paradigm)]
     return sorted(notes, key=lambda note: not note.warning)
+
+
+def _protocols(sessions: Sequence[SessionFacts]) -> list[Note]:
+    """What practice and memory people and chat models had: a warning where these are not the same."""
+    alike: dict[str, set[str]] = {}
+    for facts in sessions:
+        if facts.protocol:
+            alike.setdefault(facts.protocol, set()).add("people" if facts.kind == PARTICIPANT.name else facts.agent)
+    told = "; ".join(f"{listed(sorted(who)) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}" for what, who in sorted(alike.items()))
+    people = {what.partition(" and ")[0] for what, who in alike.items() if "people" in who}
+    models = {what.partition(" and ")[0] for what, who in alike.items() if who - {"people"}}
+    return [Note(f"{told[0].upper()}{told[1:]}.", warning=bool(people and models and people != models))] if models else []
 
 
 def _span(cells: pd.DataFrame) -> str:

@@ -42,6 +42,8 @@ def as_text(read: Transcript, talk: Talk) -> str:
     from ...sessions.transcript_page import heading, told
 
     lines = [heading(read, talk), "=" * min(_WIDTH, len(heading(read, talk)))]
+    if talk.past:
+        lines += ["", f"[{talk.past:,} message{'s' * (talk.past != 1)} of earlier trials went out before these, within the same conversation]"]
     for turn in talk.turns:
         lines += [line for message in turn.sent for line in _message(message)]
         lines += ["", f"ASSISTANT  [{told(turn)}]", _indented(turn.reply.content or "(an empty reply)")]

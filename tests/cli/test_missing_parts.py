@@ -15,8 +15,7 @@ from spanlab.agents.oracles import IdealAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Session, begin
-from spanlab.sessions.conduct import Watcher, carry_out
-from spanlab.sessions.unused import has_finished, remove_unused
+from spanlab.sessions.conduct import Watcher, carry_out, has_finished, remove_unused
 
 #: takes lines of [missing packages, environment, arguments] and gives for each: exit status, complaint, what lies in the folder
 _COMMANDS = """

@@ -14,7 +14,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ import numpy as np
 from typing_extensions import override
 
 from ....core.event_loop import run_to_end
+from ....core.locale import sentence
 from ....paradigms import Percept
 from ...base import TrialContext
 from ..agent import ChatAgent
@@ -149,6 +150,7 @@ class Estimate:
     counted : by what tokens of words were counted
     usual_error, worst_error : by which share that is off, usually and at worst
     judge : what the judge takes besides, where there is one
+    practice : how much of it was reckoned with, where there is some
     """
 
     conversations: int
@@ -161,11 +163,13 @@ class Estimate:
     usual_error: float = 0.0
     worst_error: float = 0.0
     judge: JudgeEstimate | None = None
+    practice: str = ""
 
     def noted(self) -> dict[str, Any]:
         """For the record, with what was assumed."""
         return {
-            **{name: value for name, value in asdict(self).items() if name != "judge"},
+            **{name: value for name, value in asdict(self).items() if name not in ("judge", "practice")},
+            **({"practice": self.practice} if self.practice else {}),
             **({} if self.judge is None else {"judge": self.judge.noted()}),
             "assumed": {
                 "tokens_per_message": TOKENS_PER_MESSAGE,
@@ -182,8 +186,10 @@ class Estimate:
         cost = "cost unknown without prices (--price IN/OUT)" if self.cost is None else f"cost about {money(self.cost)}"
         error = f" (counted by {self.counted}: usually within {self.usual_error:.0%}, at worst {self.worst_error:.0%} off)" if self.usual_error else ""
         guess = " and what a picture takes is a guess" if self.pictures else ""
+        practice = f" ({self.practice})" if self.practice else ""
         return (
-            f"{self.requests:,} requests in {self.conversations:,} conversation{'s' * (self.conversations != 1)}{pictures}; about {short(self.prompt_tokens)} "
+            f"{self.requests:,} requests{practice} in {self.conversations:,} conversation{'s' * (self.conversations != 1)}{pictures}; about "
+            f"{short(self.prompt_tokens)} "
             f"tokens read and {short(self.completion_tokens)} written{error}; a model's own reasoning is not counted{guess}; {cost}"
             f"{'' if self.judge is None else f'; {self.judge}'}"
         )
@@ -201,27 +207,108 @@ class _Count:
     judge_completion_tokens: int = 0
 
 
-def estimate(agent: ChatAgent, trials: Sequence[tuple[TrialContext, Sequence[Percept], float]]) -> Estimate:
+@dataclass
+class _Left:
+    """What a trial leaves in a conversation.
+
+    Parameters
+    ----------
+    names : of its worked examples
+    opening, shown : tokens and pictures of instructions and of examples, which others with the same ones do not repeat
+    all : tokens and pictures of all that was said
+    led : tokens of what is said before it, where others came before it
+    """
+
+    told: str
+    names: frozenset[str]
+    opening: np.ndarray
+    shown: np.ndarray
+    all: tuple[int, int]
+    led: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """A trial, or several of one kind, of which it is counted what they take.
+
+    Parameters
+    ----------
+    context, percepts : what is told before it, and what is shown in it
+    times : how many there are of this kind
+    """
+
+    context: TrialContext
+    percepts: Sequence[Percept]
+    times: float = 1.0
+
+
+def estimate(
+    agent: ChatAgent, trials: Sequence[Rehearsed], practice: Sequence[Rehearsed] = (), order: Sequence[tuple[int, int]] = (), rounds: str = ""
+) -> Estimate:
     """What a session is going to take when every reply is short and can be read at once.
 
     Parameters
     ----------
     agent : who is going to take it; no request is sent
-    trials : one of each kind: what is told before it, what is shown in it, and how many there are of this kind
+    trials : one of each kind
+    practice : the trials of one round of practice, where there is some
+    order : of all trials of the session their block and number in ``trials``, where those of a block are one conversation
+    rounds : how much of practice that is, in words
     """
     counter = counter_for(agent.model)
     names = [field.name for field in fields(_Count)]
     total = dict.fromkeys(names, 0.0)
-    for context, percepts, times in trials:
-        count = run_to_end(_hold(agent, context, percepts, counter))
+    held = [run_to_end(_hold(agent, one.context, one.percepts, counter)) for one in trials]
+    practised = [run_to_end(_hold(agent, one.context, one.percepts, counter)) for one in practice]
+    for (count, _), times in zip([*held, *practised], [*(one.times for one in trials), *(1.0 for _ in practised)], strict=True):
         for name in names:
             total[name] += times * getattr(count, name)
+    carried = _carried(practised, [], None)
+    if order:
+        carried += _of_conversations(held, practised, order, agent.settings()["conversation_window"])
+    else:
+        own = [left for _, left in practised]
+        for (count, left), one in zip(held, trials, strict=True) if own else ():
+            carried += one.times * count.requests * _again([*own, left])
+    total["prompt_tokens"] += carried[0]
+    total["pictures"] += carried[1]
     requests, pictures, read, written, *judged = (round(total[name]) for name in names)
     prices = agent.account.prices
     cost = None if prices is None else prices.cost(read, written)
-    conversations = round(sum(times for *_, times in trials))
+    conversations = (len({block for block, _ in order}) if order else round(sum(one.times for one in trials))) + bool(practice)
     judge = None if agent.judge is None else _of_judge(agent.judge, requests, *judged, times=1 + agent.settings()["reask"])
-    return Estimate(conversations, requests, pictures, read, written, cost, counter.how, counter.usual_error, counter.worst_error, judge)
+    return Estimate(conversations, requests, pictures, read, written, cost, counter.how, counter.usual_error, counter.worst_error, judge, rounds)
+
+
+def _again(lefts: Sequence[_Left]) -> np.ndarray:
+    """Tokens and pictures that every request of the last of some trials has besides its own: those of the trials before it in the conversation, whose
+    instructions are not repeated."""
+    told, names, found = None, frozenset[str](), np.zeros(2)
+    for place, left in enumerate(lefts):
+        last = place == len(lefts) - 1
+        found = found + (np.zeros(2) if last else np.array(left.all)) - (left.opening if told == left.told else 0)
+        found = found + (np.array([left.led, 0]) if place else 0) - (left.shown if left.names <= names else 0)
+        told, names = left.told, names | left.names
+    return found
+
+
+def _carried(held: Sequence[tuple[_Count, _Left]], before: Sequence[_Left], window: int | None) -> np.ndarray:
+    """Tokens and pictures that trials in one conversation have besides their own."""
+    found = np.zeros(2)
+    for place, (count, left) in enumerate(held):
+        earlier = [one for _, one in held[max(0, place - window) if window is not None else 0 : place]]
+        found = found + count.requests * _again([*before, *earlier, left])
+    return found
+
+
+def _of_conversations(
+    held: Sequence[tuple[_Count, _Left]], practised: Sequence[tuple[_Count, _Left]], order: Sequence[tuple[int, int]], window: int | None
+) -> np.ndarray:
+    """Tokens and pictures that the trials of blocks have besides their own."""
+    found = np.zeros(2)
+    for block in dict.fromkeys(block for block, _ in order):
+        found = found + _carried([held[kind] for one, kind in order if one == block], [left for _, left in practised], window)
+    return found
 
 
 def _of_judge(judge: Judge, requests: int, read: int, written: int, times: int) -> JudgeEstimate:
@@ -231,7 +318,7 @@ def _of_judge(judge: Judge, requests: int, read: int, written: int, times: int) 
     return JudgeEstimate(judge.name, times * requests, times * read, times * written, cost)
 
 
-async def _hold(agent: ChatAgent, context: TrialContext, percepts: Sequence[Percept], counter: Counter) -> _Count:
+async def _hold(agent: ChatAgent, context: TrialContext, percepts: Sequence[Percept], counter: Counter) -> tuple[_Count, _Left]:
     count = _Count()
     answer, kind, judge = "", None, agent.judge
     settings = agent.settings()
@@ -252,6 +339,9 @@ async def _hold(agent: ChatAgent, context: TrialContext, percepts: Sequence[Perc
         return Reply(content="\n".join(written), latency_ms=0)
 
     episode = agent.start(context, reply)
+    without = agent.start(replace(context, examples=()), reply).conversation
+    opening = np.array(sent(without.opening(), counter))
+    shown = np.array(sent(episode.conversation.opening(), counter)) - opening
     random = np.random.RandomState(1)
     for percept in percepts:
         if percept.ask is not None:
@@ -259,7 +349,9 @@ async def _hold(agent: ChatAgent, context: TrialContext, percepts: Sequence[Perc
             kind = percept.ask.kind
             answer = kind.write(kind.guess(random))
         await episode.step(percept)
-    return count
+    led = f"{settings['trial_text']} {sentence('session.right', context.language) if context.practice else ''}"
+    names = frozenset(example.name for example in context.examples)
+    return count, _Left(context.instructions, names, opening, shown, sent(episode.conversation.ended().messages, counter), counter.count(led))
 
 
 @lru_cache(maxsize=4096)

@@ -21,14 +21,15 @@ class PaidReplies:
     ----------
     send : sends a request and gives the reply
     judge : the name of the model that they are sent to, where it is not the one that takes the trial; each of them is a conversation of its own then
+    past : so many messages were sent in earlier trials, and are kept with these
     """
 
-    def __init__(self, send: Send, judge: str = "") -> None:
+    def __init__(self, send: Send, judge: str = "", past: int = 0) -> None:
         self._send = send
         self._judge = judge
         self._journal: Journal | None = None
         self._stored: list[Mapping[str, Any]] = []
-        self._written = 0
+        self._written = self._past = past
 
     def attach(self, journal: Journal) -> None:
         """Keep every reply in ``journal``, and take those that it already holds first."""
@@ -64,6 +65,7 @@ class PaidReplies:
             when what was kept answers another request, or when there is no reply.
         """
         added = [message.stored() for message in request.messages[self._written :]]
+        goes_on = {"past": self._past} if self._past and self._written == self._past else {}
         self._written = 0 if self._judge else len(request.messages)
         if self._stored:
             stored = self._stored.pop(0)
@@ -76,7 +78,7 @@ class PaidReplies:
         journal = self._journal
         reply = await self._send(request, None if journal is None else _Noted(journal, about))
         if journal is not None:
-            await journal.keep({**about, "sent": added, "reply": reply.model_dump(mode="json")})
+            await journal.keep({**about, **goes_on, "sent": added, "reply": reply.model_dump(mode="json")})
         return reply
 
 

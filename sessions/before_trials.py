@@ -1,0 +1,204 @@
+"""What comes before the trials of a machine as it does before those of people: practice, worked examples, and the trials that it remembers.
+
+No trial of practice and no example has a seed of the session's trials, and none has a list or an array of theirs either, as far as there are others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..agents.base import Agent, ConcurrentAgent, TrialContext, WorkedExample
+from ..core.errors import SpanLabError
+from ..core.locale import sentence
+from ..paradigms import Generator, Paradigm, PlannedTrial, Trial, compile_trial
+from ..paradigms.identity import canonical, trial_seed
+from .participant_flow import NotPassedError, practise, result_of
+from .record.events import Event
+from .session import Session
+from .trial_log import Judged
+
+#: so many trials are tried when one has a list of the session's own
+_TRIES = 64
+#: practice trials that take the place of others are numbered from here on
+_INSTEAD = 2**29
+
+
+def list_of(trial: Trial) -> tuple[str, ...]:
+    """What a trial has to be remembered of, whatever its order: all that is shown before the last questions; where every display has one, all."""
+    shown = [step for step in trial.steps if step.percept.model_step and step.feedback is None]
+    last = max((number for number, step in enumerate(shown) if step.percept.ask is None), default=len(shown) - 1)
+    return tuple(sorted(step.percept.for_machine.stimulus.words() for step in shown[: last + 1]))
+
+
+class Apart:
+    """Trials that have no list of the session's own.
+
+    Parameters
+    ----------
+    plan : the session's trials; of an adaptive one, at every level that may come
+    """
+
+    def __init__(self, paradigm: Paradigm, generator: Generator, seed: int, plan: Iterable[PlannedTrial]) -> None:
+        self._paradigm, self._seed = paradigm, seed
+        self._generator: Generator = generator
+        self._lists = {list_of(planned.compile(paradigm, generator)) for planned in plan}
+        self._examples: dict[str, tuple[WorkedExample, ...]] = {}
+        #: trials of practice, and examples, for which there was no other list
+        self.shared: list[str] = []
+
+    def practice(self, planned: PlannedTrial) -> PlannedTrial:
+        """A practice trial, or the one that takes its place."""
+        for tries in range(_TRIES):
+            number = _INSTEAD + (planned.trial - 1) * _TRIES + tries
+            one = replace(planned, seed=trial_seed("practice", self._seed, number)) if tries else planned
+            if list_of(one.compile(self._paradigm, self._generator)) not in self._lists:
+                return one
+        self.shared.append(f"practice trial {planned.trial}")
+        return planned
+
+    def examples(self, levels: Mapping[str, Any], count: int) -> tuple[WorkedExample, ...]:
+        """Worked examples with these levels, all with different lists."""
+        key = canonical([dict(levels), count])
+        if key not in self._examples:
+            self._examples[key] = tuple(self._made(levels, count))
+        return self._examples[key]
+
+    def _made(self, levels: Mapping[str, Any], count: int) -> Iterable[WorkedExample]:
+        own: set[tuple[str, ...]] = set()
+        for number in range(count):
+            trial = self._example(levels, number * _TRIES)
+            for tries in range(1, _TRIES):
+                if list_of(trial) not in self._lists | own:
+                    break
+                trial = self._example(levels, number * _TRIES + tries)
+            own.add(found := list_of(trial))
+            if found in self._lists:
+                self.shared.append(f"example {number + 1} of {', '.join(f'{name} {level}' for name, level in levels.items())}")
+            yield _worked(trial)
+
+    def _example(self, levels: Mapping[str, Any], number: int) -> Trial:
+        return compile_trial(self._paradigm, levels, trial_seed("example", self._seed, number), self._generator)
+
+
+def _worked(trial: Trial) -> WorkedExample:
+    steps = [step for step in trial.steps if step.percept.model_step]
+    answers = tuple(step.truth.answer for step in steps if step.percept.ask is not None and step.truth.answer is not None)
+    return WorkedExample(trial.trial_id, tuple(step.shown_after("right") for step in steps), answers)
+
+
+class MachinePractice:
+    """Leads a machine through practice.
+
+    Parameters
+    ----------
+    over : whether an earlier part of the session has noted that practice is over
+    note : writes an event to the record
+    """
+
+    def __init__(self, session: Session, agent: ConcurrentAgent, over: bool, note: Callable[[Event], None]) -> None:
+        self._agent, self._over, self._write = agent, over, note
+        self._paradigm, self._language = session.paradigm, str(session.info["language"])
+
+    async def lead(self, session: Session, take: Callable[[PlannedTrial], Awaitable[Sequence[Judged]]], apart: Apart) -> None:
+        """Practice from its first trial to the sentence that the trials begin."""
+
+        async def taken(planned: PlannedTrial, interval_ms: float) -> list[Any]:
+            return list(await take(planned))
+
+        await practise(session, self, taken, {}, planned_as=apart.practice)
+        self._agent.tell(sentence("session.main_body", self._language))
+
+    def announce(self, round_: int, feedback: bool) -> None:
+        """Say that a round begins."""
+        self._agent.tell(sentence("session.again_body" if round_ > 1 else "session.practice_body" if feedback else "session.practice_silent", self._language))
+
+    def welcome(self, planned: PlannedTrial) -> None:
+        """Instructions are a part of the trial."""
+
+    def result(self, items: Sequence[bool]) -> None:
+        """Say how a trial went."""
+        self._agent.tell(result_of(items, self._language))
+
+    def decide(self, right: int, asked: int, rounds: int) -> str:
+        """Nobody can decide that a machine goes on all the same.
+
+        Raises
+        ------
+        NotPassedError
+            always.
+        """
+        raise NotPassedError(
+            f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one; {self._paradigm.name} stops the session then "
+            "(practice: otherwise: stop), and for a machine no assistant decides that it goes on: take it without practice, "
+            "or with a paradigm of your own that says otherwise: go_on"
+        )
+
+    def note(self, event: Event) -> None:
+        """Write to the record, once, that practice is over."""
+        if not self._over:
+            self._write(event)
+            self._over = True
+
+
+class Recalled:
+    """The journal of a trial that an earlier part of the session has finished: its replies are gone through again, and nothing is asked."""
+
+    def __init__(self, key: str, replies: Sequence[Mapping[str, Any]]) -> None:
+        self._key, self._replies = key, replies
+
+    def replies(self) -> Sequence[Mapping[str, Any]]:
+        """What was kept of the trial."""
+        return self._replies
+
+    def _more(self) -> None:
+        raise SpanLabError(
+            f"the conversation cannot go on: the record lacks replies of trial {self._key}, which is finished; restore transcripts.jsonl, or begin anew"
+        )
+
+    def begun(self, line: Mapping[str, Any]) -> None:
+        """Nothing leaves."""
+        self._more()
+
+    async def keep(self, line: Mapping[str, Any]) -> None:
+        """Nothing is new."""
+        self._more()
+
+    def gone(self, line: Mapping[str, Any]) -> None:
+        """Nothing leaves."""
+
+    def refused(self, line: Mapping[str, Any]) -> None:
+        """Nothing leaves."""
+
+    def lost(self, line: Mapping[str, Any]) -> None:
+        """Nothing leaves."""
+
+    def unsent(self, line: Mapping[str, Any]) -> None:
+        """Nothing leaves."""
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        """What happened is on record."""
+
+
+def with_examples(context: TrialContext, agent: Agent, apart: Apart | None, levels: Mapping[str, Any]) -> TrialContext:
+    """What an agent is told before a trial, with worked examples where it wants some; practice has none."""
+    if apart is None or context.practice or not isinstance(agent, ConcurrentAgent) or not agent.examples:
+        return context
+    return replace(context, examples=apart.examples(levels, agent.examples))
+
+
+def apart_for(agent: Agent, paradigm: Paradigm, generator: Any, seed: int, plan: Iterable[PlannedTrial]) -> Apart | None:
+    """What keeps practice and examples of an agent apart from its trials; None where it has neither."""
+    wants = isinstance(agent, ConcurrentAgent) and (agent.practises or agent.examples > 0)
+    return Apart(paradigm, generator, seed, plan) if wants else None
+
+
+def in_conversations(agent: ConcurrentAgent, pending: Sequence[PlannedTrial], failed_before: Mapping[str, Any]) -> list[list[PlannedTrial]]:
+    """Which trials are taken one after the other: those of a block, where the agent remembers them; trials that could not be had before come last then."""
+    if not agent.remembers:
+        return [[planned] for planned in pending]
+    blocks: dict[int, list[PlannedTrial]] = {}
+    for planned in sorted(pending, key=lambda one: str(one.trial) in failed_before):
+        blocks.setdefault(planned.block, []).append(planned)
+    return [blocks[block] for block in sorted(blocks)]
