@@ -15,7 +15,7 @@ from typing_extensions import override
 from ..core.agent_kinds import AgentKind
 from ..core.errors import SpanLabError
 from ..core.overrides import check_overrides
-from ..paradigms import Answer, AnswerKeys, Display, NetworkView, Percept, ResponseKind, Truth, Verdict
+from ..paradigms import Answer, AnswerKeys, Display, NetworkView, Percept, ResponseKind, Truth, Verdict, WorkedExample
 from ..paradigms.triggers import Triggers
 
 if TYPE_CHECKING:
@@ -53,22 +53,6 @@ class Sentences(TypedDict):
     legend: str
     question: str
     form: str
-
-
-@dataclass(frozen=True, slots=True)
-class WorkedExample:
-    """A trial with its right answers, to be shown before others. It is nobody's trial: no session, practice or data set has its seed.
-
-    Parameters
-    ----------
-    name : of the example
-    percepts : what is shown and asked, step by step
-    answers : the right answer to each question
-    """
-
-    name: str
-    percepts: tuple[Percept, ...]
-    answers: tuple[Answer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,12 +480,10 @@ class BatchAgent(Agent):
 class ConcurrentAgent(Agent):
     """An agent that may have several trials under way in one event loop."""
 
-    #: whether it takes the paradigm's practice first, and is told how it did, as people are
-    practises: bool = False
+    practises: bool = False  #: whether it takes the paradigm's practice first, and is told how it did, as people are
     #: whether it remembers, within a block, the trials before: then these are taken one after the other, and those of an earlier part are gone through again
     remembers: bool = False
-    #: how many worked examples it is shown before a trial
-    examples: int = 0
+    examples: int = 0  #: how many worked examples it is shown before a trial
 
     def tell(self, sentence: str) -> None:
         """Tell it something around practice, which it hears before its next trial: what a person reads on a page."""

@@ -128,6 +128,22 @@ class Percept:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkedExample:
+    """A trial with its right answers, to be shown before others. It is nobody's trial: no session, practice or data set has its seed.
+
+    Parameters
+    ----------
+    name : of the example
+    percepts : what is shown and asked, step by step
+    answers : the right answer to each question
+    """
+
+    name: str
+    percepts: tuple[Percept, ...]
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Truth:
     """What only scoring, the record and declared oracles may see.
 

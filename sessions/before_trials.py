@@ -9,15 +9,16 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..agents.base import Agent, ConcurrentAgent, TrialContext, WorkedExample
+from ..agents.base import Agent, ConcurrentAgent, TrialContext
 from ..core.errors import SpanLabError
 from ..core.locale import sentence
-from ..paradigms import Generator, Paradigm, PlannedTrial, Trial, compile_trial
+from ..paradigms import Generator, Paradigm, PlannedTrial, Step, Trial, WorkedExample, compile_trial
 from ..paradigms.identity import canonical, trial_seed
+from .agent_checks import check_episode
 from .participant_flow import NotPassedError, practise, result_of
 from .record.events import Event
 from .session import Session
-from .trial_log import Judged
+from .trial_log import Judged, judge
 
 #: so many trials are tried when one has a list of the session's own
 _TRIES = 64
@@ -179,6 +180,19 @@ class Recalled:
 
     def note(self, event: Mapping[str, Any]) -> None:
         """What happened is on record."""
+
+
+async def recall(agent: Agent, context: TrialContext, steps: Sequence[Step], replies: Recalled) -> list[Judged]:
+    """Take an agent through a trial again that is finished, with the replies of then, so that it remembers it as it was."""
+    episode = check_episode(agent, agent.start(context))
+    episode.attach(replies)
+    judged: list[Judged] = []
+    for step in steps:
+        response = await episode.step(step.shown_after(judged[-1].verdict if judged else "missed"))
+        if response is not None and step.percept.ask is not None:
+            judged.append(judge(step.percept.ask, step.truth, response))
+    episode.finish()
+    return judged
 
 
 def with_examples(context: TrialContext, agent: Agent, apart: Apart | None, levels: Mapping[str, Any]) -> TrialContext:

@@ -18,7 +18,7 @@ from ..paradigms import Percept, PlannedTrial, Step, Trial
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
 from .agent_checks import answers_of, changed_constants, check_episode, for_record
-from .before_trials import MachinePractice, Recalled, apart_for, in_conversations, with_examples
+from .before_trials import MachinePractice, Recalled, apart_for, in_conversations, recall, with_examples
 from .concurrency import interruptible, several
 from .large_run import ShardWorker, take_parts
 from .participant_flow import ParticipantFlow
@@ -235,20 +235,10 @@ class Runner:
         return await self._recall(planned) if trial_key(True, planned.trial) in self._done else await self.take(planned)
 
     async def _recall(self, planned: PlannedTrial) -> list[Judged]:
-        """Go through a trial again that an earlier part of the session has finished: with the replies of then, so that it is remembered as it was."""
-        key = trial_key(planned.practice, planned.trial)
-        start = self._began[key]
-        planned = replace(planned, levels=start["levels"], seed=start["seed"], varies="")
-        trial = self.compile(planned)
-        episode = check_episode(self.agent, self.agent.start(self.context(planned, trial)))
-        episode.attach(Recalled(key, self._replies.get(key, [])))
-        judged: list[Judged] = []
-        for step in self._steps(trial):
-            response = await episode.step(step.shown_after(judged[-1].verdict if judged else "missed"))
-            if response is not None and step.percept.ask is not None:
-                judged.append(judge(step.percept.ask, step.truth, response))
-        episode.finish()
-        return judged
+        """Go through a trial again that an earlier part of the session has finished."""
+        start = self._began[key := trial_key(planned.practice, planned.trial)]
+        trial = self.compile(planned := replace(planned, levels=start["levels"], seed=start["seed"], varies=""))
+        return await recall(self.agent, self.context(planned, trial), self._steps(trial), Recalled(key, self._replies.get(key, [])))
 
     def _to_come(self) -> list[Percept]:
         """What every kind of trial of the session shows."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...paradigms import Percept, ResponseKind
+from ...paradigms import Percept, ResponseKind, WorkedExample
 from ...paradigms.identity import canonical
-from ..base import Sentences, TrialContext, WorkedExample
+from ..base import Sentences, TrialContext
 from .memory import Before, Past
 from .messages import Message, Part, Picture, Request, Role, Text, chained
 from .reading.constrained import json_sentence

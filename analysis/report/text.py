@@ -222,7 +222,7 @@ def _protocols(sessions: Sequence[SessionFacts]) -> list[Note]:
     told = "; ".join(f"{listed(sorted(who)) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}" for what, who in sorted(alike.items()))
     people = {what.partition(" and ")[0] for what, who in alike.items() if "people" in who}
     models = {what.partition(" and ")[0] for what, who in alike.items() if who - {"people"}}
-    return [Note(f"{told[0].upper()}{told[1:]}.", warning=bool(people and models and people != models))] if models else []
+    return [Note(f"Practice and memory: {told}.", warning=bool(people and models and people != models))] if models else []
 
 
 def _span(cells: pd.DataFrame) -> str:
