@@ -271,8 +271,7 @@ def test_no_practice_trial_and_no_example_has_a_list_of_the_sessions_own() -> No
 def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
     from words_solver import solve
 
-    from spanlab.agents.chat.cost.estimate import sent
-    from spanlab.agents.chat.cost.tokens import counter_for
+    from spanlab.agents.chat.cost.estimate import counter_for, sent
     from spanlab.agents.chat.messages import Message, Text
     from spanlab.sessions.chat_account import estimate_session
 
