@@ -166,7 +166,8 @@ def run(
     seed: int | None = None,
     levels: Levels | None = None,
     design: str | None = None,
-    generator: Generator = "corrected",
+    generator: Generator | None = None,
+    paired_with: PathLike | None = None,
     language: str = "en",
     practice: bool = True,
     pilot: bool = False,
@@ -182,7 +183,7 @@ def run(
     participant : identifier of the person
     simulate : an observer that presses real keys in the window instead of a person: ``ideal``, ``capacity``, ``capacity:PLACES`` or ``chance``
     speed : how much faster than a person the simulated participant answers
-    trials, levels, design, generator : as for :func:`replay`
+    trials, levels, design, generator, paired_with : as for :func:`replay`
     seed : of the session; when not given it follows from the participant and how many sessions there were before
     language : of the instructions
     practice : begin with practice
@@ -196,35 +197,28 @@ def run(
     SpanLabError
         when there is no display, for what is unknown or impossible, and when something has stopped the session; :func:`resume` goes on.
     """
-    from .agents.human.seating import seat
-    from .sessions import Request, begin
-    from .sessions.chosen_trials import plan_trials
     from .sessions.conduct import Watcher, carry_out, say_on_stderr
-    from .sessions.key_mapping import KeySetting, key_request
+    from .sessions.people import begin_with_somebody
     from .sessions.result import SessionResult
-    from .sessions.seeds import SessionSeed, seed_for
 
-    if not participant and simulate is None:
-        raise SpanLabError("who takes part? Give participant, or simulate='capacity' for a rehearsal")
-    from .paradigms import load_paradigm
-
-    who = participant or f"simulated:{simulate}"
-    chosen_seed = seed_for(Path(data), load_paradigm(paradigm).name, who) if seed is None else SessionSeed(seed)
-    chosen = plan_trials(paradigm, chosen_seed.seed, _as_lists(levels), trials, design, generator)
-    agent = seat(simulate, chosen.seed, speed, dict(window or {}))
-    request = Request(
-        chosen.seed,
-        generator,
+    session, agent = begin_with_somebody(
+        Path(data),
+        paradigm,
         participant,
-        chosen.design,
-        language,
-        pilot,
-        practice,
-        _as_lists(levels),
-        source=paradigm,
-        extra={"seed_from": chosen_seed.as_json(), "keys": key_request(KeySetting(), participant)},
+        simulate=simulate,
+        speed=speed,
+        window=window or {},
+        say=say or say_on_stderr,
+        seed=seed,
+        levels=_as_lists(levels),
+        trials=trials,
+        design=design,
+        generator=generator,
+        paired_with=paired_with,
+        language=language,
+        practice=practice,
+        pilot=pilot,
     )
-    session = begin(Path(data), chosen.paradigm, agent, chosen.plan, request)
     return SessionResult(session.folder, carry_out(session, agent, Watcher(say or say_on_stderr)))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..agents.chat.cost.totals import Prices
     from ..paradigms import Generator
 
+
 ParadigmArgument = Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file", metavar="PARADIGM")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", help="factor level(s): --set list_length=5 or --set list_length=3,4,5; may be repeated", metavar="NAME=LEVEL")
@@ -157,3 +158,13 @@ def parse_generator(name: str) -> Generator:
         if name == generator:
             return generator
     raise SpanLabError(f"the generator is {' or '.join(GENERATORS)}; found '{name}'")
+
+
+PairedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--paired-with",
+        help="the blocks of this session, or of this paradigm with the same seed: same items and answers, shown as the variant shows them",
+        metavar="SESSION_OR_PARADIGM",
+    ),
+]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from ..core.errors import SpanLabError
 from .options import parse_generator, parse_levels, progress_bar
 
 if TYPE_CHECKING:
-    from ..paradigms import Paradigm, PlannedTrial, Trial
+    from ..paradigms import Paradigm, Trial
     from ..sessions import Session
     from ..sessions.conduct import Watcher
 
@@ -34,29 +33,6 @@ def window_options(windowed: bool, width_cm: float | None, distance_cm: float | 
     return {**options, "width_cm": width_cm, **({} if distance_cm is None else {"distance_cm": distance_cm})}
 
 
-def tell_unspoken(language: str) -> None:
-    """Say on stderr when a session is in a language that the window and legends do not speak."""
-    from ..core.locale import languages
-
-    if language not in languages():
-        print(f"spanlab: the window and legends speak {', '.join(languages())}; what they say themselves is in English, not in '{language}'", file=sys.stderr)
-
-
-def check_patch(patch: str | None, paradigm: Paradigm, planned: list[PlannedTrial]) -> None:
-    """Whether the phases that a corner patch is to mark come in this session.
-
-    Raises
-    ------
-    SpanLabError
-        with the one that does not come.
-    """
-    if patch:
-        from ..agents.human.display.patch import read_patch
-
-        trials = [trial.compile(paradigm, "corrected") for trial in planned] if read_patch(patch).phases else []
-        read_patch(patch).check({step.percept.phase for trial in trials for step in trial.steps})
-
-
 def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) -> tuple[Paradigm, Trial]:
     """One trial to look at: the middle level of every factor that was not set.
 
@@ -75,17 +51,6 @@ def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) 
     chosen = {name: factor.levels[len(factor.levels) // 2] for name, factor in loaded.factors.items() if factor.mode == "crossed"}
     chosen |= {name: values[0] for name, values in levels.items()}
     return loaded, compile_trial(loaded, chosen, seed, parse_generator(generator))
-
-
-def trigger_codes(paradigm: Paradigm, port: str | None, changes: list[str] | None) -> dict[str, Any]:
-    """What the record of a session is to say of its trigger codes; empty when none are sent."""
-    from ..sessions.triggers import parse_codes, trigger_request
-
-    if not port:
-        if changes:
-            raise SpanLabError("--trigger-code changes codes that are not sent: add --triggers PORT (or --triggers dry), or leave it out")
-        return {}
-    return {"triggers": trigger_request(paradigm, port, parse_codes(changes))}
 
 
 def terminal() -> Watcher:

@@ -15,6 +15,7 @@ from ..options import (
     DataOption,
     DesignOption,
     GeneratorOption,
+    PairedOption,
     SchedulerOption,
     SeedOption,
     SetOption,
@@ -26,7 +27,6 @@ from ..options import (
     parse_pairs,
     parse_prices,
 )
-from ..pairing import PairedOption
 from ..running import print_session, terminal
 from .run import DATA, given
 

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from ...core.errors import SpanLabError
-from ..options import DataOption, DesignOption, GeneratorOption, SetOption, TrialsOption, TriggersOption, parse_generator, parse_levels
-from ..pairing import PairedOption
-from ..running import check_patch, print_session, tell_unspoken, terminal, trigger_codes, window_options
+from ..options import DataOption, DesignOption, GeneratorOption, PairedOption, SetOption, TrialsOption, TriggersOption, parse_generator, parse_levels
+from ..running import print_session, terminal, window_options
 from .study import DialogOption, ExistingOption, FieldOption, NumberOption, SessionOption, StudyOptions, parse_fields, run_study
 
 DATA = Path("data")
@@ -87,14 +86,11 @@ def run(
 ) -> None:
     """A session with a person at the screen: one paradigm, or a session of a study."""
     from ...agents.human.input.refractory import read_refractory
-    from ...agents.human.seating import parse_simulate, seat
-    from ...paradigms import load_paradigm
-    from ...sessions import Request, begin
-    from ...sessions.chosen_trials import pair_trials, plan_trials
     from ...sessions.conduct import carry_out
-    from ...sessions.key_mapping import key_request, key_setting
-    from ...sessions.seeds import SessionSeed, seed_for
+    from ...sessions.key_mapping import key_setting
+    from ...sessions.people import begin_with_somebody
     from ...sessions.studies.study import is_study
+    from ...sessions.triggers import parse_codes
 
     window = {
         **window_options(windowed, width_cm, distance_cm, display, patch),
@@ -110,41 +106,28 @@ def run(
         run_study(paradigm, data, options, speed, {**window, **chosen})
         return
     _refuse(context, _OF_STUDIES, f"{paradigm} is no study file")
-    if not participant and simulate is None:
-        raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
-    setting = key_setting(keys, key)
-    who = participant or f"simulated:{parse_simulate(simulate or '', speed)[0]}"
-    chosen_seed = seed_for(data, load_paradigm(paradigm).name, who) if seed is None else SessionSeed(seed)
-    levels = parse_levels(set_)
-    if paired_with is not None:
-        if seed is None and not Path(paired_with).is_dir():
-            raise SpanLabError(f"the blocks of {paired_with} with which seed? Give --seed, or name the session: --paired-with SESSION")
-        drawn_by = parse_generator(generator) if given(context, "generator") else None
-        chosen = pair_trials(paradigm, paired_with, seed=chosen_seed.seed, levels=levels, trials=trials, design=design, generator=drawn_by)
-    else:
-        chosen = plan_trials(paradigm, chosen_seed.seed, levels, trials, design, parse_generator(generator))
-    check_patch(patch, chosen.paradigm, chosen.plan)
-    tell_unspoken(language or "en")
-    agent = seat(simulate, chosen.seed, speed, {**window, **looks})
-    request = Request(
-        seed=chosen.seed,
-        generator=chosen.generator,
-        participant=participant,
-        design=chosen.design,
+    watcher = terminal()
+    begun, agent = begin_with_somebody(
+        data,
+        paradigm,
+        participant,
+        simulate=simulate,
+        speed=speed,
+        window={**window, **looks},
+        say=watcher.say,
+        seed=seed,
+        levels=parse_levels(set_),
+        trials=trials,
+        design=design,
+        generator=parse_generator(generator) if given(context, "generator") else None,
+        paired_with=paired_with,
         language=language or "en",
-        pilot=pilot,
         practice=practice,
-        levels=levels,
-        source=paradigm,
-        extra={
-            "seed_from": chosen_seed.as_json(),
-            "keys": key_request(setting, participant),
-            **trigger_codes(chosen.paradigm, triggers, trigger_code),
-            **chosen.extra,
-        },
+        pilot=pilot,
+        keys=key_setting(keys, key),
+        codes=parse_codes(trigger_code),
     )
-    begun = begin(data, chosen.paradigm, agent, chosen.plan, request)
-    print_session(begun, carry_out(begun, agent, terminal()))
+    print_session(begun, carry_out(begun, agent, watcher))
 
 
 _OF_PARADIGMS = ("set_", "seed", "trials", "paired_with", "design", "generator", "practice", "trigger_code", "keys", "key")

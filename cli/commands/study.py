@@ -83,9 +83,10 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
 
 def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     """Try out what can go wrong, begin the session (only then is there a folder and a number), and run it."""
+    from ...sessions.conduct import say_on_stderr
+    from ...sessions.people import tell_unspoken
     from ...sessions.studies.battery import NoConsentError
     from ...sessions.studies.visit import sit_down, states
-    from ..running import tell_unspoken
 
     agent = battery.agent
     try:
@@ -101,7 +102,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     order = " ".join(paradigm.name for paradigm in visit.order)
     print(f"spanlab: {who}, session {visit.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
     _tell_how(study, visit, wanted, goes_on, data)
-    tell_unspoken(visit.language)
+    tell_unspoken(visit.language, say_on_stderr)
     if goes_on and visit.finished:
         agent.close()
         print(f"nothing to do: session {visit.session} of {visit.person.name} is finished")
@@ -139,11 +140,9 @@ def _tell_how(study: Study, visit: Visit, wanted: Wanted, goes_on: bool, data: P
 def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     """How somebody sits at the window: as the options say, or else as the study's display file does."""
     from ...agents.human.display.file import read_display
-    from ...agents.human.display.patch import read_patch
+    from ...sessions.people import check_patch
 
-    if window.get("patch"):
-        trials = [planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1, balanced=False)]
-        read_patch(window["patch"]).check({step.percept.phase for trial in trials for step in trial.steps})
+    check_patch(window.get("patch") or "", (planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1, balanced=False)))
     own = {} if study.font is None else {"font": str(study.font)}
     window = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **own, **window}
     if study.display is None or "display" in window:

@@ -13,8 +13,8 @@ from ...core.locale import sentence
 from ...paradigms import AnswerKeys, PlannedTrial, ResponseKind
 from ...paradigms.identity import digest
 from ..key_mapping import check_keys
+from ..people import seeds_taken, session_names
 from ..runner import Progress, Runner
-from ..seeds import seeds_taken, session_names
 from ..sent import said_as_then
 from ..session import Request, Session, begin, complete, reopen, try_out, utc_now
 from .study import StudyParadigm

@@ -20,7 +20,7 @@ from ...paradigms.language.yaml_source import Document, YamlPath, read
 from ...paradigms.translation import illegible
 from ...stimuli.render.palette import PaletteName
 from ..key_mapping import KeySetting, key_request
-from ..seeds import LOWER_HALF, drawn_seeds
+from ..people import LOWER_HALF, drawn_seeds
 from ..triggers import trigger_request
 from .counterbalancing import Order, order_of, rows
 from .fields import COMMON, FieldPart, missing_texts

@@ -9,7 +9,7 @@ from command_line import Run
 
 from spanlab.agents.oracles import IdealAgent
 from spanlab.sessions import find_sessions, read_session
-from spanlab.sessions.seeds import LOWER_HALF, drawn_seeds, seed_for, seeds_taken
+from spanlab.sessions.people import LOWER_HALF, drawn_seeds, seed_for, seeds_taken
 from spanlab.sessions.session import session_stem
 
 

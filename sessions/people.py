@@ -1,0 +1,153 @@
+"""Sessions with somebody at the screen that are no part of a study: seeds, trials, what is recorded, and who sits down.
+
+No two people of a data folder get the same trials of a paradigm, unless somebody says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from ..agents.base import WindowAgent
+from ..core.errors import SpanLabError
+from ..core.locale import languages
+from ..paradigms import Generator, Trial, load_paradigm
+from ..paradigms.identity import MAX_MASTER_SEED, digest
+from .chosen_trials import pair_trials, plan_trials
+from .key_mapping import KeySetting, key_request
+from .record.reader import sessions_below
+from .session import Request, Session, begin, session_stem
+from .triggers import trigger_request
+
+#: seeds of first sessions in studies are below this one, and follow from the participant's number; all others are from here on
+LOWER_HALF = (MAX_MASTER_SEED + 1) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSeed:
+    """The seed of a session that one paradigm is.
+
+    Parameters
+    ----------
+    seed : of the session
+    number : of the session, among those that this participant has of the paradigm in this data folder, from 1; None where the seed was given
+    """
+
+    seed: int
+    number: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Where the seed comes from, for the record of the session."""
+        return {"given": True} if self.number is None else {"given": False, "session_number": self.number}
+
+
+def seed_for(data: Path, paradigm: str, participant: str) -> SessionSeed:
+    """The seed of a participant's next session: it follows from paradigm, participant and the number of the session, and is nobody else's in this folder."""
+    own = re.compile(re.escape(session_stem(paradigm, participant, 0)[:-1]) + r"\d+(-\d+)?")
+    names = session_names(data)
+    number = 1 + sum(own.fullmatch(name) is not None for name in names)
+    key = [paradigm, session_stem("", participant, 0), number]
+    return SessionSeed(next(seed for seed in drawn_seeds(key) if seed not in seeds_taken(names, paradigm)), number)
+
+
+def drawn_seeds(key: list[object]) -> Iterator[int]:
+    """Seeds for something that is named, in the order in which they are tried."""
+    return (LOWER_HALF + int(digest([*key, attempt], length=8), 16) % LOWER_HALF for attempt in count(1))
+
+
+def session_names(data: Path) -> list[str]:
+    """The names of all sessions in a data folder, those of studies too."""
+    return [folder.name for folder in sessions_below(data)] if data.is_dir() else []
+
+
+def seeds_taken(names: list[str], paradigm: str) -> set[int]:
+    """The seeds of all sessions of a paradigm, by their names."""
+    own = re.compile(re.escape(paradigm) + r"-.*-s(\d+)(-\d+)?")
+    return {int(found[1]) for name in names if (found := own.fullmatch(name))}
+
+
+def begin_with_somebody(
+    data: Path,
+    paradigm: str,
+    participant: str = "",
+    *,
+    simulate: str | None = None,
+    speed: float = 1.0,
+    window: Mapping[str, Any],
+    say: Callable[[str], None],
+    seed: int | None = None,
+    levels: Mapping[str, Sequence[Any]] | None = None,
+    trials: int | None = None,
+    design: str | None = None,
+    generator: Generator | None = None,
+    paired_with: str | Path | None = None,
+    language: str = "en",
+    practice: bool = True,
+    pilot: bool = False,
+    keys: KeySetting | None = None,
+    codes: Mapping[str, Any] | None = None,
+) -> tuple[Session, WindowAgent]:
+    """Begin the session of a person, or of the simulated participant: whoever it is sits at the window when this returns.
+
+    Parameters
+    ----------
+    data : folder for sessions
+    paradigm : name in the library, or a YAML file
+    participant : identifier of the person
+    simulate, speed, window : as :func:`.seating.seat` takes them
+    say : takes sentences for whoever has started the session
+    seed, levels, trials, design, generator, paired_with : which trials, as :mod:`.chosen_trials` has it; None where it was not said
+    codes : trigger codes that differ from the paradigm's, laid out as in its file
+
+    Raises
+    ------
+    SpanLabError
+        when nobody takes part, there is no display, or something that was given is unknown, impossible or without meaning.
+    """
+    from ..agents.human.seating import parse_simulate, seat
+
+    if not participant and simulate is None:
+        raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
+    who = participant or f"simulated:{parse_simulate(simulate or '', speed)[0]}"
+    chosen_seed = seed_for(data, load_paradigm(paradigm).name, who) if seed is None else SessionSeed(seed)
+    if paired_with is None:
+        chosen = plan_trials(paradigm, chosen_seed.seed, levels, trials, design, generator or "corrected")
+    else:
+        if seed is None and not Path(paired_with).is_dir():
+            raise SpanLabError(f"the blocks of {paired_with} with which seed? Give --seed, or name the session: --paired-with SESSION")
+        chosen = pair_trials(paradigm, paired_with, seed=chosen_seed.seed, levels=levels, trials=trials, design=design, generator=generator)
+    port = str(window.get("triggers") or "")
+    if codes and not port:
+        raise SpanLabError("--trigger-code changes codes that are not sent: add --triggers PORT (or --triggers dry), or leave it out")
+    triggers = {"triggers": trigger_request(chosen.paradigm, port, codes)} if port else {}
+    check_patch(str(window.get("patch") or ""), (trial.compile(chosen.paradigm, "corrected") for trial in chosen.plan))
+    tell_unspoken(language, say)
+    noted = {"seed_from": chosen_seed.as_json(), "keys": key_request(keys or KeySetting(), participant), **triggers, **chosen.extra}
+    agent = seat(simulate, chosen.seed, speed, window)
+    request = Request(chosen.seed, chosen.generator, participant, chosen.design, language, pilot, practice, levels, source=paradigm, extra=noted)
+    return begin(data, chosen.paradigm, agent, chosen.plan, request), agent
+
+
+def check_patch(patch: str, trials: Iterable[Trial]) -> None:
+    """Whether the phases that a corner patch is to mark come in some of these trials.
+
+    Raises
+    ------
+    SpanLabError
+        with the one that does not come.
+    """
+    if patch:
+        from ..agents.human.display.patch import read_patch
+
+        wanted = read_patch(patch)
+        wanted.check({step.percept.phase for trial in trials for step in trial.steps} if wanted.phases else set())
+
+
+def tell_unspoken(language: str, say: Callable[[str], None]) -> None:
+    """Say when a session is in a language that the window and legends do not speak."""
+    if language not in languages():
+        say(f"spanlab: the window and legends speak {', '.join(languages())}; what they say themselves is in English, not in '{language}'")
