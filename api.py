@@ -330,6 +330,8 @@ def figure(
     paradigm: str | Sequence[str] = (),
     bars: Bars = "interval",
     by: str = "",
+    along: str = "",
+    value: str = "",
     exclude: PathLike | None = None,
     practice: bool = False,
     pilot: bool = False,
@@ -342,7 +344,8 @@ def figure(
     data : sessions, folders full of sessions, or response tables
     paradigm : of which paradigm, or of which several
     bars : what bars of curves are: ``interval`` (95%) or ``sem``
-    by : reaction_time: a panel for each value of this column, too
+    by : reaction_time and conditions: a panel for each value of this column, too
+    along, value : conditions: the column along the horizontal axis, and what is measured: ``correct``, ``rt_ms`` (means), ``rt_median`` or ``d_prime``
     exclude : file with rules of exclusion
     practice, pilot : use these rows, too
 
@@ -362,7 +365,7 @@ def figure(
 
     paths = _paths(data)
     declared = figure_named(name, tuple(map(str, paths)))
-    wish = wish_for(declared, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by)
+    wish = wish_for(declared, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by, along=along, value=value)
     loaded = _load(paths, exclude, practice, pilot)
     drawing = declared.draw(loaded, wish)
     return replace(drawing, notes=(*loaded.notes, *drawing.notes))

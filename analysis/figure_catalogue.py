@@ -10,6 +10,7 @@ from typing_extensions import override
 from ..core.errors import SpanLabError
 from ..core.registry import Instances, nearest
 from .effects.registry import EFFECTS
+from .figures.conditions_figure import CONDITIONS
 from .figures.effect_figure import effect_figure
 from .figures.figure import SECTIONS, FigureDeclaration, Wish
 from .figures.nback_study import NBACK_FIGURES
@@ -21,7 +22,7 @@ class Figures(Instances[FigureDeclaration]):
     """All figures that are made of answers: one for each effect, then SpanLab's others, then those of other packages (entry points ``spanlab.figures``)."""
 
     def __init__(self) -> None:
-        own = (REACTION_TIME, *NBACK_FIGURES, *map(paper_figure, PAPER_FIGURES))
+        own = (CONDITIONS, REACTION_TIME, *NBACK_FIGURES, *map(paper_figure, PAPER_FIGURES))
         super().__init__("figure", "spanlab.figures", FigureDeclaration, own)
 
     @override
@@ -62,7 +63,7 @@ def figure_named(name: str, source: Sequence[str] = ()) -> FigureDeclaration:
     raise SpanLabError(f"there is no figure called '{name}'{nearest(name, [*known, *UNITS, *NUMBERS])}\nThese there are:\n{listing()}")
 
 
-def wish_for(figure: FigureDeclaration, paradigms: Sequence[str], bars: str, by: str, option: str = "") -> Wish:
+def wish_for(figure: FigureDeclaration, paradigms: Sequence[str], bars: str, by: str, option: str = "", *, along: str = "", value: str = "") -> Wish:
     """What was asked of a figure, checked.
 
     Parameters
@@ -79,7 +80,11 @@ def wish_for(figure: FigureDeclaration, paradigms: Sequence[str], bars: str, by:
     if by and not figure.by:
         able = " and ".join(figure.name for figure in FIGURES if figure.by)
         raise SpanLabError(f"{option}by is for the figure {able}; {figure.name} has the conditions that it shows")
-    return Wish(tuple(paradigms), bars, by)
+    for name, given in (("along", along), ("value", value)):
+        if given and not figure.along:
+            able = " and ".join(one.name for one in FIGURES if one.along)
+            raise SpanLabError(f"{option}{name} is for the figure {able}; {figure.name} has the conditions that it shows")
+    return Wish(tuple(paradigms), bars, by, along, value or "correct")
 
 
 def listing() -> str:

@@ -14,8 +14,8 @@ from spanlab.analysis.effects.capacity import pashler_k
 from spanlab.analysis.effects.reaction_times import fit as fit_times
 from spanlab.analysis.effects.reaction_times import limits as limits_of_times
 from spanlab.analysis.effects.reaction_times import over_people
-from spanlab.analysis.effects.trends import Contrast, contrast
 from spanlab.analysis.means.bootstrap import estimate, estimate_pooled
+from spanlab.analysis.means.contrasts import Contrast, contrast
 from spanlab.analysis.model_vs_human.differences import _difference as difference
 from spanlab.analysis.model_vs_human.scores import _scored_row as scored_row
 from spanlab.analysis.nback.cells import nback_cells

@@ -18,6 +18,7 @@ from ..data.style import GROUP_MEANS
 from ..means.cell_means import Cells, Sums, unit_sums
 from .curves import CURVE_COLUMNS, averages_of
 from .evidence import Evidence, Scattered, Tally, Whole, guessing_notes, tally, whole
+from .sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,6 +95,8 @@ class Effect:
     human : whether published human curves are put beside it
     without : a column of prepared items, with what somebody gets right of them who lacks one thing; a line of its own in figures, called as the column is
     without_said : who that is, in words
+    sensitivity : of measures of signal detection; these have slopes and tests, too
+    blocks : whether it is of N-back blocks, too, which have figures of their own
     """
 
     name: str
@@ -117,6 +120,8 @@ class Effect:
     human: bool = True
     without: str = ""
     without_said: str = ""
+    sensitivity: Sensitivity | None = None
+    blocks: bool = False
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -170,7 +175,7 @@ class Effect:
         """
         if scored is None or not len(scored.items):
             return Evidence()
-        if has_blocks(scored.items):
+        if not self.blocks and has_blocks(scored.items):
             return Evidence(len(scored.items), blocks=True)
         there = frozenset(name for name in self.needs if name in scored.items.columns and scored.items[name].notna().any())
         if not forced and len(there) < len(self.needs):

@@ -1,7 +1,6 @@
 """What an effect amounts to, in numbers with tests: the slope along its axis, or the differences of its conditions (switch cost, mixing cost, conflict).
 
-Slopes and differences are weighted sums of the means of cells (:class:`Contrast`: standard error, t-test and bootstrap, whatever units the cells share), tested
-two-tailed against what guessing would give.
+Slopes and differences are weighted sums of the means of cells (:mod:`.contrasts`), tested two-tailed against what guessing would give.
 ``omnibus_p`` asks whether the conditions differ at all: Kruskal and Wallis's test over trials, Friedman's over people (or sessions) who have
 all conditions (Wilcoxon's for two).
 """
@@ -9,158 +8,31 @@ all conditions (Wilcoxon's for two).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..means.bootstrap import LEVEL, RESAMPLES
 from ..means.cell_means import Cells
+from ..means.contrasts import Contrast, contrast_of
 from ..stats.ranks import friedman, kruskal
 from .effect import Effect
+from .sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-_CHUNK = 4_000_000
-#: Whole numbers below 2 to this power are exact in floating point.
-_BITS = 50
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """A weighted sum of means.
-
-    Parameters
-    ----------
-    value, se, df : the sum, its standard error and its degrees of freedom (after Satterthwaite); NaN where undefined
-    n : units that enter it
-    lone : units that are alone in their set of cells, so that their spread is unknown and counted as 0
-    draws : bootstrap values, None where nothing can vary
-    level : of confidence
-    """
-
-    value: float
-    se: float
-    df: float
-    n: int
-    lone: int
-    draws: np.ndarray | None
-    level: float
-
-    def against(self, expected: float) -> dict[str, float]:
-        """Two-tailed t-test against a value: ``t``, ``df`` and ``p``."""
-        from scipy.special import stdtr
-
-        t = (self.value - expected) / self.se
-        return {"t": t, "df": self.df, "p": float(2 * stdtr(self.df, -abs(t)))}
-
-    def limits(self, draws: np.ndarray) -> tuple[float, float]:
-        """The expanded percentile interval of bootstrap values (of this contrast, or of something made of it)."""
-        from scipy.special import ndtr, stdtrit
-
-        draws = draws[np.isfinite(draws)]
-        if len(draws) < 2:
-            return math.nan, math.nan
-        df = min(self.df, 1e9)
-        tail = float(ndtr(-math.sqrt((df + 1) / df) * stdtrit(df, (1 + self.level) / 2)))
-        low, high = np.quantile(draws, [tail, 1 - tail])
-        return float(low), float(high)
-
-
-def contrast_of(cells: Cells, numbers: Sequence[int], weights: np.ndarray, **options: Any) -> Contrast:
-    """A weighted sum of the means of some cells; see :func:`contrast`."""
-    picked = [[column[one] for one in numbers] for column in (cells.values, cells.ids, cells.many)]
-    return contrast(picked[0], picked[1], weights, many=picked[2], **options)
-
-
-def contrast(
-    values: Sequence[np.ndarray],
-    ids: Sequence[np.ndarray],
-    weights: np.ndarray,
-    *,
-    many: Sequence[np.ndarray] | None = None,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> Contrast:
-    """``sum of weight x mean of the cell``.
-
-    Units that are in the same cells (a person in all of them, a trial in all positions of its list) form a stratum. Each unit adds ``weight x value / n``
-    of its cells to the sum; the spread of what units add is taken within strata, so that what a unit does in one cell may go with what it does in another.
-    For units that are in all cells the test is the one-sample t-test of their own contrasts, for two cells without common units it is Welch's.
-
-    Parameters
-    ----------
-    values, ids : of each cell, the values of its units and the units' numbers, as in :class:`.Cells`
-    weights : of the cells
-    many : of each cell, how many units each of its entries stands for (the same in all cells); one when not given
-    """
-    import pandas as pd
-
-    if not values or any(not len(cell) for cell in values):
-        return Contrast(math.nan, math.nan, math.nan, 0, 0, None, level)
-    times = [np.ones(len(cell), np.int64) for cell in values] if many is None else [np.asarray(one, np.int64) for one in many]
-    number, unit = pd.factorize(np.concatenate(ids))
-    adds = np.concatenate([weight * np.asarray(cell, float) / one.sum() for weight, cell, one in zip(weights, values, times, strict=True)])
-    added = np.bincount(number, weights=adds, minlength=len(unit))
-    where = np.repeat(np.arange(len(values)), [len(cell) for cell in values])
-    stratum = _alike(number, where, len(unit))
-    copies = np.empty(len(unit), np.int64)
-    copies[number] = np.concatenate(times)
-    size = np.bincount(stratum, weights=copies).astype(np.int64)
-    mean = np.bincount(stratum, weights=copies * added) / size
-    square = np.bincount(stratum, weights=copies * (added - mean[stratum]) ** 2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(size > 1, size * square / (size - 1), 0.0)
-    parts[parts < 1e-24] = 0.0
-    variance = float(parts.sum())
-    real = parts > 0
-    df = variance**2 / float((parts[real] ** 2 / (size[real] - 1)).sum()) if variance else math.nan
-    draws = _draws(added, copies, stratum, size, resamples, seed) if variance else None
-    return Contrast(float(copies @ added), math.sqrt(variance), df, int(copies.sum()), int((size == 1).sum()), draws, level)
-
-
-def _alike(number: np.ndarray, where: np.ndarray, many: int) -> np.ndarray:
-    """The stratum of each unit: units that are in exactly the same cells share one."""
-    code = np.zeros(many, dtype=np.int64)
-    for start in range(0, int(where.max()) + 1, _BITS):
-        here = (where >= start) & (where < start + _BITS)
-        mask = np.bincount(number[here], weights=2.0 ** (where[here] - start), minlength=many)  # exact: a unit is in a cell once
-        _, inside = np.unique(mask, return_inverse=True)
-        code = np.unique(code * (int(inside.max(initial=0)) + 1) + inside, return_inverse=True)[1]  # in an order that does not depend on that of the units
-    return code
-
-
-def _draws(added: np.ndarray, copies: np.ndarray, stratum: np.ndarray, size: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """Bootstrap values of the sum: units are drawn again within their strata; where there are very many different ones, sums are normal."""
-    random = np.random.RandomState(seed)
-    total = np.zeros(resamples)
-    for one in range(len(size)):
-        mine, times = added[stratum == one], copies[stratum == one]
-        distinct, where = np.unique(np.round(mine, 14), return_inverse=True)
-        counts = np.bincount(where, weights=times)
-        if len(distinct) == 1:
-            total += distinct[0] * size[one]
-        elif len(distinct) > 5000:
-            middle = float(times @ mine) / size[one]
-            spread = math.sqrt(float(times @ (mine - middle) ** 2) / size[one])
-            total += random.normal(float(times @ mine), math.sqrt(size[one]) * spread, size=resamples)
-        else:
-            share, step = counts / size[one], max(1, _CHUNK // len(distinct))
-            for done in range(0, resamples, step):
-                part = min(step, resamples - done)
-                total[done : done + part] += random.multinomial(int(size[one]), share, size=part) @ distinct
-    return total
-
 
 #: Columns of a table of contrasts after who and the panels.
 TREND_COLUMNS = ("contrast", "value", "low", "high", "guessing", "t", "df", "p", "omnibus_p", "unit", "n_units", "conditions", "note")
 #: More units than this need no omnibus test of ranks: it would find any difference, however small.
 _RANKS = 1_000_000
+#: Of more panels not every two are compared.
+MOST_PANELS = 4
 
 
 def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
@@ -174,25 +46,128 @@ def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, l
     import pandas as pd
 
     columns = [*WHO, *effect.panels, *TREND_COLUMNS]
-    scored = responses if isinstance(responses, Scored) else score_table(responses)
-    if effect.make is not None or effect.missing(scored, paradigm):
-        return pd.DataFrame(columns=columns)
-    cells = effect.whole(scored, paradigm).cells[""]
-    lines: dict[tuple[Any, ...], dict[Any, int]] = {}
-    heads = [*WHO, *effect.panels]
-    for number, row in enumerate(cells.keys.to_dict("records")):
-        lines.setdefault(tuple(row[name] for name in heads), {})[row[effect.x]] = number
     rows = []
-    for key, line in lines.items():
-        overall = _omnibus(cells, list(line.values()))
-        for name, weight in _weights(effect, line).items():
-            numbers = [line[place] for place in weight]
-            weights = np.array(list(weight.values()))
-            found = contrast_of(cells, numbers, weights, level=level, resamples=resamples, seed=seed)
-            guessing = float(weights @ cells.chance[numbers]) if effect.value == "correct" else 0.0
-            head = dict(zip(heads, key, strict=True)) | {"contrast": name, "omnibus_p": overall, "conditions": len(line)}
-            rows.append(head | _row(found, guessing, cells, numbers))
+    for found in _found(effect, responses, paradigm):
+        for key, line in found.lines().items():
+            overall = found.omnibus([*line.values()])
+            for name, weight in _weights(effect, line).items():
+                numbers, weights = [line[place] for place in weight], np.array(list(weight.values()))
+                head = dict(zip([*WHO, *effect.panels], key, strict=True)) | {"contrast": name, "omnibus_p": overall, "conditions": len(line)}
+                rows.append(head | found.row(numbers, weights, {"level": level, "resamples": resamples, "seed": seed}))
     return pd.DataFrame(rows, columns=columns)
+
+
+def between_panels(
+    effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
+) -> pd.DataFrame:
+    """For everybody and every two panels of an effect: how much their means differ over the conditions that both have, and (along numbers) their slopes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        who, then :data:`TREND_COLUMNS`, where ``contrast`` names the panels; empty where the effect does not apply or has more than :data:`MOST_PANELS`.
+    """
+    import pandas as pd
+
+    rows = []
+    for found in _found(effect, responses, paradigm):
+        panels: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[Any, Any]]] = {}
+        for key, line in found.lines().items():
+            panels.setdefault(key[: len(WHO)], {})[key[len(WHO) :]] = line
+        for who, ones in panels.items():
+            if not 2 <= len(ones) <= MOST_PANELS:
+                continue
+            for (one, first), (other, second) in combinations(ones.items(), 2):
+                both = sorted(first.keys() & second.keys(), key=str if effect.order else float)
+                if not both:
+                    continue
+                asked = {"mean": np.full(len(both), 1 / len(both))}
+                if not effect.order and len(both) > 1:
+                    x = np.asarray(both, float) - np.mean(np.asarray(both, float))
+                    asked["slope"] = x / (x @ x)
+                names = [", ".join(str(value) for value in panel if not effect.sensitivity or value != found.measured) for panel in (one, other)]
+                for what, weight in asked.items():
+                    numbers, weights = [*(first[place] for place in both), *(second[place] for place in both)], np.concatenate([weight, -weight])
+                    head = dict(zip(WHO, who, strict=True)) | {
+                        "contrast": f"{what}, {names[0]} minus {names[1]}",
+                        "conditions": len(both),
+                        "omnibus_p": math.nan,
+                    }
+                    rows.append(head | found.row(numbers, weights, {"level": level, "resamples": resamples, "seed": seed}))
+    return pd.DataFrame(rows, columns=[*WHO, *TREND_COLUMNS])
+
+
+def _found(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> list[_Averages]:
+    """What contrasts are made of: nothing where the effect does not apply, or is neither an average nor a sensitivity."""
+    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    if (effect.make is not None and effect.sensitivity is None) or effect.missing(scored, paradigm):
+        return []
+    cells = effect.whole(scored, paradigm).cells[""]
+    return [_Averages(effect, cells)] if effect.sensitivity is None else [_Detected(effect, cells, one) for one in effect.sensitivity.measures]
+
+
+@dataclass(frozen=True)
+class _Averages:
+    """Cells of averages, whose contrasts are weighted sums of their means."""
+
+    effect: Effect
+    cells: Cells
+
+    def lines(self) -> dict[tuple[Any, ...], dict[Any, Any]]:
+        """For everybody and every panel, what stands at each place along the axis."""
+        found: dict[tuple[Any, ...], dict[Any, Any]] = {}
+        for number, row in enumerate(self.cells.keys.to_dict("records")):
+            found.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = number
+        return found
+
+    @property
+    def measured(self) -> str:
+        return self.effect.measure
+
+    def omnibus(self, places: Sequence[Any]) -> float:
+        return _omnibus(self.cells, places)
+
+    def row(self, places: Sequence[Any], weights: np.ndarray, options: Mapping[str, Any]) -> dict[str, Any]:
+        guessing = float(weights @ self.cells.chance[list(places)]) if self.effect.value == "correct" else 0.0
+        return _row(contrast_of(self.cells, places, weights, **options), guessing, self.cells, places)
+
+
+@dataclass(frozen=True)
+class _Detected(_Averages):
+    """One measure of signal detection, whose places are pairs of cells: of signals, and of others."""
+
+    measure: str
+
+    @property
+    @override
+    def measured(self) -> str:
+        return self.measure
+
+    @property
+    def _of(self) -> Sensitivity:
+        assert self.effect.sensitivity is not None
+        return self.effect.sensitivity
+
+    @override
+    def lines(self) -> dict[tuple[Any, ...], dict[Any, Any]]:
+        found: dict[tuple[Any, ...], dict[Any, Any]] = {}
+        names = [name for name in self.cells.keys.columns if name != "signal"]
+        for key, pair in self._of.pairs(self.cells).items():
+            row = dict(zip(names, key, strict=True)) | {"measure": self.measure}
+            if min(pair) >= 0:
+                found.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = pair
+        return found
+
+    @override
+    def omnibus(self, places: Sequence[Any]) -> float:
+        if len(places) < 2 or self.cells.unit[places[0][0]] == "trial":
+            return math.nan
+        return _of_shared([self._of.each(self.cells, pair, self.measure) for pair in places])
+
+    @override
+    def row(self, places: Sequence[Any], weights: np.ndarray, options: Mapping[str, Any]) -> dict[str, Any]:
+        found = self._of.weighted(self.cells, places, weights, self.measure, **options)
+        return _row(found, 0.0, self.cells, [number for pair in places for number in pair])
 
 
 def _weights(effect: Effect, line: dict[Any, int]) -> dict[str, dict[Any, float]]:
@@ -237,12 +212,20 @@ def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:
     if cells.unit[numbers[0]] == "trial":
         # Positions of one list are answered in the same trials, and their ranks would not be independent.
         return math.nan if len(shared) else kruskal(values)
+    return _of_shared([(cells.values[one], cells.ids[one]) for one in numbers])
+
+
+def _of_shared(samples: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
+    """Whether conditions differ, of values and numbers of the units in each: by the units that are in all of them."""
+    shared = samples[0][1]
+    for _, ids in samples[1:]:
+        shared = np.intersect1d(shared, ids)
     if len(shared) < 3:
         return math.nan
     table = []
-    for number in numbers:
-        order = np.argsort(cells.ids[number])
-        table.append(cells.values[number][order[np.searchsorted(cells.ids[number], shared, sorter=order)]])
+    for values, ids in samples:
+        order = np.argsort(ids)
+        table.append(values[order[np.searchsorted(ids, shared, sorter=order)]])
     if len(table) == 2:
         from scipy.stats import wilcoxon  # takes half a second to import
 

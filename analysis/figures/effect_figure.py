@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks
 from ..effects.effect import Effect
-from ..effects.trends import trends
+from ..effects.trends import between_panels, trends
 from .charts import plain, title_lines
 from .curve_marks import PROPORTIONS, curve_layers, curve_points
 from .figure import BARS_SAID, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
@@ -203,10 +203,11 @@ _TREND = ("contrast", "value", "low", "high", "t", "df", "p", "omnibus_p", "n_un
 
 @dataclass(frozen=True, kw_only=True)
 class ComputedEffect(Computed):
-    """The numbers of an effect in one paradigm; ``trends`` are its slopes or differences."""
+    """The numbers of an effect in one paradigm; ``trends`` are its slopes or differences, ``between`` the differences of panels."""
 
     effect: Effect
     trends: pd.DataFrame
+    between: pd.DataFrame
 
 
 def effect_figure(effect: Effect) -> FigureDeclaration:
@@ -225,8 +226,8 @@ def effect_figure(effect: Effect) -> FigureDeclaration:
     )
 
 
-def compute_effect(effect: Effect, data: Data, wish: Wish) -> ComputedEffect:
-    """An effect in one paradigm, with slopes and differences.
+def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = False) -> ComputedEffect:
+    """An effect in one paradigm, with slopes and differences; also of ``panels`` from one another.
 
     Raises
     ------
@@ -237,7 +238,11 @@ def compute_effect(effect: Effect, data: Data, wish: Wish) -> ComputedEffect:
     table = effect.table(data.scored, paradigm, human=data.human.get(paradigm))
     title, below = f"{data.titles[paradigm]}: {effect.title}", caption(effect, table, wish.bars)
     found = trends(effect, data.scored, paradigm)
+    between = between_panels(effect, data.scored, paradigm) if panels else found.iloc[:0]
     heading = "Slopes and differences (t-tests against guessing; omnibus: do the conditions differ at all?)"
+    further = [(heading, found[["agent", *effect.panels, *_TREND]])] if len(found) else []
+    if len(between):
+        further.append(("Differences between panels (t-tests against guessing)", between[["agent", *(one for one in _TREND if one != "omnibus_p")]]))
     return ComputedEffect(
         title=title,
         caption=below,
@@ -247,9 +252,10 @@ def compute_effect(effect: Effect, data: Data, wish: Wish) -> ComputedEffect:
         looks=looks_of(table),
         notes=effect.notes(data.scored, paradigm, table),
         readouts=data.readouts.get(paradigm, ()),
-        further=((heading, found[["agent", *effect.panels, *_TREND]]),) if len(found) else (),
+        further=tuple(further),
         effect=effect,
         trends=found,
+        between=between,
     )
 
 

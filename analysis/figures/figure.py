@@ -33,12 +33,15 @@ class Wish:
     ----------
     paradigms : of which paradigms; all that fit when not given
     bars : what the bars of curves stand for
-    by : a column, for each value of which reaction times are shown apart; none when empty
+    by : a column, for each value of which there is a panel; none when empty
+    along, value : a column along the horizontal axis, and what is measured there, where a figure can be of any
     """
 
     paradigms: tuple[str, ...] = ()
     bars: Bars = "interval"
     by: str = ""
+    along: str = ""
+    value: str = "correct"
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,7 @@ class Computed:
     conditions : whether lines are conditions and not answerers, so that nobody else can decide how they look
     notes : what must be known, in plain sentences
     readouts : how networks' answers were read out, where that must be known, too
+    asked : options that make it again, besides its name and paradigm
     """
 
     title: str
@@ -111,6 +115,7 @@ class Computed:
     notes: Sequence[str] = ()
     readouts: Sequence[str] = ()
     further: Sequence[tuple[str, pd.DataFrame]] = ()
+    asked: Sequence[str] = ()
 
     def draw(self, looks: Sequence[Look] = ()) -> Drawing:
         """The figure; ``looks`` as a page with other figures has decided for everybody."""
@@ -149,6 +154,7 @@ class FigureDeclaration:
     effects : those whose sums are all that it needs, so that it can be made from data that are read piece by piece, here or elsewhere; empty where it needs all
         answers at once
     by : whether it can be apart for each value of a column
+    along : whether it can be along any column, and of several values
     of_people : whether it needs people (or who stands in for them), so that trials alone do not tell whether there will be one
     excerpt_of : the figure of which it shows some conditions; empty when it is no excerpt
     """
@@ -166,6 +172,7 @@ class FigureDeclaration:
     expected: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
     by: bool = False
+    along: bool = False
     of_people: bool = False
     excerpt_of: str = ""
 

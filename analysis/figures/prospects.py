@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..data.scoring import score_table
+from ..effects.conditions import unnamed_conditions
+from ..effects.registry import EFFECTS
 from ..figure_catalogue import FIGURES
+from .conditions_figure import CONDITIONS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +55,7 @@ def prospects(responses: pd.DataFrame, paradigm: str) -> Prospects:
     lacking: dict[str, tuple[str, ...]] = {}
     why: dict[str, str] = {}
     for figure in FIGURES:
-        if figure.excerpt_of or figure.of_people or not figure.concerns(scored, paradigm):
+        if figure.excerpt_of or figure.of_people or figure.along or not figure.concerns(scored, paradigm):
             continue
         sentence = figure.missing(scored, paradigm)
         columns = figure.lacking(scored, paradigm)
@@ -62,6 +65,8 @@ def prospects(responses: pd.DataFrame, paradigm: str) -> Prospects:
             lacking[figure.name] = columns
         else:
             why[figure.name] = sentence.removeprefix(f"{paradigm} has ").removesuffix(".")
+    if paradigm in scored.parts and unnamed_conditions(scored.parts[paradigm], [one for one in EFFECTS if one.name in figures], "correct"):
+        figures.append(CONDITIONS.name)
     if len(scored.items):
         figures += [figure.name for figure in FIGURES if figure.of_people and figure.concerns(scored, paradigm)]
     return Prospects(tuple(figures), lacking, why)

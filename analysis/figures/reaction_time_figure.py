@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.errors import SpanLabError
 from ..data.coding import coded, decoded
+from ..data.columns import column_named
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look, competitors
 from ..effects.reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
@@ -56,7 +57,7 @@ def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
 
     paradigm = _paradigm(data, wish)
     part = data.scored.parts[paradigm]
-    by = (_column(part, wish.by, paradigm),) if wish.by else ()
+    by = (column_named(part.items, wish.by, paradigm, f"figure {NAME} by {wish.by}"),) if wish.by else ()
     items = part.items.assign(**{name: decoded(part.items[name]) for name in by})
     part = Scored(items, part.intrusions, part.notes)
     each = reaction_times(part, by=by)
@@ -112,17 +113,6 @@ def _paradigm(data: Data, wish: Wish) -> str:
         where = named[0] if named else ", ".join(there) or "these data"
         raise SpanLabError(f"no figure {NAME}: no person's correct answers in {where} have a reaction time.{machines}")
     return timed[0]
-
-
-def _column(part: Scored, name: str, paradigm: str) -> str:
-    """The column that is meant, with or without what factors and recorded values begin with."""
-    for candidate in (name, f"factor_{name}", f"record_{name}"):
-        if candidate in part.items.columns and part.items[candidate].notna().any():
-            return candidate
-    plain = ("set_size", "list_length", "serial_position", "retention_steps", "block")
-    there = [column for column in part.items.columns if column in plain or column.startswith(("factor_", "record_"))]
-    known = [column.removeprefix("factor_").removeprefix("record_") for column in there if part.items[column].notna().any()]
-    raise SpanLabError(f"no figure {NAME} by {name}: {paradigm} has no such column; it has {', '.join(known) or 'none'}")
 
 
 def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agents: Sequence[Look], title: str, subtitle: str) -> dict[str, Any]:

@@ -174,26 +174,48 @@ def estimate_pooled(
     statistic : from rows of summed counts to one number each
     level, resamples, seed : of the bootstrap; the same counts give the same interval in every process, whatever their order
     """
-    import pandas as pd
     from scipy.special import ndtr, stdtrit
 
-    times = np.ones(len(counts), np.int64) if many is None else np.asarray(many, np.int64)
-    n = int(times.sum())
-    if n == 0:
-        return Estimate(0, math.nan, math.nan, math.nan, math.nan, "none")
-    whole = float(np.asarray(statistic((times @ np.asarray(counts, float))[None]))[0])
-    columns = list(range(counts.shape[1]))
-    alike = pd.DataFrame(counts, columns=columns).assign(times=times).groupby(columns, sort=True)["times"].sum()
-    distinct, shared = np.array(alike.index.to_list(), dtype=float).reshape(len(alike), -1), alike.to_numpy()
-    if n == 1 or len(distinct) == 1 or not math.isfinite(whole):
-        return Estimate(n, whole, math.nan, math.nan, math.nan, "none")
-    random = np.random.RandomState(seed)
-    step = max(1, _CHUNK // len(distinct))
-    sums = [random.multinomial(n, shared / n, size=min(step, resamples - done)) @ distinct for done in range(0, resamples, step)]
-    drawn = np.asarray(statistic(np.concatenate(sums)), dtype=float)
-    drawn = drawn[np.isfinite(drawn)]
-    if len(drawn) < 2 or np.ptp(drawn) < 1e-12:
+    whole, drawn, n = pooled_draws(counts, statistic, many=many, resamples=resamples, seed=seed)
+    if drawn is None:
         return Estimate(n, whole, math.nan, math.nan, math.nan, "none")
     tail = float(ndtr(-math.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 + level) / 2)))
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return Estimate(n, whole, float(drawn.std(ddof=1)), float(low), float(high), "bootstrap")
+
+
+def pooled_draws(
+    counts: np.ndarray,
+    statistic: Callable[[np.ndarray], np.ndarray],
+    *,
+    many: np.ndarray | None = None,
+    strata: np.ndarray | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> tuple[float, np.ndarray | None, int]:
+    """A statistic of summed counts, its values over resamples (None where it cannot vary), and how many units there are; see :func:`estimate_pooled`.
+
+    Parameters
+    ----------
+    strata : the number of each unit's stratum, within which units are drawn again (as many as there are in it); one for all when not given
+    """
+    import pandas as pd
+
+    times = np.ones(len(counts), np.int64) if many is None else np.asarray(many, np.int64)
+    n = int(times.sum())
+    if n == 0:
+        return math.nan, None, 0
+    whole = float(np.asarray(statistic((times @ np.asarray(counts, float))[None]))[0])
+    if n == 1 or not math.isfinite(whole):
+        return whole, None, n
+    columns, random = list(range(counts.shape[1])), np.random.RandomState(seed)
+    drawn_sums: np.ndarray | float = 0.0
+    for stratum in [slice(None)] if strata is None else [strata == one for one in np.unique(strata)]:
+        alike = pd.DataFrame(counts[stratum], columns=columns).assign(times=times[stratum]).groupby(columns, sort=True)["times"].sum()
+        distinct, shared = np.array(alike.index.to_list(), dtype=float).reshape(len(alike), -1), alike.to_numpy()
+        own, step = int(shared.sum()), max(1, _CHUNK // len(distinct))
+        draws = [random.multinomial(own, shared / own, size=min(step, resamples - done)) @ distinct for done in range(0, resamples, step)]
+        drawn_sums = drawn_sums + np.concatenate(draws)
+    drawn = np.asarray(statistic(np.asarray(drawn_sums)), dtype=float)
+    drawn = drawn[np.isfinite(drawn)]
+    return whole, None if len(drawn) < 2 or np.ptp(drawn) < 1e-12 else drawn, n

@@ -221,6 +221,7 @@ class Cells:
     keys : who and where: one row for each cell, sorted
     values, ids, many : of each cell, the means of its units, the units' numbers, which are the same in all cells, and how many units each entry stands for:
         trials that have the same means in the same cells share a number
+    trials : of each cell, how many trials each of its units has
     chance : of each cell, averaged like the values
     unit : of each cell; the same in all cells of an answerer
     told_apart : of each cell, whether its trials can be told apart
@@ -231,6 +232,7 @@ class Cells:
     values: list[np.ndarray]
     ids: list[np.ndarray]
     many: list[np.ndarray]
+    trials: list[np.ndarray]
     chance: np.ndarray
     unit: list[UnitName]
     told_apart: np.ndarray
@@ -292,12 +294,13 @@ def together(parts: Sequence[Sums]) -> Cells:
     counts["oracle"] = counts["oracle"] > 0
     counts["n_trials"] = np.where(told_apart, _sum(groups["cell"], groups["trials"], len(keys)), 0).astype(np.int64)
     values, ids, many = _split(patterns, len(keys))
+    trials = [np.ones(len(one), np.int64) for one in values]
     with np.errstate(invalid="ignore"):
         chance = _sum(groups["cell"], groups["chance"], len(keys)) / _sum(groups["cell"], groups["chances"], len(keys))
     for cell in (cell for cell, kind in enumerate(unit) if kind != "trial"):
-        values[cell], ids[cell], chance[cell] = _of_people(groups[groups["cell"] == cell], unit[cell])
+        values[cell], ids[cell], trials[cell], chance[cell] = _of_people(groups[groups["cell"] == cell], unit[cell])
         many[cell] = np.ones(len(ids[cell]), np.int64)
-    return Cells(pd.DataFrame(columns, columns=list(names)), values, ids, many, chance, unit, told_apart, counts)
+    return Cells(pd.DataFrame(columns, columns=list(names)), values, ids, many, trials, chance, unit, told_apart, counts)
 
 
 def _units(parts: Sequence[Sums]) -> dict[tuple[Any, ...], UnitName]:
@@ -323,11 +326,12 @@ def _groups(parts: Sequence[Sums], moved: Sequence[np.ndarray]) -> pd.DataFrame:
     return table.assign(cell=np.concatenate([places[part.cell] for part, places in zip(parts, moved, strict=True)]), **coded)
 
 
-def _of_people(groups: pd.DataFrame, unit: UnitName) -> tuple[np.ndarray, np.ndarray, float]:
-    """The mean of each person (or session) of a cell over trials, their numbers, and the mean of their chance levels."""
+def _of_people(groups: pd.DataFrame, unit: UnitName) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """The mean of each person (or session) of a cell over trials, their numbers, how many trials they have, and the mean of their chance levels."""
     sums = groups.groupby(unit, sort=True)[["trials", "total", "chances", "chance"]].sum()
     chances = (sums["chance"] / sums["chances"].where(sums["chances"] > 0)).to_numpy(float)
-    return (sums["total"] / sums["trials"]).to_numpy(float), sums.index.to_numpy(np.int64), float(np.nanmean(chances)) if (chances == chances).any() else np.nan
+    level = float(np.nanmean(chances)) if (chances == chances).any() else np.nan
+    return (sums["total"] / sums["trials"]).to_numpy(float), sums.index.to_numpy(np.int64), sums["trials"].to_numpy(np.int64), level
 
 
 def _patterns(parts: Sequence[Patterns], moved: Sequence[np.ndarray]) -> Patterns:

@@ -14,9 +14,9 @@ from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed
 from ..effects.effect import Effect, published_curve, ready
 from ..effects.registry import EFFECTS
-from ..effects.trends import Contrast, contrast_of
 from ..means.bootstrap import RESAMPLES
 from ..means.cell_means import Cells, place_of, unit_means
+from ..means.contrasts import Contrast, contrast_of
 
 
 @dataclass(frozen=True)

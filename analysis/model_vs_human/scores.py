@@ -21,9 +21,9 @@ from ..data.coding import decoded
 from ..data.coding import numbers as plain_numbers
 from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
 from ..effects.effect import published_curve
-from ..effects.trends import Contrast, contrast_of
 from ..means.bootstrap import LEVEL, RESAMPLES
 from ..means.cell_means import place_of, unit_means
+from ..means.contrasts import Contrast, contrast_of
 from .score_kinds import SCORES, Score, lowest_place, said, split_place, weights
 
 if TYPE_CHECKING:

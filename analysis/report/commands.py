@@ -32,9 +32,9 @@ class Commands:
         rules = [] if self.exclude is None else ["--exclude", str(self.exclude)]
         return [*rules, *["--practice"] * self.practice, *["--pilot"] * self.pilot]
 
-    def figure(self, name: str, paradigm: str, file: str) -> str:
-        """One figure; ``file`` is its name in the report's folder."""
-        return self._with_rows(shlex.join(["spanlab", "figure", name, *self.data, "--paradigm", paradigm, "-o", str(self.out / file)]))
+    def figure(self, name: str, paradigm: str, file: str, asked: Sequence[str] = ()) -> str:
+        """One figure; ``file`` is its name in the report's folder, ``asked`` further options."""
+        return self._with_rows(shlex.join(["spanlab", "figure", name, *self.data, "--paradigm", paradigm, *asked, "-o", str(self.out / file)]))
 
     def scores(self, file: str = "", against: str = "") -> str:
         """Scores against people, published ones when nobody is named; all that is beyond the paper is printed with them, and is in no file."""

@@ -24,7 +24,12 @@ def effect_tables(computed: ComputedEffect, file: str, name: str, folder: Folder
     ----------
     file, name : of the numbers, as the page knows their file; and of the figure
     """
-    return [_numbers(computed, file), *([_trends(computed, folder.table(f"{name}_trends", computed.trends))] if len(computed.trends) else [])]
+    found = [_numbers(computed, file)]
+    if len(computed.trends):
+        found.append(_trends(computed, computed.trends, folder.table(f"{name}_trends", computed.trends)))
+    if len(computed.between):
+        found.append(_trends(computed, computed.between, folder.table(f"{name}_panels", computed.between), between=True))
+    return found
 
 
 def _shares(effect: Effect) -> bool:
@@ -79,7 +84,8 @@ def _numbers(computed: ComputedEffect, file: str) -> PageTable:
     return page_table(_ordered(computed, computed.table), columns, "The numbers", "s.e.m. in percentage points." if shares else "", words=words, file=file)
 
 
-def _trends(computed: ComputedEffect, file: str) -> PageTable:
+def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between: bool = False) -> PageTable:
+    """Slopes and differences along the axis, or between panels."""
     effect, shares = computed.effect, _shares(computed.effect)
     scale = 100 if shares else 1
 
@@ -91,8 +97,8 @@ def _trends(computed: ComputedEffect, file: str) -> PageTable:
 
     columns: list[Said] = [
         words_of("agent", "who"),
-        *_panel(effect),
-        *([("difference", lambda row: str(row["contrast"]))] if effect.order else []),
+        *([] if between else _panel(effect)),
+        *([("difference", lambda row: str(row["contrast"]))] if effect.order or between else []),
         ("value", lambda row: signed(row["value"])),
         ("95% interval", lambda row: limits(row["low"], row["high"], signed)),
         ("guessing", lambda row: signed(row["guessing"])),
@@ -106,4 +112,7 @@ def _trends(computed: ComputedEffect, file: str) -> PageTable:
     what = f"Differences of conditions, in {unit}." if effect.order else f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}."
     said = f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number."
     title = "Differences, with tests" if effect.order else "Slopes, with tests"
-    return page_table(_ordered(computed, computed.trends), columns, title, said, words=("panel", "difference"), file=file)
+    if between:
+        title, said = "Differences between panels, with tests", f"Means and slopes over conditions that both panels have, in {unit}. {said.partition('. ')[2]}"
+        return page_table(ranked(table), columns, title, said, words=("difference",), file=file)
+    return page_table(_ordered(computed, table), columns, title, said, words=("panel", "difference"), file=file)

@@ -11,6 +11,7 @@ from ..data.loading import Data
 from ..data.numbers import missing, whole
 from ..data.style import Look
 from ..figure_catalogue import FIGURES
+from ..figures.conditions_figure import CONDITIONS, unnamed
 from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed, Wish
 from ..figures.reaction_time_figure import ComputedTimes
@@ -49,7 +50,14 @@ def compute_figures(data: Data, paradigm: str) -> tuple[dict[str, Computed], lis
                 found[figure.name] = figure.compute(data, Wish((paradigm,)))
             except SpanLabError as error:
                 failed.append(str(error))
-    return found, absent, failed
+    further: dict[str, Computed] = {}
+    for wish in unnamed(data, paradigm, [one.effect for one in found.values() if isinstance(one, ComputedEffect)]):
+        try:
+            further[f"{CONDITIONS.name}_{wish.value}"] = CONDITIONS.compute(data, wish)
+        except SpanLabError as error:
+            failed.append(str(error))
+    effects = {name: one for name, one in found.items() if isinstance(one, ComputedEffect)}
+    return {**effects, **further, **{name: one for name, one in found.items() if name not in effects}}, absent, failed
 
 
 def show_figure(name: str, computed: Computed, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands) -> Shown:
@@ -67,7 +75,14 @@ def show_figure(name: str, computed: Computed, paradigm: str, title: str, stem: 
     words = words if words.startswith("d′") else words[:1].upper() + words[1:]
     drawing = computed.draw(styles)
     figure = folder.figure(key, drawing.spec, words, computed.caption, file, drawing.agents)
-    return Shown(figure, tuple(_tables(name, computed, file, key, folder)), tuple(computed.notes), commands.figure(name, paradigm, f"{figure.stem}.svg"))
+    return Shown(
+        figure, tuple(_tables(name, computed, file, key, folder)), tuple(computed.notes), _command(name, computed, paradigm, f"{figure.stem}.svg", commands)
+    )
+
+
+def _command(name: str, computed: Computed, paradigm: str, file: str, commands: Commands) -> str:
+    """The command that makes a figure again."""
+    return commands.figure(CONDITIONS.name if computed.asked else name, paradigm, file, computed.asked)
 
 
 def _tables(name: str, computed: Computed, file: str, key: str, folder: Folder) -> list[PageTable]:

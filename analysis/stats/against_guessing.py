@@ -29,7 +29,7 @@ from ..data.scoring import Scored
 from ..data.style import of_kinds
 from ..means.bootstrap import LEVEL, RESAMPLES, estimate, estimate_pooled
 from .corrections import holm
-from .signal_detection import detection
+from .signal_detection import SIDES, detection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,8 +45,6 @@ _FEW_EXPECTED = 10.0
 _MANY = 20_000
 #: Levels of guessing that differ by less are the same.
 SAME = 0.005
-#: Pairs of words that are no question of yes or no: alternatives that are both shown.
-_SIDES = ({"left", "right"}, {"first", "second"}, {"top", "bottom"})
 
 
 @dataclass(frozen=True)
@@ -186,7 +184,7 @@ def _signal(items: pd.DataFrame) -> pd.Series | None:
         return None
     answers = decoded(items["correct_answer"])
     words = sorted({answer for answer in answers.dropna().unique() if isinstance(answer, str)})
-    if answers.isna().any() or len(words) != 2 or answers.nunique() != 2 or set(words) in _SIDES:
+    if answers.isna().any() or len(words) != 2 or answers.nunique() != 2 or set(words) in map(set, SIDES):
         return None
     return answers == words[1]
 

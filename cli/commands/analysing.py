@@ -19,19 +19,24 @@ if TYPE_CHECKING:
     from ...analysis.data.loading import Data
     from ...analysis.figures.figure import FigureDeclaration
 
-DataArgument = Annotated[list[Path], typer.Argument(help="sessions, folders full of sessions, or response tables (.parquet, .csv, .xlsx)", metavar="DATA...")]
+DATA_HELP = "sessions, folders full of sessions, or response tables (.parquet, .csv, .xlsx)"
+DataArgument = Annotated[list[Path], typer.Argument(help=DATA_HELP, metavar="DATA...")]
 PracticeOption = Annotated[bool, typer.Option("--practice", help="include practice trials")]
 PilotOption = Annotated[bool, typer.Option("--pilot", help="include pilot sessions")]
+#: The figure that --along and --value are about.
+_ANY_COLUMN = "conditions"
 _WIDTH = 110
 
 
 def figure(
-    name: Annotated[str, typer.Argument(help="which figure; an unknown name lists them all", metavar="NAME")],
-    data: DataArgument,
+    name: Annotated[str, typer.Argument(help="which figure; an unknown name lists them all; none is needed with --along or --value", metavar="NAME")],
+    data: Annotated[list[Path] | None, typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="file: .svg, .pdf, .png, .html, or .csv for its table", metavar="FILE")] = None,
     paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="of which paradigm; figures of N-back may have several", metavar="NAME")] = None,
     bars: Annotated[str, typer.Option("--bars", help="what bars of curves are: 'interval' (95%) or 'sem'", metavar="BARS")] = "interval",
-    by: Annotated[str, typer.Option("--by", help="reaction_time: a panel for each value of this column, too", metavar="COLUMN")] = "",
+    along: Annotated[str, typer.Option("--along", help="any column along the horizontal axis; the first factor when not given", metavar="COLUMN")] = "",
+    by: Annotated[str, typer.Option("--by", help="a panel for each value of this column: with --along or --value, or of reaction_time", metavar="COLUMN")] = "",
+    value: Annotated[str, typer.Option("--value", help="what is measured: correct, rt_ms (means), rt_median or d_prime", metavar="VALUE")] = "",
     exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
@@ -39,11 +44,16 @@ def figure(
     scheduler: SchedulerOption = None,
 ) -> None:
     """One figure of one effect, from any data; its table when no file is named."""
-    from ...analysis.figure_catalogue import figure_named, wish_for
+    from ...analysis.figure_catalogue import FIGURES, figure_named, wish_for
     from ...analysis.figures.charts import save_as
 
+    data = data or []
+    if (along or value) and name not in FIGURES.known():
+        name, data = _ANY_COLUMN, [Path(name), *data]
+    if not data:
+        raise SpanLabError("no data are named: give sessions, folders full of them, or response tables after the name of the figure")
     declared = figure_named(name, tuple(map(str, data)))
-    wish = wish_for(declared, paradigm or (), bars, by, "--")
+    wish = wish_for(declared, paradigm or (), bars, by, "--", along=along, value=value)
     loaded = _load_for(declared, data, practice, pilot, exclude, workers, scheduler)
     drawn = declared.draw(loaded, wish)
     if output is None:

@@ -209,7 +209,7 @@ def test_reaction_times_of_everybody_and_their_mean() -> None:
 def test_reaction_times_that_mean_nothing_are_not_drawn() -> None:
     with pytest.raises(SpanLabError, match=r"Times of machines \(network:x\) mean nothing and are not used"):
         drawing("reaction_time", times(80, 9, agent="network:x", kind="network", participant=""))
-    with pytest.raises(SpanLabError, match="smu has no such column; it has block, set_size"):
+    with pytest.raises(SpanLabError, match="smu has no column 'colour'; it has block, set_size"):
         drawing("reaction_time", times(80, 1), by="colour")
     few = drawing("reaction_time", times(20, 1))
     assert list(few.notes) == ["1 distribution of 1 without a fit or its intervals; the table says why."]
@@ -258,7 +258,7 @@ def test_the_command_prints_writes_and_draws(spanlab: Run, tmp_path: Path) -> No
         ("figure worm-4c table.csv", "Fig. 4C"),
         ("figure worm-vsr table.csv", "no figure worm-vsr: these data have no vsr"),
         ("figure nback_bars table.csv --bars both", "--bars is 'interval' (95%) or 'sem'"),
-        ("figure nback_bars table.csv --by set_size", "--by is for the figure reaction_time"),
+        ("figure nback_bars table.csv --by set_size", "--by is for the figure conditions and reaction_time"),
         ("figure nback_bars table.csv --paradigm smu", "smu is no N-back paradigm"),
         ("figure nback_lures table.csv", "no item of these data is recorded as a lure"),
         ("figure reaction_time table.csv --paradigm nback_verbal", "no person's correct answers in nback_verbal have a reaction time"),

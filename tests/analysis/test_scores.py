@@ -17,7 +17,7 @@ from observed import along, rows_by, table, together
 
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.data.style import name_agents
-from spanlab.analysis.effects.trends import contrast
+from spanlab.analysis.means.contrasts import contrast
 from spanlab.analysis.model_vs_human.comparison import ceilings, distances
 from spanlab.analysis.model_vs_human.score_kinds import SCORES, weights
 from spanlab.analysis.model_vs_human.score_layout import layout, published_scores

@@ -1,0 +1,75 @@
+"""Columns of conditions by the names that people use for them: with or without ``factor_`` and ``record_``, and which of them a paradigm varies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...core.errors import SpanLabError
+from ...core.registry import nearest
+from .coding import decoded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns of the record that conditions may be, besides factors and recorded values.
+PLAIN = ("list_length", "set_size", "serial_position", "retention_steps", "output_position", "block")
+#: Those of them that a paradigm may vary as a factor.
+_FACTORS = ("list_length", "set_size", "retention_steps")
+
+
+def plain_name(column: str) -> str:
+    """``presence`` for ``factor_presence``."""
+    return column.removeprefix("factor_").removeprefix("record_")
+
+
+def column_named(items: pd.DataFrame, name: str, paradigm: str, what: str) -> str:
+    """The column that is meant, with or without what factors and recorded values begin with.
+
+    Parameters
+    ----------
+    what : what cannot be had without it, for the message
+
+    Raises
+    ------
+    SpanLabError
+        when there is none; the message lists what there is.
+    """
+    for one in (name, f"factor_{name}", f"record_{name}"):
+        if one in items.columns and (one in PLAIN or one.startswith(("factor_", "record_"))) and items[one].notna().any():
+            return one
+    there = columns_there(items)
+    raise SpanLabError(f"no {what}: {paradigm} has no column '{name}'{nearest(name, there)}; it has {', '.join(there) or 'none'}")
+
+
+def columns_there(items: pd.DataFrame) -> list[str]:
+    """The names of all columns of conditions that have a value."""
+    names = [one for one in items.columns if (one in PLAIN or one.startswith(("factor_", "record_"))) and items[one].notna().any()]
+    return list(dict.fromkeys(map(plain_name, names)))
+
+
+def varied(items: pd.DataFrame) -> list[str]:
+    """The columns of conditions that a paradigm varies as factors, each of several levels; of columns that say the same, the first.
+
+    Numbers come first, since these make curves.
+    """
+    names = [name for name in _FACTORS if name in items.columns] + sorted(one for one in items.columns if one.startswith("factor_"))
+    several = [name for name in names if decoded(items[name]).nunique() > 1]
+    kept: list[str] = []
+    for name in several:
+        if not any(alike(items, name, other) for other in kept):
+            kept.append(name)
+    return sorted(kept, key=lambda name: not is_numeric(items[name]))
+
+
+def alike(items: pd.DataFrame, one: str, other: str) -> bool:
+    """Whether two columns tell the same conditions apart, whatever they call them."""
+    pairs = items[[one, other]].astype(str).drop_duplicates()
+    return bool(not pairs[one].duplicated().any() and not pairs[other].duplicated().any())
+
+
+def is_numeric(column: pd.Series) -> bool:
+    """Whether the levels of a column are numbers."""
+    known = decoded(column).dropna()
+    return all(isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_) for value in known.unique())

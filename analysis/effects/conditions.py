@@ -1,0 +1,226 @@
+"""Whatever was measured along any column, for each value of another: an effect made for the data at hand, where none is declared for its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from ...core.errors import SpanLabError
+from ...core.registry import nearest
+from ..data.coding import decoded, groups
+from ..data.columns import alike, column_named, is_numeric, plain_name, varied
+from ..data.scoring import WHO, Scored, has_blocks, plural
+from ..stats.signal_detection import NOISE, SIDES, SIGNALS
+from .effect import Effect
+from .reaction_times import timed_questions
+from .sensitivity import Sensitivity
+from .transforms import TRIAL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Value = Literal["correct", "rt_ms", "rt_median", "d_prime"]
+VALUES: tuple[Value, ...] = get_args(Value)
+NAME = "conditions"
+#: Different values along an axis, and panels, that a figure can show.
+MOST_PLACES, MOST_PANELS = 60, 12
+#: Of so many named conditions every two are compared; of more, each with the first.
+_PAIRS = 4
+_WORDS = {True: "yes", False: "no"}
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """How rows are made ready: words for yes and no, and what the value asks for."""
+
+    along: str
+    by: str
+    value: Value
+    words: tuple[str, str]
+    sensitivity: Sensitivity | None
+
+    def __call__(self, scored: Scored) -> Scored:
+        items = scored.items
+        for name in filter(None, (self.along, self.by)):
+            items = items.assign(**{name: _named(items[name])})
+        scored = Scored(items, scored.intrusions, scored.notes)
+        if self.sensitivity is not None:
+            return self.sensitivity.of_words(scored, {self.words[0]}, {self.words[1]})
+        if self.value == "correct":
+            return scored
+        items = timed_questions(scored)
+        return Scored(_medians(items, [*filter(None, (self.along, self.by))]) if self.value == "rt_median" else items, scored.intrusions, scored.notes)
+
+
+def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = "", value: str = "correct") -> Effect:
+    """The effect of any column on what was measured.
+
+    Parameters
+    ----------
+    part : scored items of one paradigm
+    along : the column along the horizontal axis, with or without what factors and recorded values begin with; the first factor when not given
+    by : a column, each value of which has a panel; the second factor when neither is given
+    value : ``correct``, ``rt_ms`` (means), ``rt_median`` or ``d_prime``
+
+    Raises
+    ------
+    SpanLabError
+        for columns that are not there or hold too many values, and where nothing of this sort was measured.
+    """
+    if value not in VALUES:
+        raise SpanLabError(f"--value is {', '.join(VALUES[:-1])} or {VALUES[-1]}, not '{value}'{nearest(value, VALUES)}")
+    known: Value = next(one for one in VALUES if one == value)
+    items, what = part.items, f"figure {NAME}"
+    if along or by:
+        x = column_named(items, along, paradigm, what) if along else next((one for one in varied(items) if plain_name(one) != plain_name(by)), "")
+        panel = column_named(items, by, paradigm, what) if by else ""
+    else:
+        x, panel = (*varied(items), "", "")[:2]
+    if not x:
+        raise SpanLabError(f"no {what}: {paradigm} varies no factor; --along takes any other column")
+    if x == panel:
+        raise SpanLabError(f"no {what}: --along and --by are both '{plain_name(x)}'; name two columns, or leave out --by")
+    names = [x, *filter(None, [panel])]
+    _check_levels(items, x, MOST_PLACES, "along", paradigm)
+    if panel:
+        _check_levels(items, panel, MOST_PANELS, "by", paradigm)
+    numeric = is_numeric(items[x])
+    order = () if numeric else tuple(map(str, dict.fromkeys(sorted(_named(items[x]).dropna().astype(str)))))
+    words, sensitivity = _question(items, names, paradigm, what) if known == "d_prime" else (("", ""), None)
+    said = plain_name(x).replace("_", " ")
+    panel_said = plain_name(panel).replace("_", " ")
+    titles = {"correct": "correct", "rt_ms": "reaction time", "rt_median": "median reaction time", "d_prime": "d′"}
+    return Effect(
+        name=NAME,
+        title=f"{titles[known]} by {said}" + (f" and {panel_said}" if panel else ""),
+        x=x,
+        x_title=said,
+        panels=(panel,) if panel else (),
+        panel_said=(f"{panel_said}: {{}}",) if panel else (),
+        needs=tuple(names) + (("rt_ms",) if known in ("rt_ms", "rt_median") else ()),
+        prepare=_Rows(x, panel, known, words, sensitivity),
+        sums=sensitivity.sums if sensitivity else None,
+        make=sensitivity.table if sensitivity else None,
+        sensitivity=sensitivity,
+        value={"correct": "correct", "d_prime": "said"}.get(known, "rt_ms"),
+        measure={"correct": "correct", "d_prime": "d′", "rt_ms": "mean reaction time (ms)", "rt_median": "median reaction time (ms)"}[known],
+        order=order,
+        differences=_differences(order),
+        human=False,
+        blocks=True,
+        method=_method(part, paradigm, names, known, words, sensitivity, what),
+    )
+
+
+def unnamed_conditions(part: Scored, effects: Sequence[Effect], value: Value) -> tuple[str, str] | None:
+    """Columns of a figure for factors that no effect shows (along, by); None where all are shown, where none varies, and of N-back blocks.
+
+    Parameters
+    ----------
+    effects : that are shown, of whatever value
+    """
+    if has_blocks(part.items) or (value != "correct" and not len(timed_questions(part))):
+        return None
+    names = [name for name in varied(part.items) if 1 < decoded(part.items[name]).nunique() <= MOST_PANELS]
+    same = [one for one in effects if one.value == value and one.name != NAME]
+    left = [name for name in names if not any(_shows(one, part, name) for one in same)]
+    if not left:
+        return None
+    numeric = [name for name in [*left, *names] if is_numeric(part.items[name])]
+    along = (numeric or left)[0]
+    return along, next((name for name in [*left, *(names if value != "correct" else [])] if name != along), "")
+
+
+def _shows(effect: Effect, part: Scored, name: str) -> bool:
+    """Whether the cells of an effect tell the levels of a factor apart."""
+    if any(one in part.items.columns and alike(part.items, one, name) for one in effect.by):
+        return True
+    rows = effect.prepared(part).items
+    if name not in rows.columns or any(one not in rows.columns for one in effect.by):
+        return False
+    return bool((rows.assign(_level=rows[name].astype(str)).groupby([*effect.by], observed=True)["_level"].nunique() <= 1).all())
+
+
+def _named(column: pd.Series) -> pd.Series:
+    """Levels as they are said: numbers as numbers, everything else as words."""
+    import pandas as pd
+
+    if is_numeric(column):
+        return decoded(column)
+    plain = decoded(column)
+    words = [None if value is None or value != value else _WORDS[bool(value)] if isinstance(value, bool | np.bool_) else str(value) for value in plain]
+    return pd.Series(pd.array(words, dtype="str"), index=column.index)
+
+
+def _check_levels(items: pd.DataFrame, name: str, most: int, option: str, paradigm: str) -> None:
+    many = decoded(items[name]).nunique()
+    if many > most:
+        raise SpanLabError(f"no figure {NAME} {option} {plain_name(name)}: {paradigm} has {many} different values of it, and a figure shows at most {most}")
+
+
+def _differences(order: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
+    if len(order) > _PAIRS:
+        return tuple((f"{one} minus {order[0]}", one, order[0]) for one in order[1:])
+    return tuple((f"{one} minus {other}", one, other) for at, other in enumerate(order) for one in order[at + 1 :])
+
+
+def _medians(items: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """One row for each person and condition, with the median of its times."""
+    keys = [*WHO, "participant", *names]
+    number, first = groups(items, keys)
+    medians = items["rt_ms"].groupby(number).median()
+    return items.iloc[first].assign(rt_ms=medians.to_numpy(float))
+
+
+def _question(items: pd.DataFrame, names: Sequence[str], paradigm: str, what: str) -> tuple[tuple[str, str], Sensitivity]:
+    """The word for a signal and the other, and how d' is made of them."""
+    if "record_transition" in items.columns and items["record_transition"].notna().any():
+        raise SpanLabError(f"no {what} of d_prime: in {paradigm} the same two words answer two tasks, so that none of them stands for a signal; take correct")
+    truth = decoded(items["correct_answer"]) if "correct_answer" in items.columns else None
+    found = [] if truth is None else sorted({str(one) for one in truth.dropna().unique()})
+    if truth is None or len(found) != 2 or not all(isinstance(one, str) for one in truth.dropna().unique()):
+        raise SpanLabError(f"no {what} of d_prime: d′ is of questions that one of two words answers, and {paradigm} has {plural(len(found), 'answer')}")
+    sides = next((pair for pair in SIDES if set(pair) == set(found)), None)
+    signal = (
+        sides[0] if sides else next((one for one in found if one in SIGNALS), next((one for one in found if found[found.index(one) - 1] in NOISE), found[1]))
+    )
+    other = next(one for one in found if one != signal)
+    for name in names:
+        levels = truth.groupby(items[name].astype(str)).nunique()
+        if (levels < 2).all():
+            raise SpanLabError(f"no {what} of d_prime: each {plain_name(name)} of {paradigm} has questions of one right answer only; d′ needs both")
+    by = (*names[1:], names[0])
+    return (signal, other), Sensitivity(by, "forced choice" if sides else "detection", ("d′",))
+
+
+def _method(part: Scored, paradigm: str, names: Sequence[str], value: Value, words: tuple[str, str], sensitivity: Sensitivity | None, what: str) -> str:
+    """How it is computed, in plain sentences."""
+    blocks = " All items of a block count, its first ones, too." if has_blocks(part.items) else ""
+    if value == "correct":
+        return f"Proportion correct, everything else taken together.{blocks}"
+    if sensitivity is not None:
+        if sensitivity.kind == "forced choice":
+            return (
+                f"d′ of a choice between two sides: (z(H) − z(F)) / √2, where H and F are how often “{words[0]}” was said where it was right and where it was "
+                "wrong (√2 z(correct) without a side bias); half an answer is added to each count (log-linear)."
+            )
+        return f"d′ = z(H) − z(F), where a hit is “{words[0]}” said where it was true; half an answer is added to each count (log-linear).{blocks}"
+    every, right = timed_questions(part, correct_only=False), timed_questions(part)
+    if not len(right):
+        raise SpanLabError(f"no {what} of {value}: {paradigm} has no correct answers of people with a reaction time; times of machines mean nothing")
+    _, first = groups(part.items, TRIAL)
+    several = len(first) < len(part.items)
+    for name in names if several else ():
+        if (part.items.groupby(groups(part.items, TRIAL)[0])[name].nunique() > 1).any():
+            raise SpanLabError(
+                f"no {what} of {value}: a question of {paradigm} is about several items at once and has one time, so that none is of a {plain_name(name)}"
+            )
+    centre = "Mean" if value == "rt_ms" else "Median"
+    alone = "" if value == "rt_ms" else " One person alone has no interval of a median here."
+    return (
+        f"{centre} reaction time of each person's correct answers, averaged over people. Of {plural(len(every), 'timed question')} {len(every) - len(right):,} "
+        f"answered wrongly are left out; none is left out as too short or too long unless rules say so.{alone}"
+    )

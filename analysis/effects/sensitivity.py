@@ -1,0 +1,186 @@
+"""Sensitivity and bias along conditions: hits, false alarms, d' and criterion of questions with two words; d' and side bias of choices between two sides.
+
+Rates of 0 and 1 have no z-score: half an answer is added to both kinds (log-linear, see :mod:`.signal_detection`). In a forced choice both alternatives are
+shown, so the same d' makes for more right answers: d' = (z(H) - z(F)) / sqrt(2) with H and F how often the first side was said where it was right and where it
+was wrong, which is sqrt(2) z(share of right answers) for somebody without a side bias (Macmillan & Creelman, 2005, Detection Theory, chapter 7).
+
+Where an answerer is several people, each has a d' of its own, and these are averaged. Where units are trials, answers are summed and whole trials resampled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ..data.coding import decoded
+from ..data.scoring import WHO, Scored
+from ..means.bootstrap import LEVEL, RESAMPLES, pooled_draws
+from ..means.cell_means import Cells, Sums, unit_sums
+from ..means.contrasts import Contrast, contrast
+from ..stats.signal_detection import NOISE, SIDES, SIGNALS
+from .curves import CURVE_COLUMNS, curve_frame, summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = Literal["detection", "forced choice"]
+#: Measures of each kind, in the order of their panels.
+MEASURES: Mapping[Kind, tuple[str, ...]] = {
+    "detection": ("d′", "criterion", "hits", "false alarms"),
+    "forced choice": ("d′", "side bias"),
+}
+#: With no sensitivity and no bias.
+_NOTHING = {"d′": 0.0, "criterion": 0.0, "side bias": 0.0}
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Measures of signal detection in cells.
+
+    Parameters
+    ----------
+    by : columns that span the cells: panels, then the horizontal axis; ``measure`` among them stands for the measures
+    kind : of the question
+    measures : of :data:`MEASURES`
+    """
+
+    by: tuple[str, ...]
+    kind: Kind = "detection"
+    measures: tuple[str, ...] = ("d′", "criterion")
+
+    @property
+    def _by(self) -> tuple[str, ...]:
+        return tuple(name for name in self.by if name != "measure")
+
+    def rows(self, scored: Scored) -> Scored:
+        """The questions of this kind, by words that are known; ``signal`` says what was true, ``said`` what was answered."""
+        pairs = SIDES if self.kind == "forced choice" else tuple(zip(SIGNALS, NOISE, strict=True))
+        truth = decoded(scored.items["correct_answer"])
+        if "record_transition" in scored.items.columns and scored.items["record_transition"].notna().any():
+            return Scored(scored.items.iloc[:0].assign(signal=False, said=0.0), scored.intrusions, scored.notes)  # one word for the answers of two tasks
+        return self.of_words(scored, {one for one, _ in pairs}, {other for _, other in pairs}, truth)
+
+    def of_words(self, scored: Scored, signals: set[str], others: set[str], truth: pd.Series | None = None) -> Scored:
+        """The questions whose answer is one of some words, with ``signal`` and ``said``.
+
+        Who does not answer misses what was there, and is in no count where nothing was; in a forced choice, in none at all.
+        """
+        truth = decoded(scored.items["correct_answer"]) if truth is None else truth
+        asked = truth.isin([*signals, *others])
+        items, truth = scored.items[asked], truth[asked]
+        signal = truth.isin(list(signals)).to_numpy(bool)
+        right = items["correct"].to_numpy(float) == 1
+        given = ~items["outcome"].isin(["omitted", "invalid"]).to_numpy()
+        said = np.where(signal, right, ~right).astype(float)
+        counted = given | (signal & (self.kind == "detection"))
+        return Scored(items.assign(signal=signal, said=said)[counted], scored.intrusions, scored.notes)
+
+    def sums(self, scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
+        """What a table, or a part of one, adds to its cells."""
+        return {"": unit_sums(scored, (*self._by, "signal"), who=who, value="said")}
+
+    def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+        """The measures of every cell, from the cells of :meth:`sums`."""
+        found = cells[""]
+        rows: list[dict[str, Any]] = []
+        heads = [name for name in found.keys.columns if name != "signal"]
+        for key, pair in self.pairs(found).items():
+            head = dict(zip(heads, key, strict=True))
+            numbers = [one for one in pair if one >= 0]
+            counts: dict[str, Any] = {name: sum(int(column[one]) for one in numbers) for name, column in found.counts.items() if name != "oracle"}
+            counts["oracle"] = any(bool(found.counts["oracle"][one]) for one in numbers)
+            for measure in self.measures:
+                said = {"measure": measure} if "measure" in self.by else {}
+                rows.append(head | counts | said | {"chance": _NOTHING.get(measure, math.nan)} | self._estimate(found, pair, measure, level, resamples, seed))
+        columns = [*(name for name in heads if name in WHO), *self.by, *(name for name in CURVE_COLUMNS if name not in WHO)]
+        return curve_frame(rows, columns)
+
+    def pairs(self, cells: Cells) -> dict[tuple[Any, ...], tuple[int, int]]:
+        """For everybody and every place, the cells of signals and of others; -1 where there is none."""
+        found: dict[tuple[Any, ...], list[int]] = {}
+        names = [name for name in cells.keys.columns if name != "signal"]
+        for number, key in enumerate(cells.keys.to_dict("records")):
+            found.setdefault(tuple(key[name] for name in names), [-1, -1])[0 if key["signal"] else 1] = number
+        return {key: (one, other) for key, (one, other) in found.items()}
+
+    def _estimate(self, cells: Cells, pair: tuple[int, int], measure: str, level: float, resamples: int, seed: int) -> dict[str, Any]:
+        nothing = {"unit": "", "n_units": 0, "mean": math.nan, "sem": math.nan, "low": math.nan, "high": math.nan, "interval": "none"}
+        if min(pair) < 0:
+            return nothing | {"note": f"only one of the two answers was ever right: no {measure}"}
+        unit = cells.unit[pair[0]]
+        if unit != "trial":
+            values, _ = self.each(cells, pair, measure)
+            return summary(values, unit, level=level, resamples=resamples, seed=seed, proportion=measure in ("hits", "false alarms"))
+        found = self.weighted(cells, [pair], np.ones(1), measure, level=level, resamples=resamples, seed=seed)
+        low, high = (math.nan, math.nan) if found.draws is None or not cells.told_apart[list(pair)].all() else found.limits(found.draws)
+        note = (
+            "" if low == low else "no trial numbers: no interval" if not cells.told_apart[list(pair)].all() else f"no spread over {found.n} trials: no interval"
+        )
+        row = {"unit": unit, "n_units": found.n, "mean": found.value, "sem": found.se, "low": low, "high": high}
+        return row | {"interval": "bootstrap" if low == low else "none", "note": note}
+
+    def each(self, cells: Cells, pair: tuple[int, int], measure: str) -> tuple[np.ndarray, np.ndarray]:
+        """A measure of each person (or session) who has both kinds of questions, and their numbers."""
+        one, other = pair
+        shared, mine, theirs = np.intersect1d(cells.ids[one], cells.ids[other], return_indices=True)
+        counts = []
+        for cell, at in ((one, mine), (other, theirs)):
+            n = cells.trials[cell][at] * _questions(cells, cell)
+            counts += [cells.values[cell][at] * n, n]
+        return self._function(measure)(*counts), shared
+
+    def weighted(
+        self,
+        cells: Cells,
+        pairs: Sequence[tuple[int, int]],
+        weights: np.ndarray,
+        measure: str,
+        *,
+        level: float = LEVEL,
+        resamples: int = RESAMPLES,
+        seed: int = 0,
+    ) -> Contrast:
+        """A weighted sum of a measure over some places: of people's own values, or of summed answers with trials drawn again."""
+        if cells.unit[pairs[0][0]] != "trial":
+            found = [self.each(cells, pair, measure) for pair in pairs]
+            return contrast([values for values, _ in found], [ids for _, ids in found], weights, level=level, resamples=resamples, seed=seed)
+        numbers = [number for pair in pairs for number in pair]
+        ids = np.unique(np.concatenate([cells.ids[number] for number in numbers]))
+        counts, many = np.zeros((len(ids), 2 * len(numbers))), np.zeros(len(ids), np.int64)
+        for place, number in enumerate(numbers):
+            at, n = np.searchsorted(ids, cells.ids[number]), _questions(cells, number)
+            counts[at, 2 * place], counts[at, 2 * place + 1], many[at] = cells.values[number] * n, n, cells.many[number]
+        function = self._function(measure)
+
+        def statistic(sums: np.ndarray) -> np.ndarray:
+            return sum((weight * function(*(sums[:, 4 * place + one] for one in range(4))) for place, weight in enumerate(weights)), np.zeros(len(sums)))
+
+        _, strata = np.unique(counts[:, 1::2] > 0, axis=0, return_inverse=True)  # which questions a trial has is no accident
+        value, draws, n = pooled_draws(counts, statistic, many=many, strata=strata.ravel(), resamples=resamples, seed=seed)
+        df = max(1.0, n - 1.0 - strata.max(initial=0))
+        return Contrast(value, math.nan if draws is None else float(draws.std(ddof=1)), df, n, 0, draws, level)
+
+    def _function(self, measure: str) -> Callable[..., np.ndarray]:
+        """From signals said and asked, others said and asked, to a measure."""
+        from scipy.special import ndtri
+
+        def of(hits: Any, signals: Any, alarms: Any, others: Any) -> np.ndarray:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                if measure in ("hits", "false alarms"):
+                    return np.asarray(hits / signals if measure == "hits" else alarms / others)
+                known = (signals > 0) & (others > 0)
+                hit, alarm = (ndtri(np.where(known, (said + 0.5) / (asked + 1), np.nan)) for said, asked in ((hits, signals), (alarms, others)))
+            if measure == "d′":
+                return np.asarray(hit - alarm) / (math.sqrt(2) if self.kind == "forced choice" else 1.0)
+            return np.asarray(-(hit + alarm) / 2)
+
+        return of
+
+
+def _questions(cells: Cells, cell: int) -> float:
+    """How many questions of a cell a trial has."""
+    return float(cells.counts["n_items"][cell]) / max(1, int(cells.counts["n_trials"][cell])) if cells.counts["n_trials"][cell] else 1.0

@@ -1,0 +1,66 @@
+"""The figure of whatever was measured along any column: ``spanlab figure --along COLUMN --by COLUMN --value ...``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..data.columns import columns_there, varied
+from ..data.scoring import Scored
+from ..effects.conditions import NAME, VALUES, conditions_effect, unnamed_conditions
+from ..effects.effect import Effect
+from .effect_figure import ComputedEffect, compute_effect
+from .figure import FigureDeclaration, Wish, chosen
+
+if TYPE_CHECKING:
+    from ..data.loading import Data
+
+
+def compute_conditions(data: Data, wish: Wish) -> ComputedEffect:
+    """What was measured, along a column and by another, in one paradigm.
+
+    Raises
+    ------
+    SpanLabError
+        where no paradigm has these columns, or several do and none was chosen.
+    """
+    asked = [name for name in (wish.along, wish.by) if name]
+
+    def missing(scored: Scored, paradigm: str) -> str:
+        if not asked:
+            return _unvaried(scored, paradigm)
+        there = columns_there(scored.parts[paradigm].items) if paradigm in scored.parts else []
+        lost = [name for name in asked if name.removeprefix("factor_").removeprefix("record_") not in there]
+        return f"{paradigm} has no column {' and no column '.join(lost)}." if lost else ""
+
+    alone = wish.paradigms or tuple(data.titles)
+    paradigm = alone[0] if len(alone) == 1 and alone[0] in data.scored.parts else chosen(NAME, missing, data, wish)
+    effect = conditions_effect(data.scored.parts[paradigm], paradigm, wish.along, wish.by, wish.value)
+    found = compute_effect(effect, data, replace(wish, paradigms=(paradigm,)), panels=True)
+    options = ("--along", effect.x, *(("--by", effect.panels[0]) if effect.panels else ()), "--value", wish.value)
+    return replace(found, asked=options)
+
+
+def unnamed(data: Data, paradigm: str, effects: Sequence[Effect]) -> list[Wish]:
+    """What a page asks of this figure, beside the effects that it shows: factors that none of them shows, in right answers and in people's times."""
+    part = data.scored.parts[paradigm]
+    found = [(unnamed_conditions(part, effects, value), value) for value in VALUES[:2]]
+    return [Wish((paradigm,), along=columns[0], by=columns[1], value=value) for columns, value in found if columns is not None]
+
+
+def _unvaried(scored: Scored, paradigm: str) -> str:
+    there = paradigm in scored.parts and varied(scored.parts[paradigm].items)
+    return "" if there else f"{paradigm} varies no factor."
+
+
+CONDITIONS = FigureDeclaration(
+    NAME,
+    "what was measured, by any column",
+    compute_conditions,
+    _unvaried,
+    line="right answers, reaction times or d′ along any column (--along, --by, --value)",
+    section=None,
+    by=True,
+    along=True,
+)

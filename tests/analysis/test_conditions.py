@@ -1,0 +1,151 @@
+"""Whatever was measured along any column: planted numbers come back, and what cannot be is told in a sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from observed import rows_by, table, together
+from scipy.special import ndtr
+
+import spanlab
+from spanlab import SpanLabError
+from spanlab.analysis.data.loading import load
+from spanlab.analysis.report.figures import compute_figures
+from spanlab.analysis.report.page import Options, compare
+
+
+def search(ms: float = 40.0, spread: float = 60.0, right: float = 0.9) -> Any:
+    """Sternberg's search: every item takes so many ms, an absent one 20 more."""
+
+    def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, float]]:
+        size, present = int(random.choice([2, 4, 6])), bool(random.rand() < 0.5)
+        time = 400 + ms * size + 20 * (not present) + random.normal(0, spread)
+        columns = {"set_size": size, "factor_present": present, "correct_answer": json.dumps("present" if present else "absent")}
+        return [(columns, right, time)]
+
+    return trial
+
+
+def people(many: int = 5, trials: int = 120, **options: Any) -> pd.DataFrame:
+    parts = [table(search(**options), trials, agent="participant", kind="participant", participant=f"P{at}", paradigm="search", seed=at) for at in range(many)]
+    return together(*parts)
+
+
+def saved(folder: Path, data: pd.DataFrame) -> Path:
+    file = folder / "answers.parquet"
+    data.astype({"factor_present": "str"} if "factor_present" in data else {}).to_parquet(file)
+    return file
+
+
+def test_reaction_times_by_set_size_and_presence_come_back_with_their_slopes(tmp_path: Path) -> None:
+    data = people(spread=20)
+    drawing = spanlab.figure("conditions", saved(tmp_path, data), along="set_size", by="present", value="rt_ms")
+    found = rows_by(drawing.table, "factor_present", "set_size")
+    for (present, size), row in found.items():
+        assert row["mean"] == pytest.approx(400 + 40 * size + 20 * (present == "no"), abs=10)
+        assert row["unit"] == "participant"
+        assert row["low"] < row["mean"] < row["high"]
+    slopes = rows_by(drawing.further[0][1], "factor_present")
+    assert slopes["yes"]["value"] == pytest.approx(40, abs=3)
+    assert slopes["yes"]["p"] < 0.001
+    between = rows_by(drawing.further[1][1], "contrast")
+    assert between["mean, no minus yes"]["value"] == pytest.approx(20, abs=12)
+    assert between["slope, no minus yes"]["p"] > 0.01
+    wrong = int((~data["correct"].astype(bool)).sum())
+    assert f"{wrong} answered wrongly are left out" in drawing.caption
+    assert drawing.caption.startswith("Mean reaction time")
+
+
+def test_times_of_wrong_answers_and_of_machines_are_in_no_mean(tmp_path: Path) -> None:
+    data = people()
+    wild = data.assign(rt_ms=data["rt_ms"].where(data["correct"].astype(bool), 1e6))
+    machine = table(search(0, 0), 40, paradigm="search")
+    drawing = spanlab.figure("conditions", saved(tmp_path, together(wild, machine)), value="rt_ms")
+    assert drawing.table["mean"].max() < 1000
+    assert set(drawing.table["agent_kind"]) == {"participant"}
+
+
+def test_medians_are_of_each_person(tmp_path: Path) -> None:
+    data = people(3, 60)
+    drawing = spanlab.figure("conditions", saved(tmp_path, data), along="set_size", value="rt_median")
+    right = data[data["correct"].astype(bool)].astype({"rt_ms": float})
+    wanted = right.groupby(["set_size", "participant"])["rt_ms"].median().groupby("set_size").mean()
+    for size, row in rows_by(drawing.table, "set_size").items():
+        assert row["mean"] == pytest.approx(wanted[size])
+        assert row["n_units"] == 3
+
+
+def test_d_prime_along_a_column_is_that_of_the_planted_observer(tmp_path: Path) -> None:
+    def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
+        size, changed = int(random.choice([2, 4])), bool(random.rand() < 0.5)
+        sensitivity, criterion = {2: 2.0, 4: 1.0}[size], 0.3
+        said = ndtr(sensitivity / 2 - criterion) if changed else ndtr(-sensitivity / 2 - criterion)
+        columns = {"set_size": size, "correct_answer": json.dumps("different" if changed else "same")}
+        return [(columns, float(said if changed else 1 - said), None)]
+
+    machine = table(trial, 1600, paradigm="own")
+    crowd = [table(trial, 160, agent="participant", kind="participant", participant=f"P{at}", paradigm="own", seed=at) for at in range(6)]
+    drawing = spanlab.figure("conditions", saved(tmp_path, together(machine, *crowd)), along="set_size", value="d_prime")
+    for (kind, size), row in rows_by(drawing.table, "agent_kind", "set_size").items():
+        assert row["mean"] == pytest.approx({2: 2.0, 4: 1.0}[size], abs=0.4), kind
+        assert row["low"] < row["mean"] < row["high"]
+    for row in drawing.further[0][1].to_dict("records"):
+        assert row["value"] == pytest.approx(-0.5, abs=0.2)
+        assert row["p"] < 0.01
+
+
+def test_two_sides_are_a_forced_choice(tmp_path: Path) -> None:
+    def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
+        side, delay = str(random.choice(["left", "right"])), int(random.choice([1, 2]))
+        right = float(ndtr(1.5 / np.sqrt(2) + (0.4 if side == "left" else -0.4)))
+        return [({"factor_delay": delay, "correct_answer": json.dumps(side)}, right, None)]
+
+    drawing = spanlab.figure("conditions", saved(tmp_path, table(trial, 1600, paradigm="own")), value="d_prime")
+    assert drawing.table["mean"].to_numpy(float) == pytest.approx([1.5, 1.5], abs=0.3)
+    assert "√2" in drawing.caption
+
+
+def test_a_perfect_machine_has_no_interval_of_d_prime(tmp_path: Path) -> None:
+    machine = table(search(right=1.0), 60, paradigm="search")
+    drawing = spanlab.figure("conditions", saved(tmp_path, machine), along="set_size", value="d_prime")
+    assert drawing.table["low"].isna().all()
+    assert drawing.table["note"].str.contains("no spread").all()
+
+
+def test_a_page_asks_for_factors_that_no_effect_shows(tmp_path: Path) -> None:
+    found, _, _ = compute_figures(load([saved(tmp_path, people(4, 60))]), "search")
+    asked = {name: one.asked for name, one in found.items() if one.asked}
+    assert asked == {
+        "conditions_correct": ("--along", "set_size", "--by", "factor_present", "--value", "correct"),
+        "conditions_rt_ms": ("--along", "set_size", "--by", "factor_present", "--value", "rt_ms"),
+    }
+    plain = table(lambda random: [({"set_size": int(random.choice([2, 4]))}, 0.7, None)], 40, paradigm="own")
+    assert "conditions_correct" not in compute_figures(load([saved(tmp_path, plain)]), "own")[0]
+
+
+@pytest.mark.slow
+def test_the_page_has_them_with_their_commands(tmp_path: Path) -> None:
+    page = compare([saved(tmp_path, people(4, 60))], tmp_path / "report", Options(models=False)).read_text()
+    assert {"search_conditions_correct.svg", "search_conditions_rt_ms.svg"} <= {one.name for one in (tmp_path / "report" / "figures").iterdir()}
+    assert "--along set_size --by factor_present --value rt_ms" in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"along": "sett_size"}, "no column 'sett_size'; did you mean 'set_size'.*set_size, present"),
+        ({"along": "set_size", "by": "set_size"}, "both 'set_size'"),
+        ({"value": "speed"}, "value is correct, rt_ms, rt_median or d_prime"),
+        ({"along": "present", "value": "d_prime"}, "questions of one right answer only"),
+    ],
+)
+def test_what_cannot_be_is_told(tmp_path: Path, asked: dict[str, str], said: str) -> None:
+    with pytest.raises(SpanLabError, match=said):
+        spanlab.figure("conditions", saved(tmp_path, people(2, 20)), **asked)  # type: ignore[arg-type]
+    with pytest.raises(SpanLabError, match="is for the figure conditions"):
+        spanlab.figure("set_size", saved(tmp_path, people(2, 20)), along="present")
