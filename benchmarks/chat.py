@@ -19,6 +19,7 @@ from typing import Any
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.paradigms import Paradigm, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.record.transcript_file import read_transcript
 
@@ -44,7 +45,7 @@ def server(**options: Any) -> Iterator[str]:
 
 def session(url: str, paradigm: Paradigm, blocks: int, concurrency: int) -> tuple[float, float, list[list[dict[str, Any]]]]:
     """Take a session: its time, that of the processor, and what was sent, conversation by conversation."""
-    plan = plan_session(paradigm, seed=1, levels={"block_length": [QUESTIONS]}, trials=blocks)
+    plan = plan_session(paradigm, seed=1, levels={"block_length": [QUESTIONS]}, trials=blocks, design=SessionDesign())
     with tempfile.TemporaryDirectory() as folder:
         agent = ChatAgent("any", ChatSettings(), Endpoint(url, key_variable=None), RequestLimits(concurrency=concurrency))
         runner = Runner(begin(Path(folder), paradigm, agent, plan, Request(seed=1)), agent)

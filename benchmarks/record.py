@@ -17,6 +17,7 @@ from pathlib import Path
 
 from spanlab.agents.registry import make_agent
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.record import writer as recorder
 from spanlab.sessions.record.events import Event
@@ -34,7 +35,7 @@ def main() -> None:
 def one_paradigm(name: str, trials: int, data: Path) -> None:
     paradigm = load_paradigm(name)
     agent = make_agent("chance")
-    session = begin(data, paradigm, agent, plan_session(paradigm, seed=1, trials=trials), Request(seed=1))
+    session = begin(data, paradigm, agent, plan_session(paradigm, seed=1, trials=trials, design=SessionDesign()), Request(seed=1))
     began = time.perf_counter()
     Runner(session, agent).run()
     elapsed = time.perf_counter() - began

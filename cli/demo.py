@@ -70,7 +70,7 @@ def run_demo(output: Path, me: bool = False) -> Path:
                 _take(begin(data, vsr, agent, plan, Request(SEED, design="demo", like=session.name)), agent)
         for name in ("sfr", "smu"):
             paradigm = load_paradigm(name)
-            trials = plan_session(paradigm, SEED, trials=MACHINE_TRIALS)
+            trials = plan_session(paradigm, SEED, SessionDesign(), trials=MACHINE_TRIALS)
             for agent in (IdealAgent(), CapacityAgent(), Chance(), network, server.agent()):
                 with _stage(f"{agent.name}: {MACHINE_TRIALS} trials of {name}"):
                     _take(begin(data, paradigm, agent, trials, Request(SEED, design="demo")), agent)

@@ -50,7 +50,7 @@ def session_design(paradigm: Paradigm, name: str | None = None) -> SessionDesign
 def plan_session(
     paradigm: Paradigm,
     seed: int,
-    design: SessionDesign | None = None,
+    design: SessionDesign | str | None = None,
     levels: Mapping[str, Any] | None = None,
     trials: int | None = None,
     generator: Generator = "corrected",
@@ -60,7 +60,7 @@ def plan_session(
     Parameters
     ----------
     seed : of the session
-    design : a session design (:func:`session_design`)
+    design : a session design, or the name of one of the paradigm's; ``human``, or one trial of each combination where there is none, when not given
     levels : levels to use for some factors: one level or a list of them
     trials : how many trials instead of the design's repetitions: shared out over the combinations as evenly as possible
     generator : of the session's trials; where the design balances answers, they depend on it
@@ -74,7 +74,7 @@ def plan_session(
     """
     if trials is not None and (isinstance(trials, bool) or not isinstance(trials, int) or trials < 1):
         raise SpanLabError(f"a session has at least one trial; found {show(trials)}")
-    design = design or SessionDesign()
+    design = design if isinstance(design, SessionDesign) else session_design(paradigm, design)
     combinations = combinations_of(paradigm, design, levels)
     random = stream(paradigm.name, seed, "design")
     if design.adaptive is not None:

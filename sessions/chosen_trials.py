@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import SpanLabError
-from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels, session_design
+from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels
 from ..paradigms.pairing import paired_plan
 from ..paradigms.trials_file import TrialsFile, plan_given
 from .session import Request, same_trials
@@ -64,7 +64,7 @@ def plan_trials(
         for what is unknown or impossible.
     """
     loaded = load_paradigm(paradigm)
-    plan = plan_session(loaded, seed, session_design(loaded, design), levels or {}, trials, generator)
+    plan = plan_session(loaded, seed, design, levels, trials, generator)
     return ChosenTrials(loaded, plan, seed, generator, design or "human", paradigm)
 
 

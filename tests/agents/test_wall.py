@@ -26,6 +26,7 @@ from spanlab.agents.recorded import RecordedEpisode
 from spanlab.agents.registry import make_agent
 from spanlab.core.agent_kinds import AgentKind
 from spanlab.paradigms import Paradigm, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm, percept_bytes, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Runner
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render.pixels import render
@@ -318,7 +319,7 @@ def test_lists_in_another_order_are_probed_with_the_same_percepts(tmp_path: Path
 def gathered(data: Path, paradigm: Paradigm, trials: int, tamper: Callable[[Trial, TrialContext], tuple[Trial, TrialContext]] | None = None) -> list[Example]:
     """Every question of a session, with what the runner would have handed over; ``tamper`` may plant a leak."""
     agent = make_agent("chance")
-    session = start(data, paradigm, agent, plan_session(paradigm, 2, trials=trials))
+    session = start(data, paradigm, agent, plan_session(paradigm, 2, SessionDesign(), trials=trials))
     runner = Runner(session, agent)
     found: list[Example] = []
     for planned in session.plan:

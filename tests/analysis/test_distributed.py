@@ -27,6 +27,7 @@ from spanlab.core.agent_kinds import NETWORK, AgentKind
 from spanlab.core.errors import SpanLabError
 from spanlab.core.worker_pool import open_pool
 from spanlab.paradigms import Percept, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.record.session_files import part_path
 
@@ -193,7 +194,7 @@ def test_it_does_not_matter_who_is_first(file: Path, at_once: dict[str, Any]) ->
 
 def taken(data: Path, agent: Any, trials: int, extra: dict[str, Any] | None = None) -> Path:
     paradigm = load_paradigm("vsr")
-    session = begin(data, paradigm, agent, plan_session(paradigm, 1, trials=trials), Request(seed=1, extra=extra or {}))
+    session = begin(data, paradigm, agent, plan_session(paradigm, 1, SessionDesign(), trials=trials), Request(seed=1, extra=extra or {}))
     Runner(session, agent).run()
     return session.folder
 

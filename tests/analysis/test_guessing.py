@@ -19,6 +19,7 @@ from spanlab.analysis.effects.registry import effect
 from spanlab.cli.commands.listing import condition_of
 from spanlab.paradigms import compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.chance import chance_rows
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin, read_responses
 
 TABLE = [*csv.DictReader((files("spanlab.analysis") / "published" / "guessing.csv").read_text(encoding="utf-8").splitlines())]
@@ -81,7 +82,7 @@ def test_what_is_known_without_a_record() -> None:
 
 def test_the_record_tells_it_of_every_question(tmp_path: Path) -> None:
     paradigm = load_paradigm("smu")
-    session = begin(tmp_path, paradigm, Chance(), plan_session(paradigm, 1, trials=8, levels={"set_size": [2, 8]}), Request(seed=1))
+    session = begin(tmp_path, paradigm, Chance(), plan_session(paradigm, 1, SessionDesign(), trials=8, levels={"set_size": [2, 8]}), Request(seed=1))
     Runner(session, Chance()).run()
     table = read_responses(session.folder)
     assert sorted(table["blind"].round(3).unique()) == pytest.approx([0.197, 0.237], abs=0.02)

@@ -14,6 +14,7 @@ from command_line import Run, complaint
 from spanlab.agents.oracles import IdealAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Session, begin
 from spanlab.sessions.conduct import Watcher, carry_out, has_finished, remove_unused
 
@@ -112,7 +113,7 @@ def test_a_trigger_port_that_does_not_open_leaves_nothing_behind(run: Run, tmp_p
 
 def begun(folder: Path, agent: IdealAgent) -> Session:
     paradigm = load_paradigm("sc")
-    return begin(folder, paradigm, agent, plan_session(paradigm, 1, trials=2), Request())
+    return begin(folder, paradigm, agent, plan_session(paradigm, 1, SessionDesign(), trials=2), Request())
 
 
 class Fails(IdealAgent):

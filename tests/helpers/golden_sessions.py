@@ -214,12 +214,13 @@ def machines(maker: Maker) -> None:
 def finished_parts(folder: Path) -> None:
     """A large run of few trials, in small parts."""
     from spanlab.paradigms import load_paradigm, plan_session
+    from spanlab.paradigms.language.schema import SessionDesign
     from spanlab.sessions import Request, Runner, begin
     from spanlab.sessions.conduct import make_machine as machine
     from spanlab.sessions.large_run import parts_for
 
     agent, loaded = machine("network:laptop", 27), load_paradigm("vsr")
-    plan = plan_session(loaded, 27, levels={"list_length": 2}, trials=6)
+    plan = plan_session(loaded, 27, SessionDesign(), levels={"list_length": 2}, trials=6)
     request = Request(seed=27, design="human", source="vsr", extra=parts_for(agent, loaded, plan, "corrected", "--workers", states=True, part=3))
     session = begin(Path("finished"), loaded, agent, plan, request)
     Runner(session, agent).run()

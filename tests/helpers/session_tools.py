@@ -16,6 +16,7 @@ from spanlab.agents.base import Agent, Episode, Response, Shown, TrialContext, W
 from spanlab.core.agent_kinds import NETWORK, PARTICIPANT, AgentKind
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Truth, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import COLUMNS, Request, Runner, Session, begin, read_responses
 from spanlab.sessions.record.events import TrialStart
 from spanlab.sessions.record.reader import read_events
@@ -136,7 +137,7 @@ def start(
     data: Path, paradigm: Paradigm, agent: Agent, trials: int | Sequence[PlannedTrial], seed: int = 1, levels: Mapping[str, Any] | None = None, **request: Any
 ) -> Session:
     """A new session of so many trials (or of these)."""
-    plan = plan_session(paradigm, seed, levels=levels, trials=trials) if isinstance(trials, int) else trials
+    plan = plan_session(paradigm, seed, SessionDesign(), levels=levels, trials=trials) if isinstance(trials, int) else trials
     return begin(data, paradigm, agent, plan, Request(seed=seed, **request))
 
 

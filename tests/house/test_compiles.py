@@ -64,7 +64,7 @@ def test_each_trial_of_a_session_is_compiled_once(kind: str, tmp_path: Path, mon
 
 def test_only_the_trials_wanted_last_are_kept() -> None:
     paradigm = load_paradigm("vsr")
-    planned = plan_session(paradigm, 1, levels={"list_length": 2}, trials=4)
+    planned = plan_session(paradigm, 1, SessionDesign(), levels={"list_length": 2}, trials=4)
     kept = CompiledTrials(keep=2)
     made: list[int] = []
 
@@ -82,7 +82,7 @@ def test_only_the_trials_wanted_last_are_kept() -> None:
 
 def test_trials_with_other_draws_are_other_trials() -> None:
     paradigm = load_paradigm("vsr")
-    (planned,) = plan_session(paradigm, 1, levels={"list_length": 2}, trials=1)
+    (planned,) = plan_session(paradigm, 1, SessionDesign(), levels={"list_length": 2}, trials=1)
     kept = CompiledTrials()
     trial = planned.compile(paradigm, "corrected")
     other = planned.compile(paradigm, "published")

@@ -16,6 +16,7 @@ from paradigm_texts import load, text
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, PlannedTrial, load_paradigm, plan_dataset, plan_practice, plan_session, session_design, trial_seed
 from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.sessions.chosen_trials import plan_trials
 
 FACTORS = "a: [1, 2, 3]\nb: [x, y]\nc: {random: [7, 8]}"
 
@@ -165,7 +166,7 @@ def test_data_sets_are_balanced_and_their_splits_share_no_trial(tmp_path: Path) 
     for plan in plans.values():
         assert set(Counter(levels(plan)).values()) == {100}
     seeds = [trial.seed for plan in plans.values() for trial in plan] + [trial.seed for trial in plan_dataset(paradigm, 4, "train", 600)]
-    seeds += [trial.seed for trial in plan_session(paradigm, 3, trials=600)]
+    seeds += [trial.seed for trial in plan_session(paradigm, 3, SessionDesign(), trials=600)]
     assert len(set(seeds)) == len(seeds)
     assert list(plan_dataset(paradigm, 3, "train", 10, start=590)) == plans["train"][590:]
     assert Counter(levels(list(plan_dataset(paradigm, 3, "train", 90, {"a": [1, 2], "b": "x"})))) == {(1, "x"): 45, (2, "x"): 45}
@@ -189,3 +190,14 @@ def test_seeds_never_meet(purpose: Any, master: int, index: int, other: Any, oth
 def test_seeds_out_of_range_are_refused(master: int, index: int) -> None:
     with pytest.raises(SpanLabError):
         trial_seed("train", master, index)
+
+
+def test_without_a_design_a_session_is_planned_as_the_command_line_plans_it(tmp_path: Path) -> None:
+    paradigm = designed(tmp_path, "human: {repetitions: 4, blocks: 2}", "all: {repetitions: 3, order: fixed}")
+    assert plan_session(paradigm, 5) == plan_session(paradigm, 5, "human") == plan_session(paradigm, 5, session_design(paradigm))
+    assert plan_session(paradigm, 5, "all") == plan_session(paradigm, 5, session_design(paradigm, "all"))
+    assert plan_session(load_paradigm("vsr"), 1) == plan_trials("vsr").plan
+    bare = load(tmp_path, text(factors=FACTORS))
+    assert len(plan_session(bare, 5)) == 6
+    with pytest.raises(SpanLabError, match="no design 'al'; did you mean 'all'"):
+        plan_session(paradigm, 5, "al")

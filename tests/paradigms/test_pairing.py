@@ -11,6 +11,7 @@ from command_line import Run, command_line
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, PlannedTrial, Trial, compile_trial, fingerprint, load_paradigm, plan_session, with_streams
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.pairing import paired_plan
 from spanlab.sessions import read_responses, same_trials
 from spanlab.sessions.record.reader import read_session
@@ -27,7 +28,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def planned(name: str, levels: dict[str, Any], trials: int, seed: int = 1) -> tuple[Paradigm, list[PlannedTrial]]:
     paradigm = load_paradigm(name)
-    return paradigm, plan_session(paradigm, seed, levels=levels, trials=trials)
+    return paradigm, plan_session(paradigm, seed, SessionDesign(), levels=levels, trials=trials)
 
 
 def items(trial: Trial) -> list[Any]:
@@ -78,7 +79,7 @@ def test_noise_comes_from_a_seed_of_its_own(base: str, variant: str, own: str) -
 def test_older_sessions_give_the_blocks_that_they_had() -> None:
     """Of streams of version 1, and of draws that were given; and with the faults of the published generator."""
     old, variant = with_streams(load_paradigm("nback_verbal"), 1), load_paradigm("nback_verbal_noise")
-    plan = plan_session(old, 3, levels={"lures": ["free"]}, trials=3)
+    plan = plan_session(old, 3, SessionDesign(), levels={"lures": ["free"]}, trials=3)
     found = paired_plan(variant, old, plan, "published", 3)
     for before, after in zip(plan, found.plan, strict=True):
         theirs = before.compile(old, "published")

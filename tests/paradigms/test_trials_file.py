@@ -18,6 +18,7 @@ from paradigm_texts import text
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Generator, Paradigm, compile_trial, drawn_values, fingerprint, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.paradigm import GENERATORS
 from spanlab.paradigms.trials_file import GivenTrial, TrialsFile, plan_given, write_trials
 
@@ -76,7 +77,7 @@ def test_what_was_written_is_read(data: st.DataObject) -> None:
 
 def test_seeds_and_numbers_are_those_of_any_session(small: Path) -> None:
     planned = plan_given(TrialsFile(small.with_name("trials.jsonl"), small), 5)
-    ordinary = plan_session(load_paradigm(small), 5, trials=12)
+    ordinary = plan_session(load_paradigm(small), 5, SessionDesign(), trials=12)
     assert [(one.block, one.trial, one.seed, one.practice, one.interval_ms) for one in planned] == [
         (one.block, one.trial, one.seed, one.practice, one.interval_ms) for one in ordinary
     ]

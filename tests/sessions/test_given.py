@@ -16,6 +16,7 @@ from spanlab.agents.network.agent import NetworkAgent
 from spanlab.agents.oracles import Chance, IdealAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, drawn_values, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Runner, read_responses, reopen, same_trials
 from spanlab.sessions.replaying import recorded_agent
 
@@ -27,7 +28,7 @@ def vsr() -> Paradigm:
 
 def given_plan(paradigm: Paradigm, trials: int = 6) -> list[PlannedTrial]:
     """A session's trials with the draws of quite other ones."""
-    plan = plan_session(paradigm, 1, trials=trials)
+    plan = plan_session(paradigm, 1, SessionDesign(), trials=trials)
     return [
         PlannedTrial(one.block, one.trial, one.levels, one.seed, draws=drawn_values(paradigm, one.levels, 1000 + n), name=f"train_{n:06d}")
         for n, one in enumerate(plan)
@@ -56,7 +57,7 @@ def test_a_network_sees_them_in_batches_as_in_steps(tmp_path: Path, vsr: Paradig
 
 def test_the_record_holds_what_was_given_and_nothing_for_other_trials(tmp_path: Path, vsr: Paradigm) -> None:
     plan = given_plan(vsr, 2)
-    ordinary = plan_session(vsr, 1, trials=1)[0]
+    ordinary = plan_session(vsr, 1, SessionDesign(), trials=1)[0]
     session = start(tmp_path, vsr, IdealAgent(), [*plan, PlannedTrial(1, 3, ordinary.levels, ordinary.seed)])
     stored = json.loads((session.folder / "session.json").read_text(encoding="utf-8"))["plan"]
     assert [set(trial) - {"block", "trial", "levels", "seed", "practice", "interval_ms"} for trial in stored] == [{"draws", "name"}, {"draws", "name"}, set()]

@@ -29,6 +29,7 @@ from spanlab.core.agent_kinds import NETWORK, AgentKind
 from spanlab.core.errors import SpanLabError
 from spanlab.core.worker_pool import open_pool
 from spanlab.paradigms import Paradigm, Percept, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.paradigm import Generator
 from spanlab.sessions import Request, Runner, Session, begin, complete, read_responses, read_session, reopen, same_trials
 from spanlab.sessions.compact_plan import compacted, expanded
@@ -65,7 +66,7 @@ class Batched(Chance, BatchAgent):
 
 
 def with_feedback(paradigm: Paradigm) -> bool:
-    plan = plan_session(paradigm, 1, trials=1)
+    plan = plan_session(paradigm, 1, SessionDesign(), trials=1)
     return any(step.feedback is not None for step in plan[0].compile(paradigm, "corrected").steps)
 
 
@@ -73,14 +74,14 @@ PARADIGMS = [name for name in list_paradigms() if not with_feedback(load_paradig
 
 
 def large(data: Path, paradigm: Paradigm, agent: Any, trials: int, part: int, states: bool = False, generator: Generator = "corrected") -> Session:
-    plan = plan_session(paradigm, 1, trials=trials)
+    plan = plan_session(paradigm, 1, SessionDesign(), trials=trials)
     return begin(
         data, paradigm, agent, plan, Request(seed=1, generator=generator, extra=parts_for(agent, paradigm, plan, generator, "--workers", states, part))
     )
 
 
 def ordinary(data: Path, paradigm: Paradigm, agent: Any, trials: int, generator: Generator = "corrected") -> Path:
-    session = begin(data, paradigm, agent, plan_session(paradigm, 1, trials=trials), Request(seed=1, generator=generator))
+    session = begin(data, paradigm, agent, plan_session(paradigm, 1, SessionDesign(), trials=trials), Request(seed=1, generator=generator))
     Runner(session, agent).run()
     return session.folder
 
@@ -164,7 +165,7 @@ def test_a_part_that_is_damaged_or_of_another_session_is_named(tmp_path: Path) -
 
 def test_when_a_run_is_a_large_one() -> None:
     paradigm = load_paradigm("vsr")
-    few, many = plan_session(paradigm, 1, trials=8), plan_session(paradigm, 1, trials=LARGE)
+    few, many = plan_session(paradigm, 1, SessionDesign(), trials=8), plan_session(paradigm, 1, SessionDesign(), trials=LARGE)
     assert parts_for(Batched(), paradigm, few, "corrected") == {}
     assert parts_for(Batched(), paradigm, few, "corrected", "--workers") == {"parts": {"trials": 1000, "states": False}}
     assert parts_for(Batched(), paradigm, many, "corrected") == {"parts": {"trials": 1000, "states": False}}
@@ -179,7 +180,7 @@ def test_feedback_makes_no_large_run(tmp_path: Path) -> None:
     (tmp_path / "gonogo.yaml").write_text(GO_NOGO, encoding="utf-8")
     paradigm = load_paradigm(str(tmp_path / "gonogo.yaml"))
     with pytest.raises(SpanLabError, match="gonogo gives feedback"):
-        parts_for(Batched(), paradigm, plan_session(paradigm, 1, trials=4), "corrected", "--workers")
+        parts_for(Batched(), paradigm, plan_session(paradigm, 1, SessionDesign(), trials=4), "corrected", "--workers")
 
 
 def test_somebody_else_is_not_let_in(tmp_path: Path) -> None:
@@ -191,7 +192,7 @@ def test_somebody_else_is_not_let_in(tmp_path: Path) -> None:
 @given(blocks=st.lists(st.integers(1, 5), min_size=1, max_size=6), seed=st.integers(0, 2**20 - 1), moved=st.booleans(), interval=st.floats(0, 5000))
 def test_a_compact_plan_is_the_plan(blocks: list[int], seed: int, moved: bool, interval: float) -> None:
     levels = [{"n": n, "hand": hand} for n in (1, 2.5) for hand in ("left", "right")]
-    plan = plan_session(load_paradigm("vsr"), seed, trials=sum(blocks))
+    plan = plan_session(load_paradigm("vsr"), seed, SessionDesign(), trials=sum(blocks))
     of_block = [number for number, many in enumerate(blocks, start=1) for _ in range(many)]
     plan = [replace(one, block=block, levels=levels[one.trial % 4], seed=one.seed + moved * one.trial) for one, block in zip(plan, of_block, strict=True)]
     plan[-1] = replace(plan[-1], interval_ms=interval)
@@ -202,7 +203,7 @@ def test_a_compact_plan_is_the_plan(blocks: list[int], seed: int, moved: bool, i
 
 def test_a_plan_that_no_compact_one_can_tell_of_is_kept_whole(tmp_path: Path) -> None:
     paradigm = load_paradigm("vsr")
-    plan = [replace(one, name=f"train_{one.trial}") for one in plan_session(paradigm, 1, trials=8)]
+    plan = [replace(one, name=f"train_{one.trial}") for one in plan_session(paradigm, 1, SessionDesign(), trials=8)]
     assert compacted(plan, 1) is None
     session = begin(tmp_path, paradigm, Batched(), plan, Request(extra=parts_for(Batched(), paradigm, plan, "corrected", "--workers", part=3)))
     Runner(session, Batched()).run()
@@ -223,7 +224,7 @@ def test_a_damaged_plan_is_named(key: str, value: object, message: str, tmp_path
 
 
 def test_a_million_trials_take_little_room(tmp_path: Path) -> None:
-    plan = plan_session(load_paradigm("vsr"), 1, trials=100_000)
+    plan = plan_session(load_paradigm("vsr"), 1, SessionDesign(), trials=100_000)
     noted = compacted(plan, 1)
     assert len(json.dumps(noted)) < 100_000
 

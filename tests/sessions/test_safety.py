@@ -17,6 +17,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, drawn_values, load_paradigm, plan_session, session_design
 from spanlab.paradigms.balance import answers_of
 from spanlab.paradigms.design import replacement
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Runner, Session, read_responses, reopen, same_trials
 from spanlab.sessions.replaying import recorded_agent
 
@@ -38,7 +39,7 @@ def nback() -> Paradigm:
 
 def test_half_a_block_is_not_shown_again(tmp_path: Path, nback: Paradigm) -> None:
     """The second block is left in its middle, twice: a whole one follows, of the same condition and length, with other letters each time."""
-    length = len([step for step in plan_session(nback, 1, trials=3)[0].compile(nback, "corrected").steps if step.percept.ask])
+    length = len([step for step in plan_session(nback, 1, SessionDesign(), trials=3)[0].compile(nback, "corrected").steps if step.percept.ask])
     session = left_and_resumed(tmp_path, nback, length + 10, 5)
     attempts = [(event["trial"], event["attempt"]) for event in starts(session.folder)]
     assert attempts == [("1", 1), ("2", 1), ("2", 2), ("2", 3), ("3", 1)]
@@ -67,7 +68,7 @@ def test_a_balanced_session_that_was_left_stays_balanced(tmp_path: Path) -> None
 
 
 def test_replacements_follow_from_the_session_alone(nback: Paradigm) -> None:
-    plan = plan_session(nback, 7, trials=8)
+    plan = plan_session(nback, 7, SessionDesign(), trials=8)
     again = [replacement(nback, planned, 7, attempt) for planned in plan for attempt in range(2, 30)]
     assert again == [replacement(nback, planned, 7, attempt) for planned in plan for attempt in range(2, 30)]
     seeds = [planned.seed for planned in plan] + [planned.seed for planned in again]

@@ -15,6 +15,7 @@ from spanlab.agents.base import Response
 from spanlab.agents.oracles import Chance, IdealAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, compile_trial, load_paradigm, plan_practice, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import COLUMNS, Request, Runner, begin, read_responses, read_session, reopen
 from spanlab.sessions.record.marking import Column
 from spanlab.sessions.record.reader import read_events, read_table
@@ -39,7 +40,7 @@ def press(value: str | None, **more: Any) -> Response:
 
 def test_one_row_an_answer(tmp_path: Path) -> None:
     agent = Saying(lambda percept, number: Response(number - 1, rt_ms=100.0 * number, raw=f"key {number}"))
-    session = take(tmp_path, VSR, agent, plan_session(VSR, 5, levels={"list_length": 4}, trials=2), seed=5)
+    session = take(tmp_path, VSR, agent, plan_session(VSR, 5, SessionDesign(), levels={"list_length": 4}, trials=2), seed=5)
     table = read_responses(session.folder)
     trials = [compile_trial(VSR, planned.levels, planned.seed) for planned in session.plan]
     probes = [step for trial in trials for step in trial.steps if step.percept.ask is not None]
@@ -62,7 +63,7 @@ def test_one_row_an_answer(tmp_path: Path) -> None:
 
 
 def test_free_recall_has_a_row_for_each_presented_item_and_each_intrusion(tmp_path: Path) -> None:
-    plan = plan_session(SFR, 1, levels={"list_length": 5}, trials=1)
+    plan = plan_session(SFR, 1, SessionDesign(), levels={"list_length": 5}, trials=1)
     shown = compile_trial(SFR, plan[0].levels, plan[0].seed).steps[-1].truth.answer
     assert isinstance(shown, tuple)
     strange = [cell for cell in range(100) if cell not in shown][:2]
@@ -79,7 +80,7 @@ def test_free_recall_has_a_row_for_each_presented_item_and_each_intrusion(tmp_pa
 
 def test_an_answer_that_is_not_allowed_is_invalid_and_silence_is_omitted(tmp_path: Path) -> None:
     answers = {1: Response(9), 2: Response(None, outcome="omitted"), 3: Response(True), 4: Response("1", raw="one?"), 5: Response(None, outcome="invalid")}
-    session = take(tmp_path, VSR, Saying(lambda percept, number: answers[number]), plan_session(VSR, 1, levels={"list_length": 5}, trials=1))
+    session = take(tmp_path, VSR, Saying(lambda percept, number: answers[number]), plan_session(VSR, 1, SessionDesign(), levels={"list_length": 5}, trials=1))
     table = read_responses(session.folder)
     assert list(table["outcome"]) == ["invalid", "omitted", "invalid", "invalid", "invalid"]
     assert table["answer"].isna().all()
@@ -90,7 +91,7 @@ def test_an_answer_that_is_not_allowed_is_invalid_and_silence_is_omitted(tmp_pat
 
 @pytest.mark.parametrize("given", [(1, 2), (1, 1, 2), (1, 2, 100), (1, 2, 3, 4), 1, "1,2", None])
 def test_free_recall_refuses_other_than_so_many_different_cells(tmp_path: Path, given: Any) -> None:
-    session = take(tmp_path, SFR, Saying(lambda percept, number: Response(given)), plan_session(SFR, 1, levels={"list_length": 3}, trials=1))
+    session = take(tmp_path, SFR, Saying(lambda percept, number: Response(given)), plan_session(SFR, 1, SessionDesign(), levels={"list_length": 3}, trials=1))
     table = read_responses(session.folder)
     assert list(table["outcome"]) == ["invalid"] * 3
     assert not table["correct"].any()
@@ -257,7 +258,7 @@ def test_csv_and_parquet_hold_the_same(tmp_path: Path, gonogo: Paradigm) -> None
 
 
 def test_session_json_says_who_what_and_with_which_versions(tmp_path: Path) -> None:
-    plan = plan_session(VSR, 11, trials=16)
+    plan = plan_session(VSR, 11, SessionDesign(), trials=16)
     session = begin(tmp_path, VSR, IdealAgent(), plan, Request(seed=11, pilot=True, design="human"), now=lambda: "2031-02-03T04:05:06.789+00:00")
     info = read_session(session.folder)
     assert (info["format_version"], info["streams"]) == (3, 2)

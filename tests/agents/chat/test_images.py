@@ -23,6 +23,7 @@ from spanlab.agents.chat.messages import png
 from spanlab.agents.chat.vision_check import LETTERS, letter_picture
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, begin, read_session, reopen
 from spanlab.sessions.record.transcript_file import read_transcript
@@ -163,7 +164,7 @@ def test_pictures_are_drawn_beside_the_event_loop_so_that_no_latency_counts_the_
 
 
 def test_pictures_are_kept_as_the_step_that_draws_them_anew(tmp_path: Path) -> None:
-    plan = plan_session(VSR, seed=4, trials=1)
+    plan = plan_session(VSR, seed=4, trials=1, design=SessionDesign())
     with listening(answering(sees(192))) as tap:
         agent = agent_at(tap)
         session = begin(tmp_path, VSR, agent, plan, Wanted(seed=4))
@@ -191,7 +192,7 @@ def test_pictures_are_kept_as_the_step_that_draws_them_anew(tmp_path: Path) -> N
 def test_a_server_that_sees_is_found_to_see_and_it_is_recorded(tmp_path: Path) -> None:
     with listening(answering(sees(192))) as tap:
         agent = agent_at(tap, max_tokens=2, logprobs=True)
-        session = begin(tmp_path, VSR, agent, plan_session(VSR, seed=4, trials=1), Wanted(seed=4))
+        session = begin(tmp_path, VSR, agent, plan_session(VSR, seed=4, trials=1, design=SessionDesign()), Wanted(seed=4))
         Runner(session, agent).run()
         checks = [request.body for request in tap.requests[:4]]
         assert [len(pictures(body)) for body in checks] == [0, 1, 1, 1]
@@ -259,7 +260,7 @@ def test_words_need_no_eyes() -> None:
 
 
 def test_no_trial_begins_where_pictures_are_dropped_and_the_session_goes_on_once_that_is_mended(tmp_path: Path) -> None:
-    plan = plan_session(VSR, seed=4, trials=2)
+    plan = plan_session(VSR, seed=4, trials=2, design=SessionDesign())
     with listening(answering(blind, drops=True)) as tap:
         agent = agent_at(tap)
         session = begin(tmp_path / "data", VSR, agent, plan, Wanted(seed=4))
@@ -276,7 +277,7 @@ def test_no_trial_begins_where_pictures_are_dropped_and_the_session_goes_on_once
 
 
 def test_a_session_that_goes_on_does_not_pay_for_the_check_again(tmp_path: Path) -> None:
-    plan = plan_session(VSR, seed=4, trials=2)
+    plan = plan_session(VSR, seed=4, trials=2, design=SessionDesign())
     seeing, asked = answering(sees(192)), []
 
     def moody(request: Request) -> Answer:

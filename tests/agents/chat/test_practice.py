@@ -18,6 +18,7 @@ from spanlab.agents.chat.messages import Reply, Request
 from spanlab.agents.chat.transport.faults import Departures
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, PlannedTrial, Step, Trial, Truth, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import COLUMNS, Runner, Session, begin, read_responses, read_session, reopen
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions.before_trials import Apart, list_of
@@ -77,7 +78,7 @@ def table(session: Session) -> pd.DataFrame:
     return read[[name for name in read.columns if name in LASTING]].sort_values(["practice", "trial"], kind="stable").reset_index(drop=True)
 
 
-FEW = plan_session(CD, seed=4, levels={"set_size": [2], "retention_steps": [6]}, trials=6)
+FEW = plan_session(CD, seed=4, levels={"set_size": [2], "retention_steps": [6]}, trials=6, design=SessionDesign())
 
 
 def test_practice_is_that_of_people_and_every_conversation_begins_with_it(tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ def test_a_criterion_that_is_reached_ends_practice(tmp_path: Path) -> None:
 
 
 def test_one_conversation_goes_on_over_the_trials_of_a_block(tmp_path: Path) -> None:
-    plan = plan_session(VSR, seed=4, levels={"list_length": [3]}, trials=6)
+    plan = plan_session(VSR, seed=4, levels={"list_length": [3]}, trials=6, design=SessionDesign())
     plan = [replace(planned, block=1 + planned.trial // 4) for planned in plan]
     session, asked = take(tmp_path, VSR, plan, steady("1", "2", "3"), {"conversation": "session"})
     first, second = asked[: 3 * 3], asked[3 * 3 :]
@@ -134,7 +135,7 @@ def test_one_conversation_goes_on_over_the_trials_of_a_block(tmp_path: Path) -> 
 @pytest.mark.parametrize("delivery", ["merged", "separate", "acknowledged"])
 @pytest.mark.parametrize("role", ["system", "user"])
 def test_a_window_leaves_out_the_first_trials_and_nothing_that_has_to_be_known(tmp_path: Path, delivery: str, role: str) -> None:
-    plan = plan_session(NBACK, seed=4, levels={"n": [1, 2], "lures": ["none"], "block_length": [24]}, trials=4)
+    plan = plan_session(NBACK, seed=4, levels={"n": [1, 2], "lures": ["none"], "block_length": [24]}, trials=4, design=SessionDesign())
     plan = [replace(planned, block=1, levels={**planned.levels, "n": n}) for planned, n in zip(plan, [1, 2, 2, 2], strict=True)]
     settings = {"conversation": "session", "conversation_window": 1, "delivery": delivery, "instructions_as": role}
     _, asked = take(tmp_path, NBACK, plan, steady("m", "-"), settings)
@@ -172,7 +173,7 @@ def test_after_interruptions_the_conversation_is_the_same(tmp_path: Path, settin
 
 
 def test_examples_are_trials_of_their_own_with_the_right_answers(tmp_path: Path) -> None:
-    plan = plan_session(VSR, seed=4, levels={"list_length": [2, 3]}, trials=4)
+    plan = plan_session(VSR, seed=4, levels={"list_length": [2, 3]}, trials=4, design=SessionDesign())
     session, asked = take(tmp_path, VSR, plan, steady("1"), {"examples": 2, "view": "both", "image_px": 96, "vision_check": "off"})
     for planned in plan:
         length = planned.levels["list_length"]
@@ -227,7 +228,7 @@ def test_no_request_depends_on_what_is_right_in_a_trial_that_is_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, settings: dict[str, Any]
 ) -> None:
     paradigm = load_paradigm(name)
-    plan = plan_session(paradigm, seed=4, levels=paradigm_levels(paradigm), trials=4)
+    plan = plan_session(paradigm, seed=4, levels=paradigm_levels(paradigm), trials=4, design=SessionDesign())
     _, asked = take(tmp_path / "true", paradigm, plan, steady("1", "2", "same", "left"), settings)
     Forged(monkeypatch, lambda planned: not planned.practice)
     _, forged = take(tmp_path / "forged", paradigm, plan, steady("1", "2", "same", "left"), settings)
@@ -252,7 +253,7 @@ def test_of_practice_nothing_is_told_but_the_verdicts(tmp_path: Path, monkeypatc
 
 
 def test_no_practice_trial_and_no_example_has_a_list_of_the_sessions_own() -> None:
-    plan = plan_session(CD, seed=4, trials=60)
+    plan = plan_session(CD, seed=4, trials=60, design=SessionDesign())
     own = {list_of(planned.compile(CD, "corrected")) for planned in plan}
     apart = Apart(CD, "corrected", 4, plan)
     shown = plan[0]
@@ -262,7 +263,7 @@ def test_no_practice_trial_and_no_example_has_a_list_of_the_sessions_own() -> No
     words_of = [tuple(sorted(percept.for_machine.stimulus.words() for percept in example.percepts if percept.ask is None)) for example in examples]
     assert own.isdisjoint(words_of)
     assert not apart.shared
-    few = plan_session(VSR, seed=4, levels={"list_length": [2]}, trials=80)
+    few = plan_session(VSR, seed=4, levels={"list_length": [2]}, trials=80, design=SessionDesign())
     scarce = Apart(VSR, "corrected", 4, few)
     _ = scarce.examples(few[0].levels, 3)
     assert all("example" in one for one in scarce.shared), "where there are too few it is said"
@@ -297,7 +298,7 @@ def test_settings_that_do_not_go_together_and_paradigms_without_practice_are_tol
     bare = replace(VSR, practice=None)
     agent = ChatAgent("m", ChatSettings.read({"practice": "feedback"}), Endpoint("http://127.0.0.1:9/v1", key_variable=None))
     with pytest.raises(SpanLabError, match="has no practice"):
-        begin(tmp_path, bare, agent, plan_session(VSR, seed=4, trials=2), Wanted(seed=4))
+        begin(tmp_path, bare, agent, plan_session(VSR, seed=4, trials=2, design=SessionDesign()), Wanted(seed=4))
 
 
 def test_the_report_says_what_practice_and_memory_people_and_models_had(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from spanlab.agents.chat.reading.extraction import check_extraction
 from spanlab.agents.chat.settings import presets
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Trial, compile_trial, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import begin, read_session
 
@@ -128,7 +129,7 @@ def test_other_paradigms_are_refused_in_a_sentence_before_there_is_a_session(pre
     vsr = load_paradigm("vsr")
     agent = ChatAgent("m", ChatSettings.read({"preset": preset}), HERE)
     with pytest.raises(SpanLabError, match=rf"the preset '{preset}' has instructions for nback.* only, not for vsr; choose another preset") as caught:
-        begin(tmp_path, vsr, agent, plan_session(vsr, seed=1, trials=1), Wanted(seed=1))
+        begin(tmp_path, vsr, agent, plan_session(vsr, seed=1, trials=1, design=SessionDesign()), Wanted(seed=1))
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
 
@@ -140,7 +141,7 @@ def test_every_n_back_paradigm_has_a_published_protocol() -> None:
 
 def test_a_session_records_the_instructions_that_were_given(tmp_path: Path) -> None:
     agent = ChatAgent("m", ChatSettings.read({"preset": OTHER}), HERE)
-    session = begin(tmp_path, VERBAL, agent, plan_session(VERBAL, seed=1, trials=1, levels={"n": 2}), Wanted(seed=1))
+    session = begin(tmp_path, VERBAL, agent, plan_session(VERBAL, seed=1, trials=1, levels={"n": 2}, design=SessionDesign()), Wanted(seed=1))
     info = read_session(session.folder)
     assert info["instructions"].startswith("Instruction: as a language model, you are asked to perform a 2-back task.")
     assert info["agent_settings"]["preset"] == OTHER
@@ -150,7 +151,7 @@ def test_a_session_records_the_instructions_that_were_given(tmp_path: Path) -> N
 def test_instructions_of_ones_own_with_a_wrong_gap_are_told(tmp_path: Path) -> None:
     def start(text: str) -> None:
         agent = ChatAgent("m", ChatSettings.read({"instructions": {"nback_verbal": text}}), HERE)
-        begin(tmp_path, VERBAL, agent, plan_session(VERBAL, seed=1, trials=1), Wanted(seed=1))
+        begin(tmp_path, VERBAL, agent, plan_session(VERBAL, seed=1, trials=1, design=SessionDesign()), Wanted(seed=1))
 
     start("{=n} back")
     with pytest.raises(SpanLabError, match=r"chat:m: the instructions for nback_verbal.*'m'"):

@@ -22,13 +22,14 @@ from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.servers.scripted import LABEL, MODEL, ScriptedServer, demonstration_rules
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import COLUMNS, Runner, begin, find_sessions, read_responses, read_session, reopen
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.transcript_file import TRANSCRIPTS, paid_twice_at_most, read_transcript, refused
 
 VSR = load_paradigm("vsr")
-PLAN = plan_session(VSR, seed=4, trials=16)
+PLAN = plan_session(VSR, seed=4, trials=16, design=SessionDesign())
 LASTING = [column.name for column in COLUMNS if not column.measured and column.name != "session"]
 ASKS = sum(planned.levels["list_length"] for planned in PLAN)
 
@@ -151,7 +152,7 @@ def _nback_agent(server: Stub, concurrency: int) -> ChatAgent:
 def _run(data: Path, server: Stub, blocks: int, concurrency: int, progress: Callable[[int, int], None] | None = None) -> Path:
     """The same session in this process."""
     agent = _nback_agent(server, concurrency)
-    plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks)
+    plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks, design=SessionDesign())
     session = begin(data, NBACK, agent, plan, Wanted(seed=4))
     Runner(session, agent, progress).run()
     return session.folder

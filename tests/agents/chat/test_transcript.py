@@ -19,6 +19,7 @@ from spanlab.agents.chat.vision_check import LETTERS
 from spanlab.cli.commands.transcript import as_text
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, reopen
 from spanlab.sessions.record.reader import read_events
@@ -52,7 +53,7 @@ def _agent(url: str, **settings: Any) -> ChatAgent:
 def _session(data: Path, url: str, paradigm: str = "vsr", trials: int = 2, **settings: Any) -> Session:
     loaded = load_paradigm(paradigm)
     agent = _agent(url, **settings)
-    session = begin(data, loaded, agent, plan_session(loaded, 3, trials=trials), Wanted(seed=3))
+    session = begin(data, loaded, agent, plan_session(loaded, 3, SessionDesign(), trials=trials), Wanted(seed=3))
     Runner(session, agent).run()
     return session
 
@@ -131,7 +132,7 @@ def test_a_conversation_is_retold_whatever_the_protocol(settings: dict[str, Any]
 
 def test_the_margin_says_what_became_of_each_answer(tmp_path: Path) -> None:
     loaded = load_paradigm("vsr")
-    trial = plan_session(loaded, 3, trials=1)[0].compile(loaded, "corrected")
+    trial = plan_session(loaded, 3, SessionDesign(), trials=1)[0].compile(loaded, "corrected")
     correct = [step.percept.ask.kind.write(step.truth.answer) for step in trial.steps if step.percept.ask is not None and step.truth.answer is not None]
     wrong = "1" if correct[1] != "1" else "2"
     replies = iter([correct[0], wrong, "none", "still none", *correct[3:]])
@@ -151,7 +152,7 @@ def test_the_margin_says_what_became_of_each_answer(tmp_path: Path) -> None:
 
 def test_what_was_answered_beside_the_items_is_no_item(tmp_path: Path) -> None:
     loaded = load_paradigm("sfr")
-    (planned,) = plan_session(loaded, 3, trials=1)
+    (planned,) = plan_session(loaded, 3, SessionDesign(), trials=1)
     (asked,) = [step for step in planned.compile(loaded, "corrected").steps if step.percept.ask is not None]
     correct = asked.truth.answer
     assert isinstance(correct, tuple)
@@ -206,7 +207,7 @@ def test_a_conversation_that_was_cut_short_can_be_read_and_goes_on(tmp_path: Pat
         return _completion("3") if next(count) < 4 else (402, "application/json", b'{"error": {"message": "no"}}')
 
     loaded = load_paradigm("vsr")
-    plan = plan_session(loaded, 3, trials=1, levels={"list_length": [6]})
+    plan = plan_session(loaded, 3, SessionDesign(), trials=1, levels={"list_length": [6]})
     with listening(answer) as tap:
         agent = _agent(tap.base_url)
         session = begin(tmp_path, loaded, agent, plan, Wanted(seed=3))

@@ -24,6 +24,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.core.locale import sentence
 from spanlab.paradigms import AnswerKeys, compile_trial, list_paradigms, load_paradigm, plan_practice, plan_session
 from spanlab.paradigms.compile import resolve_levels
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.preview.example import MOST, example_displays, example_levels
 from spanlab.sessions import Runner, read_responses
 from spanlab.sessions.participant_flow import NotPassedError
@@ -140,7 +141,7 @@ def test_examples_come_from_trials_that_no_session_has(name: str) -> None:
         assert any(display.asks is not None for display in displays)
         chosen = example_levels(paradigm, "de", levels)
         assert paradigm.told("de", chosen) == paradigm.told("de", levels), "the example is of what the text says"
-    seeds = {trial.seed >> 50 for trial in (*plan_session(paradigm, 3, trials=5), *plan_practice(paradigm, 3))}
+    seeds = {trial.seed >> 50 for trial in (*plan_session(paradigm, 3, SessionDesign(), trials=5), *plan_practice(paradigm, 3))}
     assert 5 not in seeds  # the purpose of examples' seeds
 
 

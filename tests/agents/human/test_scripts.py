@@ -20,6 +20,7 @@ from spanlab.agents.human.pages.sheets import Page
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm, paradigm_from_data, plan_session
 from spanlab.paradigms.checking import check_paradigm
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.translation import untranslated
 from spanlab.sessions import Request, begin
 from spanlab.stimuli.render.fonts import rejoined, undrawable, unreadable, use_font, width, wrap
@@ -180,7 +181,7 @@ def test_a_paradigm_that_people_cannot_read_is_told_by_check_and_before_a_sessio
     for place in ("own.yaml:4 title > hy", "own.yaml:5 instructions > hy", "own.yaml:6 translations > hy > same"):
         assert f"{place}: the typeface has no" in str(caught.value)
     paradigm = load_paradigm(file)
-    plan = plan_session(paradigm, 1, levels={"feature": "size"}, trials=1)
+    plan = plan_session(paradigm, 1, SessionDesign(), levels={"feature": "size"}, trials=1)
     with pytest.raises(SpanLabError, match=r"own title > hy: the typeface has no 'Ս'"):
         begin(tmp_path / "data", paradigm, AtTheWindow(right), plan, Request(language="hy"))
     assert not (tmp_path / "data").exists()

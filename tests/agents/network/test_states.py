@@ -17,6 +17,7 @@ from spanlab.agents.network.agent import one_thread  # noqa: E402
 from spanlab.agents.network.hidden_states import read_states  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import load_paradigm, plan_session  # noqa: E402
+from spanlab.paradigms.language.schema import SessionDesign  # noqa: E402
 from spanlab.paradigms.network_view import is_model_step  # noqa: E402
 from spanlab.sessions import Request, Runner, Session, begin, read_responses  # noqa: E402
 from spanlab.sessions.large_run import parts_for  # noqa: E402
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 def taken(data: Path, agent: NetworkAgent, name: str, trials: int, part: int, states: bool = True) -> Session:
     paradigm = load_paradigm(name)
-    plan = plan_session(paradigm, 1, trials=trials)
+    plan = plan_session(paradigm, 1, SessionDesign(), trials=trials)
     session = begin(data, paradigm, agent, plan, Request(seed=1, extra=parts_for(agent, paradigm, plan, "corrected", "--workers", states, part)))
     Runner(session, agent).run()
     return session

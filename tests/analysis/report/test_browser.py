@@ -13,6 +13,7 @@ from analysis_tables import mixed, responses
 
 from spanlab.agents.oracles import CapacityAgent, Chance
 from spanlab.analysis.report.page import STAMP_FILE, Options, compare
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
 
@@ -61,7 +62,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("browser")
     for name in ("vsr", "cs", "sfr", "sts", "nback_spatial"):
         paradigm = load_paradigm(name)
-        plan = plan_session(paradigm, 2, trials=12, levels={"grid": [3, 7]} if name == "nback_spatial" else None)
+        plan = plan_session(paradigm, 2, SessionDesign(), trials=12, levels={"grid": [3, 7]} if name == "nback_spatial" else None)
         for agent in (CapacityAgent(), Chance()):
             Runner(begin(folder / "data", paradigm, agent, plan, Request(2)), agent).run()
     people = [

@@ -15,6 +15,7 @@ from command_line import Run, command_line
 from spanlab.agents.oracles import CapacityAgent, Chance
 from spanlab.analysis.report import folder as report_folder
 from spanlab.core.agent_kinds import NETWORK, AgentKind
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
 
@@ -36,7 +37,7 @@ class Dull(Chance):
 
 def take(data: Path, name: str, trials: int, pilot: bool = False) -> None:
     paradigm = load_paradigm(name)
-    plan = plan_session(paradigm, 4, trials=trials)
+    plan = plan_session(paradigm, 4, SessionDesign(), trials=trials)
     for agent in (CapacityAgent(), Chance(), Dull()):
         Runner(begin(data, paradigm, agent, plan, Request(4, pilot=pilot)), agent).run()
 

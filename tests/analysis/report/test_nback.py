@@ -19,6 +19,7 @@ from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.data.style import Look
 from spanlab.analysis.nback.published import published_results
 from spanlab.analysis.report.page import Options, compare
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
 from spanlab.exchange.nback.published_sessions import import_results
@@ -38,7 +39,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import_results(write_published(folder), folder / "data")
     for name in ("nback_verbal", "nback_spatial"):
         paradigm = load_paradigm(name)
-        plan = plan_session(paradigm, 2, levels={"grid": [3, 7]} if name == "nback_spatial" else None, trials=12)
+        plan = plan_session(paradigm, 2, SessionDesign(), levels={"grid": [3, 7]} if name == "nback_spatial" else None, trials=12)
         for agent in (CapacityAgent(), Chance()):
             Runner(begin(folder / "data", paradigm, agent, plan, Request(2)), agent).run()
     with pytest.MonkeyPatch.context() as patch:

@@ -18,6 +18,7 @@ from spanlab.analysis.data.sessions import gather
 from spanlab.analysis.report.page import Options, compare
 from spanlab.api import read_rules
 from spanlab.core.errors import SpanLabError
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
 
@@ -31,7 +32,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     for name, trials in (("vsr", 16), ("sfr", 12), ("smu", 8)):
         paradigm = load_paradigm(name)
-        plan = plan_session(paradigm, 3, trials=trials)
+        plan = plan_session(paradigm, 3, SessionDesign(), trials=trials)
         for agent in (IdealAgent(), CapacityAgent(), Chance()):
             Runner(begin(folder, paradigm, agent, plan, Request(3)), agent).run()
     return folder
@@ -124,7 +125,7 @@ def test_whatever_users_call_things_is_escaped(data: Path, tmp_path: Path) -> No
 def test_different_trials_are_called_different(data: Path, tmp_path: Path) -> None:
     paradigm, agent = load_paradigm("vsr"), IdealAgent()
     sessions = copy(data, tmp_path / "data", "vsr-chance-s3")
-    Runner(begin(sessions, paradigm, agent, plan_session(paradigm, 99, trials=8), Request(99)), agent).run()
+    Runner(begin(sessions, paradigm, agent, plan_session(paradigm, 99, SessionDesign(), trials=8), Request(99)), agent).run()
     text = read(compare([sessions], tmp_path / "out", PLAIN)).text
     assert "Not everybody took the same trials: chance (guessing) took 16 trials; ideal (simulated) took 8 trials, none of them among those." in text
     assert "exactly the same" not in text

@@ -14,6 +14,7 @@ from spanlab.agents.oracles import Chance, IdealAgent
 from spanlab.analysis.report import folder
 from spanlab.analysis.report.watching import watch
 from spanlab.core.errors import SpanLabError
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.sessions import Request, Runner, begin
 
@@ -80,7 +81,7 @@ def test_compare_follows_sessions_that_come_in(tmp_path: Path, monkeypatch: pyte
     run = command_line(tmp_path, monkeypatch, capsys)
     monkeypatch.setattr(folder, "save", lambda *_: [])
     vsr = load_paradigm("vsr")
-    plan = plan_session(vsr, 3, trials=4)
+    plan = plan_session(vsr, 3, SessionDesign(), trials=4)
     pages: list[str] = []
 
     def take(agent: IdealAgent | Chance) -> None:

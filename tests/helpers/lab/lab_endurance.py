@@ -14,6 +14,7 @@ from typing import Any
 
 from spanlab.agents.human import SimulatedParticipant, stage, virtual_screen
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 
 TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -59,7 +60,7 @@ def main(minutes: float, data: Path) -> None:
         while time.monotonic() - began < 60 * minutes:
             name, levels = TASKS[number % len(TASKS)]
             number += 1
-            plan = plan_session(paradigms[name], number, levels=levels, trials=3)
+            plan = plan_session(paradigms[name], number, SessionDesign(), levels=levels, trials=3)
             session = begin(data, paradigms[name], agent, plan, Request(seed=number))
             Runner(session, agent, sample).run()
         opened()

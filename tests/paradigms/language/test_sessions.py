@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from spanlab.agents.registry import make_agent
 from spanlab.paradigms import Paradigm, Trial, compile_trial, fingerprint, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.preview.picture import trial_picture
 from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.replaying import recorded_agent
@@ -128,7 +129,7 @@ def check_percepts(trial: Trial) -> None:
 
 
 def take(folder: Path, paradigm: Paradigm, agent: Any) -> Path:
-    session = begin(folder, paradigm, agent, plan_session(paradigm, 1, trials=3), Request(seed=1))
+    session = begin(folder, paradigm, agent, plan_session(paradigm, 1, SessionDesign(), trials=3), Request(seed=1))
     Runner(session, agent).run()
     return session.folder
 
@@ -137,7 +138,7 @@ def check(folder: Path, content: str) -> None:
     shutil.rmtree(folder / "data", ignore_errors=True)
     (folder / "made.yaml").write_text(content, encoding="utf-8")
     paradigm = load_paradigm(folder / "made.yaml")
-    trials = [compile_trial(paradigm, planned.levels, planned.seed) for planned in plan_session(paradigm, 1, trials=3)]
+    trials = [compile_trial(paradigm, planned.levels, planned.seed) for planned in plan_session(paradigm, 1, SessionDesign(), trials=3)]
     for trial in trials:
         check_percepts(trial)
     trial_picture(trials[0], paradigm)

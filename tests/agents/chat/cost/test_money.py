@@ -15,6 +15,7 @@ from chat_servers import Stub, stub
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin, find_sessions
 from spanlab.sessions.record.transcript_file import read_transcript
 from spanlab.sessions.transcripts import Transcript
@@ -40,7 +41,7 @@ def _killed_at(server: Stub, process: subprocess.Popen[str], answered: int) -> b
 def _account_is_the_servers_count(tmp_path: Path, blocks: int, concurrency: int, moments: list[int]) -> None:
     with stub(answers=ANSWERS) as calm:
         agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(calm.base_url, key_variable=None), RequestLimits(concurrency=concurrency))
-        plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks)
+        plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks, design=SessionDesign())
         undisturbed = begin(tmp_path / "calm", NBACK, agent, plan, Request(seed=4))
         Runner(undisturbed, agent).run()
     killed = 0

@@ -22,6 +22,7 @@ from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.faults import Fault
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, begin, read_responses
 from spanlab.sessions.record.transcript_file import read_transcript
@@ -138,7 +139,7 @@ def test_a_client_asks_once(tmp_path: Path) -> None:
 def _session(server: Stub, data: Path, cache: Path, **settings: Any) -> tuple[Path, int]:
     before = server.stats()["requests"]
     agent = ChatAgent("any", ChatSettings(reask=0, **settings), Endpoint(server.base_url, key_variable=None), RequestLimits(cache=cache, concurrency=4))
-    plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=3)
+    plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=3, design=SessionDesign())
     session = begin(data, NBACK, agent, plan, Wanted(seed=4))
     Runner(session, agent).run()
     return session.folder, server.stats()["requests"] - before

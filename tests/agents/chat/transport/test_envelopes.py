@@ -19,6 +19,7 @@ from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.faults import Fault
 from spanlab.agents.chat.transport.replies import NoReplyError, read_reply
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, begin, read_responses
 from spanlab.sessions.transcripts import Transcript
@@ -154,7 +155,7 @@ NBACK = load_paradigm("nback_verbal")
 
 def _session(tap: Tap, data: Path, blocks: int, **care: Any) -> Transcript:
     agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=4, **care))
-    session = begin(data, NBACK, agent, plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks), Wanted(seed=4))
+    session = begin(data, NBACK, agent, plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks, design=SessionDesign()), Wanted(seed=4))
     Runner(session, agent).run()
     return Transcript(session.folder)
 

@@ -19,6 +19,7 @@ from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, begin, read_responses
 from spanlab.sessions.record.transcript_file import read_transcript
@@ -168,7 +169,7 @@ def test_a_budget_of_requests_a_minute_holds_at_a_real_server() -> None:
 
 def _session(server: Stub, data: Path, blocks: int, request_limits: RequestLimits) -> Path:
     agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(server.base_url, key_variable=None), request_limits)
-    plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks)
+    plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks, design=SessionDesign())
     session = begin(data, NBACK, agent, plan, Wanted(seed=4))
     Runner(session, agent).run()
     return session.folder
