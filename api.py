@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .agents.base import Agent
     from .agents.network.training.run import TrainingResult
     from .analysis.data.exclusions import Rule
-    from .analysis.figures.figure import Bars, Drawing
+    from .analysis.figures.figure import Bars, DrawnFigure
     from .paradigms import Generator, Trial
     from .sessions.result import SessionResult
 
@@ -335,7 +335,7 @@ def figure(
     exclude: PathLike | None = None,
     practice: bool = False,
     pilot: bool = False,
-) -> Drawing:
+) -> DrawnFigure:
     """One figure of one effect, from any data, with its table.
 
     Parameters

@@ -84,7 +84,7 @@ def flips(window: LabWindow, line: TriggerSender, draw: Sequence[Callable[[], No
     return times, sent
 
 
-def told(what: str, ms: Sequence[float]) -> None:
+def report(what: str, ms: Sequence[float]) -> None:
     for name, value in (("median", np.median(ms)), ("99 %", np.percentile(ms, 99)), ("longest", np.max(ms))):
         print(f"{what}: {name}\t{value:.3f}\tms")
 
@@ -108,7 +108,7 @@ def main() -> None:
         line = TriggerSender(read_address("dry"), print)
         for within in (True, False):
             times, sent = flips(window, line, draw, within)
-            told(f"dry run, {'within the flip' if within else 'once the flip has returned'}: flip to code", after(times, [sending.at for sending in sent]))
+            report(f"dry run, {'within the flip' if within else 'once the flip has returned'}: flip to code", after(times, [sending.at for sending in sent]))
         line.close()
 
         master, slave = os.openpty()
@@ -118,14 +118,14 @@ def main() -> None:
         for within in (True, False):
             times, sent = flips(window, line, draw, within)
             where = "within the flip" if within else "once the flip has returned"
-            told(f"serial, {where}: flip to code", after(times, [sending.at for sending in sent]))
+            report(f"serial, {where}: flip to code", after(times, [sending.at for sending in sent]))
             if within:
                 kept = times
         line.at_once(Sending(254))
         arrived = eval(reader.communicate()[0])
         codes = [at for at, byte in arrived if byte not in (0, 254)]
-        told("serial, within the flip: flip to arrival", after(kept, codes[: len(kept)]))
-        told("serial: width of pulses of 5 ms", [(end - at) * 1000 for (at, code), (end, following) in itertools.pairwise(arrived) if code and not following])
+        report("serial, within the flip: flip to arrival", after(kept, codes[: len(kept)]))
+        report("serial: width of pulses of 5 ms", [(end - at) * 1000 for (at, code), (end, following) in itertools.pairwise(arrived) if code and not following])
         line.close()
 
         line = TriggerSender(read_address("lsl:spanlab-benchmark,test=0"), print)
@@ -135,9 +135,9 @@ def main() -> None:
         times, sent = flips(window, line, draw, True)
         line.at_once(Sending(254))
         arrived = eval(inlet.communicate()[0])
-        told("LSL, within the flip: flip to code", after(times, [sending.at for sending in sent]))
-        told("LSL, within the flip: flip to LSL's time of the code", after(times, [sending.stamp for sending in sent]))
-        told("LSL, within the flip: flip to arrival", after(times, [at for at, code in arrived if code != 254]))
+        report("LSL, within the flip: flip to code", after(times, [sending.at for sending in sent]))
+        report("LSL, within the flip: flip to LSL's time of the code", after(times, [sending.stamp for sending in sent]))
+        report("LSL, within the flip: flip to arrival", after(times, [at for at, code in arrived if code != 254]))
         line.close()
         window.close()
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..core.errors import MAX_PROBLEMS, Problem, SpanLabError
 
 
-def told(problems: Sequence[Problem]) -> list[str]:
+def format_problems(problems: Sequence[Problem]) -> list[str]:
     """One line a problem; of very many the first ones, and how many more there are."""
     more = [f"... and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
     return [*map(str, problems[:MAX_PROBLEMS]), *more]
@@ -15,4 +15,4 @@ def told(problems: Sequence[Problem]) -> list[str]:
 
 def refused(problems: Sequence[Problem]) -> SpanLabError:
     """Why nothing was imported."""
-    return SpanLabError("\n".join([*told(problems), "nothing was imported; mend this, or leave it out with --skip-malformed"]))
+    return SpanLabError("\n".join([*format_problems(problems), "nothing was imported; mend this, or leave it out with --skip-malformed"]))

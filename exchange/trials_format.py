@@ -18,7 +18,7 @@ from ..paradigms.paradigm import Generator, Paradigm
 from ..paradigms.trials_file import GivenTrial, given_trial, write_trials
 from ..sessions.chosen_trials import plan_trials
 from .format import LIBRARY, Format, Levels, OfGenerator, Options, Report, Side, SkipMalformed, counted
-from .malformed import refused, told
+from .malformed import format_problems, refused
 
 
 class ReadingOptions(Options):
@@ -104,7 +104,7 @@ class TrialsFormat(Format[R, W]):
             if problems and not options.skip_malformed:
                 raise refused(problems)
             if not written:
-                raise SpanLabError("\n".join([*told(problems), f"not one trial of {source} can be read"]))
+                raise SpanLabError("\n".join([*format_problems(problems), f"not one trial of {source} can be read"]))
         report.left_out(problems)
         for name, many in written.items():
             report.done(f"{output / f'{name}.jsonl'}: {counted(many, 'trial')}")

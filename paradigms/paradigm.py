@@ -121,7 +121,7 @@ class Paradigm:
             raise SpanLabError(f"{self.name}: more than {MAX_COMBINATIONS} combinations of factor levels; choose some levels, or make some factors random")
         return [dict(zip(crossed, levels, strict=True)) for levels in itertools.product(*crossed.values())]
 
-    def told(self, language: str, levels: Mapping[str, Any], for_people: bool = False) -> str:
+    def instructions_in(self, language: str, levels: Mapping[str, Any], for_people: bool = False) -> str:
         """The instructions in a language, for the levels of a trial, as machines or people read them."""
         return self.instructions[language].fill(self.reader, {**levels, FOR_PEOPLE: for_people})
 

@@ -237,12 +237,12 @@ def mixed_contrasts() -> str:
 def effects() -> str:
     """The effects that ship: where they are found, along what, and in which panels."""
     from spanlab.analysis.effects.registry import EFFECTS
-    from spanlab.analysis.figures.worm import column_said
+    from spanlab.analysis.figures.worm import column_label
 
     rows = []
     for declared in EFFECTS:
         along = f"{declared.x_title} ({', '.join(declared.order)})" if declared.order else declared.x_title
-        panels = ", ".join(declared.panel_order) or " and ".join(column_said(name) for name in declared.panels)
+        panels = ", ".join(declared.panel_order) or " and ".join(column_label(name) for name in declared.panels)
         rows.append((f"`{declared.name}`", ", ".join(declared.paradigms), along, panels))
     return table(("name", "in", "along", "panels"), rows)
 
@@ -257,13 +257,13 @@ def nback_figures() -> str:
 
 def paper_figures() -> str:
     """The figures of the benchmark's paper: what their lines are, along what, and which conditions they show."""
-    from spanlab.analysis.figures.worm import PAPER_FIGURES, column_said, kept_said
+    from spanlab.analysis.figures.worm import PAPER_FIGURES, column_label, describe_kept
 
     rows = []
     for figure in PAPER_FIGURES:
         varied = [name for name in figure.effect.panels if len(dict(figure.keeps).get(name, (1, 2))) > 1]
-        lines = " and ".join(map(column_said, varied)) if figure.conditions else "answerers, in one panel"
-        rows.append((f"`{figure.name}`", lines, figure.effect.x_title, kept_said(figure)))
+        lines = " and ".join(map(column_label, varied)) if figure.conditions else "answerers, in one panel"
+        rows.append((f"`{figure.name}`", lines, figure.effect.x_title, describe_kept(figure)))
     return table(("name", "lines", "along", "only"), rows)
 
 

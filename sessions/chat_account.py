@@ -70,9 +70,9 @@ def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[Planned
             apart.practice(one)
         if apart.shared:
             say(f"{agent.name}: the paradigm has too few different trials, so that {', '.join(apart.shared)} shows what a trial of the session shows, too")
-    _foresee(chat, found.noted())
+    _foresee(chat, found.to_record())
     say(f"{agent.name}: {found}")
-    return {"estimate": found.noted()}
+    return {"estimate": found.to_record()}
 
 
 def continue_account(agent: Agent, session: Session, say: Say) -> None:
@@ -95,7 +95,7 @@ def write_account(agent: Agent, session: Session, say: Say) -> None:
     """Put what a chat session took so far, all its parts together, into its record, and say it."""
     if _chat(agent) is None:
         return
-    from ..agents.chat.cost.totals import told
+    from ..agents.chat.cost.totals import describe_account
     from .transcripts import Transcript
 
     try:
@@ -105,7 +105,7 @@ def write_account(agent: Agent, session: Session, say: Say) -> None:
     except SpanLabError as error:  # it must not hide what has stopped the session
         say(f"there is no account of this session: {error}")
     else:
-        say(f"{agent.name}: {told(account)}")
+        say(f"{agent.name}: {describe_account(account)}")
 
 
 def chat_settings_of(info: Mapping[str, Any]) -> dict[str, Any]:

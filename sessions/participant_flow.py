@@ -80,7 +80,7 @@ class ParticipantFlow:
 
     def _instructions(self, planned: PlannedTrial) -> str:
         levels = resolve_levels(self._session.paradigm, planned.levels, planned.seed)
-        return self._session.paradigm.told(self._language, levels, for_people=True)
+        return self._session.paradigm.instructions_in(self._language, levels, for_people=True)
 
     def _legends(self, told: str, planned: PlannedTrial) -> list[str]:
         """How to answer, in all conditions with these instructions."""

@@ -28,7 +28,7 @@ from .record.session_files import PARTS
 from .record.staircase import Staircase
 from .record.transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
 from .record.writer import Recorder, TrialJournal
-from .sent import questions_of, recovered, said_as_then, without_sentences
+from .sent import questions_of, recovered, speak_as_recorded, without_sentences
 from .session import Session, brief, stored_paradigm, utc_now, write_info
 from .trial_log import Judged as Judged
 from .trial_log import TrialLog
@@ -103,7 +103,7 @@ class Runner:
             when Ctrl-C has stopped it: pressed once, after an agent that is asked over a network has finished and kept what was under way.
         """
         self._ready()
-        with only_writer(self.session.folder), said_as_then(self.session.info):
+        with only_writer(self.session.folder), speak_as_recorded(self.session.info):
             events, lines = read_events(self.session.folder), read_transcript(self.session.folder)
             self._take_up(events, lines)
             self.recorder = Recorder(self.session.folder)

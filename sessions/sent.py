@@ -9,7 +9,7 @@ from typing import Any
 
 from ..agents.base import Agent, ConcurrentAgent, Sentences
 from ..core.agent_kinds import kind_named
-from ..core.locale import kept, said_to_people
+from ..core.locale import kept, texts_for_people
 from ..paradigms import Paradigm, PlannedTrial, ResponseKind
 from .record.reader import trial_key
 from .record.transcript_file import is_reply
@@ -34,16 +34,16 @@ def sentences_of(agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial],
         kinds |= dict.fromkeys(step.percept.ask.kind for step in planned.compile(paradigm, generator).steps if step.percept.ask is not None)
     # a machine that practises is told what people read on the pages around practice
     practises = isinstance(agent, ConcurrentAgent) and agent.practises
-    return {SENTENCES: {_QUESTIONS: dict(agent.sentences(kinds)), **({_PAGES: said_to_people(language)} if practises else {})}}
+    return {SENTENCES: {_QUESTIONS: dict(agent.sentences(kinds)), **({_PAGES: texts_for_people(language)} if practises else {})}}
 
 
 def sentences_for_people(language: str) -> dict[str, Any]:
     """What a record keeps of what a participant reads beside the texts of a paradigm or a study."""
-    return {SENTENCES: {_PAGES: said_to_people(language)}}
+    return {SENTENCES: {_PAGES: texts_for_people(language)}}
 
 
 @contextmanager
-def said_as_then(info: Mapping[str, Any]) -> Iterator[None]:
+def speak_as_recorded(info: Mapping[str, Any]) -> Iterator[None]:
     """Speak to a person as the session (or the session of a study) did when it began."""
     with kept(info["language"], info.get(SENTENCES, {}).get(_PAGES, {})):
         yield

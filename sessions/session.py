@@ -134,7 +134,7 @@ class Request:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-def told_to(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str, Any]) -> str:
+def instructions_for(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str, Any]) -> str:
     """The instructions that an agent gets: the paradigm's own, in its language, or those that the agent's settings have in place of them.
 
     Raises
@@ -143,7 +143,11 @@ def told_to(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str
         when these settings are for other paradigms, or a gap in them cannot be filled.
     """
     own = agent.instructions_for(paradigm.name)
-    return paradigm.told(language, levels, agent.kind.at_window) if own is None else filled(own, levels, f"{agent.name}: the instructions for {paradigm.name}")
+    return (
+        paradigm.instructions_in(language, levels, agent.kind.at_window)
+        if own is None
+        else filled(own, levels, f"{agent.name}: the instructions for {paradigm.name}")
+    )
 
 
 def brief(
@@ -164,7 +168,7 @@ def brief(
     sentences : what is said of kinds of questions, where it is not to be what it would be now
     """
     asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
-    told, view = told_to(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
+    told, view = instructions_for(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
     words = paradigm.translations.get(language, {}) if agent.kind.at_window else {}
     return TrialContext(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, keys or AnswerKeys(), words, sentences or {})
 
@@ -196,7 +200,7 @@ def begin(
         raise SpanLabError("no trials to run")
     request = replace(request, practice=request.practice or practises(agent))
     try_out(paradigm, agent, plan, request)
-    told = told_to(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
+    told = instructions_for(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
     agent.ready()
     settings, rule = settings_of(agent), staircase_rule(paradigm, request.design, plan)
     folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)

@@ -12,11 +12,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..agents.chat.cost.totals import told as account_told
+from ..agents.chat.cost.totals import describe_account
 from ..core.agent_kinds import CHAT
 from ..core.errors import SpanLabError
 from .record.reader import find_sessions, read_session
-from .transcripts import Drawing, Said, Talk, Transcript, Turn
+from .transcripts import SentMessage, SentPicture, Talk, Transcript, Turn
 
 #: shorter lines than this, several of them, are a display in words and need letters of one width
 _DISPLAY_LINE = 60
@@ -59,7 +59,7 @@ def heading(read: Transcript, talk: Talk) -> str:
     return f"{info['agent']} · {info['paradigm']} · {what}"
 
 
-def told(turn: Turn) -> str:
+def describe_reply(turn: Turn) -> str:
     """What is known of a reply: tokens, latency, faults."""
     reply = turn.reply
     parts = ["from the cache" if reply.cached else f"{reply.latency_ms:,.0f} ms"]
@@ -89,7 +89,7 @@ def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: st
         label=info.get("label", ""),
         title=info.get("paradigm_title") or info["paradigm"],
         session=info["session"],
-        account=account_told(read.account()),
+        account=describe_account(read.account()),
         conversations=conversations,
         trials=len(read.trials),
         settings={name: _short(value) for name, value in settings.items()},
@@ -130,7 +130,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "displayed": _is_display(content),
         "reasoning": turn.reply.reasoning or "",
         "seen_again": again if again is not None and again.strip() != content.strip() else "",
-        "facts": told(turn),
+        "facts": describe_reply(turn),
         "model": turn.reply.served_model or "",
         "mark": turn.mark,
         "sign": sign,
@@ -143,8 +143,8 @@ def _turn(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _message(message: Said) -> dict[str, Any]:
-    pictures = [part for part in message.parts if isinstance(part, Drawing)]
+def _message(message: SentMessage) -> dict[str, Any]:
+    pictures = [part for part in message.parts if isinstance(part, SentPicture)]
     alike = Counter((one.size_px, one.detail) for one in pictures)
     return {
         "role": message.role,
@@ -154,7 +154,7 @@ def _message(message: Said) -> dict[str, Any]:
     }
 
 
-def _part(part: str | Drawing) -> dict[str, Any]:
+def _part(part: str | SentPicture) -> dict[str, Any]:
     if isinstance(part, str):
         return {"picture": False, "text": part, "display": _is_display(part)}
     source = "" if part.file is None else f"data:image/png;base64,{base64.b64encode(part.file).decode('ascii')}"
@@ -189,7 +189,7 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
             continue  # what cannot be read is told by the report itself
         one = {"session": read.session.name, "agent": str(read.session.info["agent"]), "href": "", "trial": "", "account": "", "problem": ""}
         try:
-            one["account"] = account_told(read.account())
+            one["account"] = describe_account(read.account())
             key = next((key for key in read.trials if read.finished(key)), None)
             if key is not None:
                 name = folder.resolve().name

@@ -26,7 +26,7 @@ Mark = Literal["right", "wrong", "partly", "unread", ""]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class SentPicture:
     """A picture of a conversation.
 
     Parameters
@@ -45,11 +45,11 @@ class Drawing:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SentMessage:
     """A message that was sent: who says it, and texts and pictures in order."""
 
     role: str
-    parts: tuple[str | Drawing, ...]
+    parts: tuple[str | SentPicture, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Turn:
     """
 
     ask: int
-    sent: tuple[Said, ...]
+    sent: tuple[SentMessage, ...]
     reply: Reply
     seen_again: str | None
     extraction: str = ""
@@ -271,20 +271,20 @@ class _Drawer:
         self._shown = {"": shown, **(examples or {})}
         self.asked = asked
 
-    def picture(self, stored: Mapping[str, Any]) -> Drawing:
+    def picture(self, stored: Mapping[str, Any]) -> SentPicture:
         """A picture by what was kept of it."""
         step, size, detail = int(stored["step"]), int(stored["size_px"]), str(stored["detail"])
         shown = self._shown.get(str(stored.get("example", "")), ())
         if not 1 <= step <= len(shown):
-            return Drawing(None, False, "", size, detail)
+            return SentPicture(None, False, "", size, detail)
         stimulus = shown[step - 1]
         file = png(stimulus, size)  # type: ignore[arg-type]
-        return Drawing(file, hashlib.sha256(file).hexdigest() == stored["sha256"], stimulus.words(), size, detail)
+        return SentPicture(file, hashlib.sha256(file).hexdigest() == stored["sha256"], stimulus.words(), size, detail)
 
 
-def _said(message: Mapping[str, Any], drawn: _Drawer) -> Said:
+def _sent_message(message: Mapping[str, Any], drawn: _Drawer) -> SentMessage:
     parts: Iterable[Mapping[str, Any]] = message["parts"]
-    return Said(message["role"], tuple(drawn.picture(part["picture"]) if "picture" in part else str(part.get("text", "")) for part in parts))
+    return SentMessage(message["role"], tuple(drawn.picture(part["picture"]) if "picture" in part else str(part.get("text", "")) for part in parts))
 
 
 def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Mapping[str, Any] | None) -> Turn:
@@ -299,7 +299,7 @@ def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Map
     messages = line.get("sent", [])
     if earlier and messages and messages[0]["role"] == "assistant":
         messages = messages[1:]  # what the model sees of its reply before this one
-    sent = tuple(_said(message, drawn) for message in messages)
+    sent = tuple(_sent_message(message, drawn) for message in messages)
     after = following["sent"][0] if following is not None and following.get("sent") else None
     seen = "\n\n".join(part.get("text", "") for part in after["parts"]) if after is not None and after["role"] == "assistant" else None
     turn = Turn(ask, sent, Reply.model_validate(line["reply"]), seen, again=following is not None and bool(ask) and following.get("ask") == ask)

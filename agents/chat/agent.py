@@ -16,7 +16,7 @@ from ...core.agent_kinds import CHAT, AgentKind
 from ...core.errors import SpanLabError
 from ...paradigms import Ask, Percept, ResponseKind, Truth
 from ..base import AgentOptions, ConcurrentAgent, Episode, Journal, Response, Sentences, SettingRules, TrialContext, Unobtainable
-from .conversation import Conversation, remembered, told_of
+from .conversation import Conversation, remembered, sentences_of
 from .cost.account import Account
 from .memory import Memory, Past
 from .messages import Reply, Request
@@ -117,7 +117,7 @@ class ChatAgent(ConcurrentAgent):
     @override
     def sentences(self, kinds: Iterable[ResponseKind]) -> dict[str, Sentences]:
         """What it is told of questions of these kinds."""
-        return {kind.record_key(): told_of(kind, self._settings) for kind in kinds}
+        return {kind.record_key(): sentences_of(kind, self._settings) for kind in kinds}
 
     @override
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:

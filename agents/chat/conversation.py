@@ -158,7 +158,7 @@ class Conversation:
 
     def _told_of(self, kind: ResponseKind) -> Sentences:
         """What is said of a kind of question: as the context says, or else as it is now."""
-        return self._sentences.get(kind.record_key()) or told_of(kind, self._settings)
+        return self._sentences.get(kind.record_key()) or sentences_of(kind, self._settings)
 
     def hear(self, reply: str) -> None:
         """Keep what the model is going to see again of its reply. Servers refuse empty messages: something else stands for an empty reply."""
@@ -227,7 +227,7 @@ class Conversation:
         self._chain = chained(self._chain, message.stored())
 
 
-def told_of(kind: ResponseKind, settings: ChatSettings) -> Sentences:
+def sentences_of(kind: ResponseKind, settings: ChatSettings) -> Sentences:
     """What is said of a kind of question; where nothing but stimuli goes out, reasons and form are asked for in the instructions."""
     form = json_sentence(kind, settings)
     beside = [settings.reasoning_text, form] if settings.wording == "full" else []

@@ -148,7 +148,7 @@ class Participant(WindowAgent):
         self._language = "en"
         self._apparatus: dict[str, Any] = {}
         #: everything that was said about the apparatus
-        self.said: list[str] = []
+        self.shown_sentences: list[str] = []
 
     # -- the stage --------------------------------------------------------------------------------------------------------------------------------
 
@@ -277,7 +277,7 @@ class Participant(WindowAgent):
         return "" if self._stage is None else self._stage.watchdog.trouble
 
     def _tell(self, sentence: str) -> None:
-        self.said.append(sentence)
+        self.shown_sentences.append(sentence)
         self._say(sentence)
 
     @override
@@ -349,7 +349,7 @@ class Participant(WindowAgent):
         triggers = {} if self._sender is None else {"triggers": self._sender.facts()}
         triggers |= {} if self._box is None else {"buttons": self._box.facts()}
         display = {} if self._display is None else {"display": {"hash": self._display.hash, "differences": self._differences}}
-        return {**self._stage.apparatus(), "canvas_deg": self._size_deg, **display, **triggers, "said": list(self.said)}
+        return {**self._stage.apparatus(), "canvas_deg": self._size_deg, **display, **triggers, "said": list(self.shown_sentences)}
 
     # -- pages -----------------------------------------------------------------------------------------------------------------------------------
 

@@ -96,7 +96,7 @@ class Preview:
         stage.forget()
         stage.pointer(False)
         stage.renderer.play_on_flip(view.display.stimulus)
-        draw = self._drawing(view)
+        draw = self._drawer(view)
         stage.tell("page", stage.replace(None, draw))
         while True:
             stage.guard(0.003)
@@ -110,12 +110,12 @@ class Preview:
                     return -1
                 if name == "a" and self.answer():
                     self.answer_shown = not self.answer_shown
-                    draw = self._drawing(view)
+                    draw = self._drawer(view)
                     stage.tell("page", stage.replace(None, draw))
             stage.ready(draw, id(draw))
             stage.again()
 
-    def _drawing(self, view: View) -> Callable[[], None]:
+    def _drawer(self, view: View) -> Callable[[], None]:
         stage, letter = self._stage, self._stage.letter_px
         width, height = stage.window.size
         edge = height // 2 - round(1.6 * letter)

@@ -76,7 +76,7 @@ class ModelSettings(BaseModel):
     options: dict[str, Any] = Field(default_factory=dict, description="settings that the architecture declares itself, such as layers")
 
     @model_serializer(mode="wrap")
-    def _told(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _serialize(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Settings that say nothing new are not told, so that hashes of older configs stay what they were."""
         told = serialize(self)
         return {key: value for key, value in told.items() if not (key == "options" and not value) and not (key == "encoder" and value == "compact")}

@@ -218,7 +218,7 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
         if rule.everywhere:
             gone = alive & np.isin(_codes(table, _KEYS["participants"][:-1]), np.unique(_codes(table, _KEYS["participants"][:-1])[gone]))
         scored = int(gone[rows].sum())
-        units.append(_told(judged, unit, out, rule, number))
+        units.append(_rows_left_out(judged, unit, out, rule, number))
         summary.append((number, str(rule), len(values), int(values.isna().sum()), len(out), len(left), scored, int(gone.sum())))
         notes.append(_sentence(rule, number, units[-1], summary[-1]))
         alive &= ~gone
@@ -310,7 +310,7 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
     return found[rule.where]()
 
 
-def _told(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule: Rule, number: int) -> pd.DataFrame:
+def _rows_left_out(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule: Rule, number: int) -> pd.DataFrame:
     """A row for each unit that is left out."""
     import pandas as pd
 

@@ -131,11 +131,11 @@ def _workbook(file: Path) -> tuple[_Source, str, int, str]:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in rows:
-        writer.writerow([_said(file, cell) for cell in (*row[:wide], *[None] * (wide - len(row)))])
+        writer.writerow([_format_cell(file, cell) for cell in (*row[:wide], *[None] * (wide - len(row)))])
     return _Source(text=out.getvalue()), ",", 0, "utf-8"
 
 
-def _said(file: Path, value: object) -> str:
+def _format_cell(file: Path, value: object) -> str:
     """A cell of a workbook as text."""
     if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
         raise SpanLabError(

@@ -156,9 +156,9 @@ def session_timing(folder: Path) -> SessionTiming | None:
         keyboard=str(apparatus.get("keyboard") or ""),
         presses=tuple(_presses(steps, start)),
         clock=tuple(_clock(steps)),
-        jumps_ms=tuple(float(step["clock_jump_ms"]) for step in map(_noted, steps) if "clock_jump_ms" in step),
+        jumps_ms=tuple(float(step["clock_jump_ms"]) for step in map(_notes_of, steps) if "clock_jump_ms" in step),
         differences=tuple((apparatus.get("display") or {}).get("differences", ())),
-        notes=tuple(map(_noted, steps)),
+        notes=tuple(map(_notes_of, steps)),
         idle=_idle(events),
     )
 
@@ -167,7 +167,7 @@ def _idle(events: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
     """How many presses had no effect, by why."""
     found: Counter[str] = Counter()
     for event in events:
-        noted = _noted(event)
+        noted = _notes_of(event)
         raw = event.get("raw")
         presses = [*(raw.get("presses", ()) if isinstance(raw, Mapping) else ()), *noted.get("presses", ())]
         found.update(press["does"] for press in presses if press.get("does") in _IDLE)
@@ -176,14 +176,14 @@ def _idle(events: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
     return {why: count for why, count in found.items() if count}
 
 
-def _noted(step: Mapping[str, Any]) -> Mapping[str, Any]:
+def _notes_of(step: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**(step.get("notes") or {}), **(step.get("happened") or {})}
 
 
 def _presses(steps: Iterable[Mapping[str, Any]], start: float) -> Iterable[Press]:
     for step in steps:
         if step.get("rt_ms") is not None:
-            injected = _noted(step).get("injected_ms") or []
+            injected = _notes_of(step).get("injected_ms") or []
             nearest = min(injected, key=lambda ms: abs(ms - step["rt_ms"]), default=None)
             yield Press((step["shown"][0]["onset_ms"] - start) / 1000.0, float(step["rt_ms"]), nearest)
 
@@ -191,7 +191,7 @@ def _presses(steps: Iterable[Mapping[str, Any]], start: float) -> Iterable[Press
 def _clock(steps: Sequence[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:
     """Both clocks at each step, from the first on. The computer's own is read within a few ms after the onset, never before: of each ten steps in a row, the
     one at which it was read soonest counts."""
-    both = [(step["shown"][0]["onset_ms"] / 1000.0, float(_noted(step)["monotonic_s"])) for step in steps if "monotonic_s" in _noted(step)]
+    both = [(step["shown"][0]["onset_ms"] / 1000.0, float(_notes_of(step)["monotonic_s"])) for step in steps if "monotonic_s" in _notes_of(step)]
     if not both:
         return
     first = both[0]

@@ -91,15 +91,15 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
     order = () if numeric else tuple(map(str, dict.fromkeys(sorted(_named(items[x]).dropna().astype(str)))))
     words, sensitivity = _question(items, names, paradigm, what) if known == "d_prime" else (("", ""), None)
     said = plain_name(x).replace("_", " ")
-    panel_said = plain_name(panel).replace("_", " ")
+    panel_labels = plain_name(panel).replace("_", " ")
     titles = {"correct": "correct", "rt_ms": "reaction time", "rt_median": "median reaction time", "d_prime": "d′"}
     return Effect(
         name=NAME,
-        title=f"{titles[known]} by {said}" + (f" and {panel_said}" if panel else ""),
+        title=f"{titles[known]} by {said}" + (f" and {panel_labels}" if panel else ""),
         x=x,
         x_title=said,
         panels=(panel,) if panel else (),
-        panel_said=(f"{panel_said}: {{}}",) if panel else (),
+        panel_labels=(f"{panel_labels}: {{}}",) if panel else (),
         needs=tuple(names) + (("rt_ms",) if known in ("rt_ms", "rt_median") else ()),
         prepare=_Rows(x, panel, known, words, sensitivity),
         sums=sensitivity.sums if sensitivity else None,

@@ -91,10 +91,10 @@ class Effect:
     order : of the conditions, where the horizontal axis has names and no numbers
     differences : of such conditions, each with its name: the first condition minus the second
     panel_order : of the panels, where they have names
-    panel_said : how the value of each panel column is said; ``{}`` stands for it
+    panel_labels : how the value of each panel column is said; ``{}`` stands for it
     human : whether published human curves are put beside it
     without : a column of prepared items, with what somebody gets right of them who lacks one thing; a line of its own in figures, called as the column is
-    without_said : who that is, in words
+    without_label : who that is, in words
     sensitivity : of measures of signal detection; these have slopes and tests, too
     blocks : whether it is of N-back blocks, too, which have figures of their own
     """
@@ -116,10 +116,10 @@ class Effect:
     order: Order = ()
     differences: tuple[tuple[str, str, str], ...] = ()
     panel_order: Order = ()
-    panel_said: tuple[str, ...] = ()
+    panel_labels: tuple[str, ...] = ()
     human: bool = True
     without: str = ""
-    without_said: str = ""
+    without_label: str = ""
     sensitivity: Sensitivity | None = None
     blocks: bool = False
 
@@ -269,8 +269,8 @@ class Effect:
 
     def panel(self, row: Mapping[Any, Any]) -> str:
         """What the panel of a row of its table is called."""
-        said = self.panel_said or ("{}",) * len(self.panels)
-        return ", ".join(_said(words, row[name]) for words, name in zip(said, self.panels, strict=True))
+        said = self.panel_labels or ("{}",) * len(self.panels)
+        return ", ".join(_format_value(words, row[name]) for words, name in zip(said, self.panels, strict=True))
 
     def prepared(self, scored: Scored) -> Scored:
         """Scored items of one paradigm with the columns of this effect, as they are averaged."""
@@ -295,7 +295,7 @@ def _means(cells: Cells, name: str) -> pd.DataFrame:
     return cells.keys.assign(**{name: [cells.mean(cell) for cell in range(len(cells.keys))]})
 
 
-def _said(words: str, value: Any) -> str:
+def _format_value(words: str, value: Any) -> str:
     text = words.format(_plain(value))
     return text.replace("1 items", "1 item").replace(" 1 items", " 1 item") if text.startswith("1 items") else text
 

@@ -19,7 +19,7 @@ PANEL = (190, 150)
 _DODGE = 0.016
 
 
-def panel_said(length: Any) -> str:
+def panel_label(length: Any) -> str:
     if isinstance(length, str):
         return length
     return f"{int(length)} item{'' if int(length) == 1 else 's'}"
@@ -41,7 +41,7 @@ def whole_axis(low: float, high: float) -> dict[str, Any]:
     return {"grid": False, "format": "d", "values": values}
 
 
-def percent_said(value: float | None) -> str:
+def format_percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.0f}%"
 
 
@@ -50,14 +50,14 @@ def curve_points(
     over: str,
     agents: Sequence[Look],
     panel: str | None = None,
-    said: Callable[[float | None], str] = percent_said,
+    format_value: Callable[[float | None], str] = format_percent,
     in_order: bool = False,
     lacking: str = "",
 ) -> list[dict[str, Any]]:
     """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other), those of the chance line, and those of
     the line of somebody who lacks one thing, where there is a column ``lacking``.
 
-    ``said`` turns a value into the words that are shown when somebody points at it. Side by side means with people in the middle, or ``in_order``, from left to
+    ``format_value`` turns a value into the words that are shown when one points at it. Side by side means with people in the middle, or ``in_order``, from left to
     right as a legend has them.
     """
     rows: list[dict[str, Any]] = []
@@ -92,11 +92,11 @@ def curve_points(
                     "high": high,
                     "hollow": look.hollow,
                     "faint": look.faint,
-                    "correct": said(mean),
-                    "range": f"{said(low)} to {said(high)}" if low is not None else (row["note"] or "none"),
+                    "correct": format_value(mean),
+                    "range": f"{format_value(low)} to {format_value(high)}" if low is not None else (row["note"] or "none"),
                     "n": "not published" if count is None else f"{count:.0f} {row['unit']}{'' if count == 1 else 's'}",
                 }
-                | ({"panel": panel_said(row[panel])} if panel else {})
+                | ({"panel": panel_label(row[panel])} if panel else {})
             )
     rows += _line_rows(curve, over, panel, step, "chance", "chance")
     if lacking and lacking in curve.columns:
@@ -114,7 +114,7 @@ def _line_rows(curve: pd.DataFrame, over: str, panel: str | None, step: float, c
     for name, part in guessed.groupby(panel) if panel else [(None, guessed)]:
         line = [(float(x), float(level)) for x, level in part.groupby(over)[column].mean().reset_index().itertuples(index=False)]
         line = [(line[0][0] - step / 2, line[0][1]), *line, (line[-1][0] + step / 2, line[-1][1])] if line else []
-        rows += [{"role": role, "x": x, "at": x, "mean": level} | ({"panel": panel_said(name)} if panel else {}) for x, level in line]
+        rows += [{"role": role, "x": x, "at": x, "mean": level} | ({"panel": panel_label(name)} if panel else {}) for x, level in line]
     return rows
 
 

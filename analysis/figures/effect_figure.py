@@ -13,7 +13,7 @@ from ..effects.effect import Effect
 from ..effects.trends import between_panels, trends
 from .charts import plain, title_lines
 from .curve_marks import PROPORTIONS, curve_layers, curve_points
-from .figure import BARS_SAID, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
+from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,8 +90,8 @@ def constant(effect: Effect, table: pd.DataFrame) -> str:
 
 def _only(effect: Effect, panels: Sequence[str]) -> Effect:
     """An effect with some of its panel columns."""
-    said = dict(zip(effect.panels, effect.panel_said or ("{}",) * len(effect.panels), strict=True))
-    return replace(effect, panels=tuple(panels), panel_said=tuple(said[name] for name in panels))
+    said = dict(zip(effect.panels, effect.panel_labels or ("{}",) * len(effect.panels), strict=True))
+    return replace(effect, panels=tuple(panels), panel_labels=tuple(said[name] for name in panels))
 
 
 def _curves(
@@ -104,16 +104,16 @@ def _curves(
     proportion = _proportion(effect)
     vertical: dict[str, Any] = PROPORTIONS | {"title": effect.measure} if proportion else _axis(effect, drawn)
 
-    def said(value: float | None) -> str:
+    def format_number(value: float | None) -> str:
         return "" if value is None else f"{100 * value:.0f}%" if proportion else f"{value:.{_digits(vertical)}f}"
 
     lacking = effect.without if effect.without in drawn.columns else ""
-    options: dict[str, Any] = {"lacking": bool(lacking), "vertical": vertical, "called": effect.measure, "names": names, "line": line, "bars": BARS_SAID[bars]}
+    options: dict[str, Any] = {"lacking": bool(lacking), "vertical": vertical, "called": effect.measure, "names": names, "line": line, "bars": BAR_LABELS[bars]}
     if not panels:
         layers = curve_layers(agents, drawn, "_x", effect.x_title, width=_ONE_PANEL[0], height=_ONE_PANEL[1], **options)
-        rows = curve_points(drawn, "_x", agents, said=said, lacking=lacking)
+        rows = curve_points(drawn, "_x", agents, format_value=format_number, lacking=lacking)
         return plain(layers | {"title": title_lines(title, subtitle)}, rows)
-    rows = curve_points(drawn, "_x", agents, panel="_panel", said=said, in_order=line != "who", lacking=lacking)
+    rows = curve_points(drawn, "_x", agents, panel="_panel", format_value=format_number, in_order=line != "who", lacking=lacking)
     if line != "who":  # the same conditions in every panel: one axis for all
         places = [row["x"] for row in rows]
         options["span"] = (min(places), max(places))
@@ -153,7 +153,7 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is none, or the record does not tell it."
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
     if effect.without and effect.without in table.columns:
-        dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.without_said}."
+        dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.without_label}."
     people = f" {means}" if len(own) < len(table) else ""
     oracle = " Simulated observers were handed the truth." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
     cut = "" if _proportion(effect) or not _beyond(table) else " The axis is that of people and models; simulated observers and guessing may lie beyond."

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: What bars stand for: 95% intervals, or one standard error of the mean to each side.
 Bars = Literal["interval", "sem"]
 #: What tooltips call them.
-BARS_SAID: Mapping[Bars, str] = {"interval": "95% interval", "sem": "mean ± s.e.m."}
+BAR_LABELS: Mapping[Bars, str] = {"interval": "95% interval", "sem": "mean ± s.e.m."}
 #: Letters in a line below a title.
 _WIDTH = 110
 
@@ -45,7 +45,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class DrawnFigure:
     """A figure with its tables.
 
     Parameters
@@ -87,7 +87,7 @@ class Drawing:
         return draw(self.spec, self.agents)
 
     def __repr__(self) -> str:
-        return f"Drawing({self.title!r}, {len(self.table)} rows)"
+        return f"DrawnFigure({self.title!r}, {len(self.table)} rows)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ class Computed:
 
     Parameters
     ----------
-    title, caption, table, shown, further : see :class:`Drawing`
+    title, caption, table, shown, further : see :class:`DrawnFigure`
     picture : from how each line looks, in drawing order, to a Vega-Lite specification without configuration
     looks : how each line looks, where nobody else decides that
     conditions : whether lines are conditions and not answerers, so that nobody else can decide how they look
@@ -117,10 +117,10 @@ class Computed:
     further: Sequence[tuple[str, pd.DataFrame]] = ()
     asked: Sequence[str] = ()
 
-    def draw(self, looks: Sequence[Look] = ()) -> Drawing:
+    def draw(self, looks: Sequence[Look] = ()) -> DrawnFigure:
         """The figure; ``looks`` as a page with other figures has decided for everybody."""
         drawn = looks if looks and not self.conditions else self.looks
-        return Drawing(self.title, self.caption, self.table, self.shown, self.picture(drawn), drawn, (*self.readouts, *self.notes), self.further)
+        return DrawnFigure(self.title, self.caption, self.table, self.shown, self.picture(drawn), drawn, (*self.readouts, *self.notes), self.further)
 
 
 def _anybody(scored: Scored, paradigm: str) -> str:
@@ -176,7 +176,7 @@ class FigureDeclaration:
     of_people: bool = False
     excerpt_of: str = ""
 
-    def draw(self, data: Data, wish: Wish) -> Drawing:
+    def draw(self, data: Data, wish: Wish) -> DrawnFigure:
         """The figure from data.
 
         Raises

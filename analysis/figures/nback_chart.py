@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.style import Look, competitors
 from .charts import grid, panel_of, title_lines
-from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, percent_said
+from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, format_percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,8 +94,8 @@ def nback_rows(
             made[x_title] = layers
         for place, (heading, cells) in enumerate(parts):
             part = cells[(cells["measure"] == measure) & cells["mean"].notna()]
-            words = percent_said if not measure.startswith("dprime") else _number_said
-            drawn = curve_points(part, "n", agents, said=words, in_order=line != "who")
+            words = format_percent if not measure.startswith("dprime") else _format_number
+            drawn = curve_points(part, "n", agents, format_value=words, in_order=line != "who")
             rows += [row | {"measure": measure, "part": place} for row in drawn if marks == "lines" or row["role"] == "curve"]
             condition = f"datum.measure == '{measure}' && datum.part == {place}"
             last = "N" if place == len(parts) - 1 else ""
@@ -167,5 +167,5 @@ def measure_axis(part: pd.DataFrame, measure: str) -> Mapping[str, Any]:
     return {"title": None, "domain": [bottom, top], "format": "d", "values": values, "clip": True}
 
 
-def _number_said(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"

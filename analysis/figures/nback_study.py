@@ -16,10 +16,10 @@ from ...core.errors import SpanLabError
 from ..data.scoring import WHO, Scored, has_blocks
 from ..data.style import Look, condition_looks
 from ..nback.cells import AVERAGED, nback_cells
-from ..nback.measures import GRID, OURS, PUBLISHED, Rules, gridded_blocks, told
+from ..nback.measures import GRID, OURS, PUBLISHED, Rules, describe_exceptions, gridded_blocks
 from ..nback.published import FAMILIES, REFERENCE, STUDY_MODEL, printed_cells, printed_name, variant_of
 from .effect_figure import looks_of
-from .figure import BARS_SAID, Bars, Computed, FigureDeclaration, Section, Wish, lines, named_paradigms, with_bars
+from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Section, Wish, lines, named_paradigms, with_bars
 from .nback_chart import nback_rows
 from .nback_histograms import dprime_histograms, dprime_summary
 
@@ -200,7 +200,7 @@ def _dprime(name: str, title: str, data: Data, wish: Wish) -> Computed:
         shown=dprime_summary(blocks),
         picture=lambda looks: dprime_histograms(blocks, looks, title=title, subtitle=lines(said)),
         looks=looks_of(blocks),
-        notes=told(blocks, PUBLISHED),
+        notes=describe_exceptions(blocks, PUBLISHED),
     )
 
 
@@ -218,7 +218,7 @@ def _over_n(
 ) -> Computed:
     """A figure of measures over N, with its table and notes."""
     title = _title(blocks, title)
-    spread = options.pop("spread", BARS_SAID[bars])
+    spread = options.pop("spread", BAR_LABELS[bars])
     if options.get("marks") != "bars":
         chance = " Dotted: chance." if table["chance"].notna().any() else ""
         said = f"{said} Bars: {'95% intervals' if bars == 'interval' else 'standard errors of the mean'}.{chance}"
@@ -231,7 +231,7 @@ def _over_n(
         shown=shown,
         picture=lambda drawn: nback_rows(parts, drawn, measures, title=title, subtitle=lines(said), bars=spread, **options),
         looks=looks,
-        notes=told(blocks, rules),
+        notes=describe_exceptions(blocks, rules),
     )
 
 

@@ -163,11 +163,11 @@ def _edges(low: float, high: float) -> np.ndarray:
 
 def _heading(row: dict[Any, Any], by: Sequence[str]) -> str:
     person = f"{row['agent']}, {row['participant']}" if row["participant"] and row["participant"] not in row["agent"] else row["agent"]
-    parts = [f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {_said(row[name])}" for name in by]
+    parts = [f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {_format_value(row[name])}" for name in by]
     return ", ".join([person, *parts])
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 

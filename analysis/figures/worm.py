@@ -31,7 +31,7 @@ _RESOLUTION = replace(
     title="serial positions by pattern–distractor difference",
     paradigms=("vsrec",),
     panels=("list_length", "factor_pattern_distractor_difference"),
-    panel_said=("{} items", "{} cells differ"),
+    panel_labels=("{} items", "{} cells differ"),
     needs=("list_length", "serial_position", "factor_pattern_distractor_difference"),
     method="Proportion of patterns told from their distractors at each position of the list, by the number of cells in which the two differ.",
 )
@@ -122,7 +122,7 @@ def paper_figure(figure: PaperFigure) -> FigureDeclaration:
         partial(compute_paper_figure, figure),
         missing,
         figure.effect.lacking,
-        line=f"WorM, figure of {figure.paradigm}: {figure.title}" + (f" ({kept_said(figure)})" if figure.keeps else ""),
+        line=f"WorM, figure of {figure.paradigm}: {figure.title}" + (f" ({describe_kept(figure)})" if figure.keeps else ""),
         answers="items",
         section=None,
         expected=figure.effect.paradigms,
@@ -143,7 +143,7 @@ def compute_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Compute
     part, absent = _kept(figure, data.scored.parts[paradigm])
     if not len(part.items) or figure.effect.missing(part, paradigm):
         everything = f"'spanlab figure {figure.excerpt_of}' draws everything there is"
-        raise SpanLabError(f"no figure {figure.name}: {paradigm} has nothing of what it shows ({kept_said(figure)}); {everything}")
+        raise SpanLabError(f"no figure {figure.name}: {paradigm} has nothing of what it shows ({describe_kept(figure)}); {everything}")
     table = figure.effect.table(part, paradigm, human=data.human.get(paradigm))
     for name, values in figure.keeps:
         table = table[table[name].isin(values)] if name in table.columns else table
@@ -177,17 +177,17 @@ def _kept(figure: PaperFigure, part: Scored) -> tuple[Scored, list[str]]:
         there = set(column.dropna().unique())
         lacking = [value for value in values if value not in there]
         if lacking and len(lacking) < len(values):
-            notes.append(f"As published it also shows {column_said(name)} {', '.join(map(str, lacking))}, which these data do not have.")
+            notes.append(f"As published it also shows {column_label(name)} {', '.join(map(str, lacking))}, which these data do not have.")
         items = items[column.isin(values).to_numpy()]
     return Scored(items.reset_index(drop=True), part.intrusions, part.notes), notes
 
 
-def kept_said(figure: PaperFigure) -> str:
+def describe_kept(figure: PaperFigure) -> str:
     """The conditions that a figure shows, in words."""
-    return "; ".join(f"{column_said(name)} {', '.join(map(str, values))}" for name, values in figure.keeps)
+    return "; ".join(f"{column_label(name)} {', '.join(map(str, values))}" for name, values in figure.keeps)
 
 
-def column_said(name: str) -> str:
+def column_label(name: str) -> str:
     """A column, in words."""
     return {"retention_steps": "retention", "factor_load": "decisions per item"}.get(name, name.removeprefix("factor_").replace("_", " "))
 

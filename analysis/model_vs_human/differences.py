@@ -62,7 +62,7 @@ def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
         if shared:
             mine, theirs = (_mean(cells, [at[place] for place in shared], seed) for seed, at in enumerate((own, points[people])))
             unit = cells.unit[own[shared[0]]]
-            found[who[2]] = _difference(who[2], _said(people[2]), mine, theirs, len(shared), _over(shown[0]) if shown else "", unit)
+            found[who[2]] = _difference(who[2], _lower_first(people[2]), mine, theirs, len(shared), _over(shown[0]) if shown else "", unit)
     return _from_published(data, paradigm, shown, None if people is None else people[2]) | found
 
 
@@ -85,7 +85,7 @@ def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: 
     return {}
 
 
-def _said(people: str) -> str:
+def _lower_first(people: str) -> str:
     return people[:1].lower() + people[1:]
 
 

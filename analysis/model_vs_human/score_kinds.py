@@ -100,7 +100,7 @@ def weights(score: Score, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple
     return found
 
 
-def said(score: Score, places: Sequence[tuple[Any, ...]]) -> str:
+def describe_places(score: Score, places: Sequence[tuple[Any, ...]]) -> str:
     """Which conditions a score was taken over, in words."""
 
     def text(values: Sequence[Any]) -> str:

@@ -24,7 +24,7 @@ from ..effects.effect import published_curve
 from ..means.bootstrap import LEVEL, RESAMPLES
 from ..means.cell_means import place_of, unit_means
 from ..means.contrasts import Contrast, contrast_of
-from .score_kinds import SCORES, Score, lowest_place, said, split_place, weights
+from .score_kinds import SCORES, Score, describe_places, lowest_place, split_place, weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +147,7 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
         oracle = any(bool(cells.counts["oracle"][number]) for number in numbers)
         rows.append(
             head
-            | {"oracle": oracle, "unit": unit if told or unit != "trial" else "", "n_points": len(mine), "conditions": said(score, list(mine))}
+            | {"oracle": oracle, "unit": unit if told or unit != "trial" else "", "n_points": len(mine), "conditions": describe_places(score, list(mine))}
             | _scored_row(found, reference, guess, told or unit != "trial", _reach(score, list(of_people)) if not against else math.inf)
         )
     return rows

@@ -189,7 +189,7 @@ def measured(blocks: pd.DataFrame, rules: Rules = OURS) -> pd.DataFrame:
     )
 
 
-def told(blocks: pd.DataFrame, rules: Rules = OURS) -> list[str]:
+def describe_exceptions(blocks: pd.DataFrame, rules: Rules = OURS) -> list[str]:
     """What became of answers that were not counted like all others, in plain sentences."""
     first, given = int(blocks["n_first_left_out"].sum()), int(blocks["n_prefilled_left_out"].sum())
     omitted, invalid = int(blocks["n_omitted"].sum()), int(blocks["n_invalid"].sum())

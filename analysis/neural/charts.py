@@ -117,7 +117,7 @@ def planes_chart(panels: Sequence[tuple[str, Plane, Sequence[str], bool]], *, ti
                 words.mark_text(fontSize=14, fontWeight=700, stroke="#ffffff", strokeWidth=4, color="#ffffff"),
                 words.mark_text(fontSize=14, fontWeight=700),
             ]
-        heading = alt.TitleParams(text=name, fontSize=12, fontWeight=600, offset=6, anchor="start", subtitle=plane.told, subtitleFontSize=11)
+        heading = alt.TitleParams(text=name, fontSize=12, fontWeight=600, offset=6, anchor="start", subtitle=plane.caption, subtitleFontSize=11)
         charts.append(alt.layer(*layers).properties(width=300, height=260, title=heading).resolve_scale(color="independent", shape="independent"))
     spacing = {"row": 46, "column": 46}
     chart = (

@@ -247,14 +247,17 @@ def _switching(states: Sequence[TaskStates]) -> Part:
         planes = [("t-SNE", neighbours(points)), ("Principal components", principal(points))]
         groupings = [("by task", rules), ("by answer", answers)]
         drawn = [
-            (f"{name}, {told}", plane, [groups[row] for row in plane.rows], False) for name, plane in planes if plane is not None for told, groups in groupings
+            (f"{name}, {name_of_groups}", plane, [groups[row] for row in plane.rows], False)
+            for name, plane in planes
+            if plane is not None
+            for name_of_groups, groups in groupings
         ]
         caption = "Each point is the state at one question; on the left by the task that is to be done, on the right by the correct answer."
         figures.append(("task_switching", caption, charts.planes_chart(drawn, title="States in task switching")))
         tables["task_switching_plane"] = _plane_table(drawn[::2], {"task": np.array(rules), "answer": np.array(answers)}).replace(
             {"plane": r", by task$"}, {"plane": ""}, regex=True
         )
-        scores = [(told, len(points), _separation(points, groups)) for told, groups in groupings]
+        scores = [(name_of_groups, len(points), _separation(points, groups)) for name_of_groups, groups in groupings]
         tables["task_switching_separation"] = pd.DataFrame(scores, columns=["grouping", "states", "silhouette"])
     return Part(
         "switching",

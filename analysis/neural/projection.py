@@ -22,13 +22,13 @@ class Plane:
     ----------
     x, y : of each
     rows : the points of the original that these are
-    told : how it was made, in words
+    caption : how it was made, in words
     """
 
     x: np.ndarray
     y: np.ndarray
     rows: np.ndarray
-    told: str
+    caption: str
 
 
 def principal(points: np.ndarray) -> Plane:

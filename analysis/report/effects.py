@@ -10,7 +10,7 @@ from ..data.style import GROUP_MEANS
 from ..effects.effect import Effect
 from ..figures.effect_figure import ComputedEffect, panel_names
 from .folder import Folder
-from .html_tables import PageTable, Said, page_table, percent_points, words_of
+from .html_tables import PageTable, PageColumn, page_table, percent_points, words_of
 from .text import between, percent, ranked
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _ordered(computed: ComputedEffect, table: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def _panel(effect: Effect) -> list[Said]:
+def _panel(effect: Effect) -> list[PageColumn]:
     return [("panel", effect.panel)] if effect.panels else []
 
 
@@ -69,7 +69,7 @@ def _numbers(computed: ComputedEffect, file: str) -> PageTable:
     def interval(row: Mapping[Any, Any]) -> str:
         return (between(row["low"], row["high"]) or "–") if shares else limits(row["low"], row["high"])
 
-    columns: list[Said] = [
+    columns: list[PageColumn] = [
         words_of("agent", "who"),
         *_panel(effect),
         (effect.x_title, lambda row: _along(row[effect.x])),
@@ -95,7 +95,7 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
     def tested(row: Mapping[Any, Any]) -> str:
         return "–" if row["t"] != row["t"] else f"t({row['df']:.1f}) = {with_sign(row['t'])}"
 
-    columns: list[Said] = [
+    columns: list[PageColumn] = [
         words_of("agent", "who"),
         *([] if between else _panel(effect)),
         *([("difference", lambda row: str(row["contrast"]))] if effect.order or between else []),

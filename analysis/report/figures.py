@@ -18,7 +18,7 @@ from ..figures.reaction_time_figure import ComputedTimes
 from .commands import Commands
 from .effects import effect_tables
 from .folder import Figure, Folder
-from .html_tables import PageTable, Said, page_table, words_of
+from .html_tables import PageTable, PageColumn, page_table, words_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,7 @@ def _numbers(shown: pd.DataFrame, file: str) -> PageTable:
     """Any table, as a terminal shows it."""
     texts = [str(name) for name in shown.columns if shown[name].dtype.kind not in "if"]
 
-    def column(name: str) -> Said:
+    def column(name: str) -> PageColumn:
         return words_of(name) if name in texts else (name, lambda row: "" if missing(row[name]) else f"{row[name]:.4g}")
 
     return page_table(shown, [column(str(name)) for name in shown.columns], "The numbers", words=texts, file=file)
@@ -108,14 +108,14 @@ def _times(computed: ComputedTimes, file: str) -> PageTable:
     def who(row: Mapping[Any, Any]) -> str:
         return str(row["participant"] or row["agent"])
 
-    def milliseconds(name: str) -> Said:
-        def said(row: Mapping[Any, Any]) -> str:
+    def milliseconds(name: str) -> PageColumn:
+        def format_time(row: Mapping[Any, Any]) -> str:
             if missing(row[name]):
                 return ""
             limits = "" if missing(row.get(f"{name}_low")) else f" [{_whole(row[f'{name}_low'])}, {_whole(row[f'{name}_high'])}]"
             return f"{_whole(row[name])}{limits}"
 
-        return name, said
+        return name, format_time
 
     columns = [("who", who), ("times", lambda row: whole(row["n_items"])), *map(milliseconds, ("mean", "median", "sd", "mu", "sigma", "tau")), words_of("note")]
     caption = "In ms; 95% intervals in brackets. mu and sigma: the normal part of the fitted ex-Gaussian, tau: its exponential part."

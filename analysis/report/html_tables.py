@@ -56,10 +56,10 @@ class PageTable:
 
 
 #: A column of a page table: its name, and how a row says it.
-Said = tuple[str, Callable[[Mapping[Any, Any]], str]]
+PageColumn = tuple[str, Callable[[Mapping[Any, Any]], str]]
 
 
-def page_table(frame: pd.DataFrame, columns: Sequence[Said], title: str, caption: str = "", *, words: Sequence[str] = (), file: str = "") -> PageTable:
+def page_table(frame: pd.DataFrame, columns: Sequence[PageColumn], title: str, caption: str = "", *, words: Sequence[str] = (), file: str = "") -> PageTable:
     """A table of text. Columns that say nothing in any row are left out, and rows beyond :data:`MOST_ROWS` are cut."""
     records = frame.head(MOST_ROWS).to_dict("records")
     said = [[say(row) for _, say in columns] for row in records]
@@ -75,7 +75,7 @@ def page_table(frame: pd.DataFrame, columns: Sequence[Said], title: str, caption
     )
 
 
-def words_of(column: str, name: str = "") -> Said:
+def words_of(column: str, name: str = "") -> PageColumn:
     """A column as it is, under its own name or another."""
     return name or column, lambda row: "" if missing(row[column]) else str(row[column])
 
@@ -117,7 +117,7 @@ def guessing_table(guessed: pd.DataFrame, file: str = "") -> PageTable:
     def rates(row: Mapping[Any, Any]) -> str:
         return "" if missing(row["hit_rate"]) else f"{percent(row['hit_rate'])}, {percent(row['false_alarm_rate'])}"
 
-    columns: list[Said] = [
+    columns: list[PageColumn] = [
         words_of("agent", "who"),
         ("right", lambda row: percent(row["share"])),
         ("chance", lambda row: percent(row["chance"])),

@@ -14,7 +14,7 @@ from .commands import Commands
 from .folder import Folder
 from ..data.scoring import plural
 from ..data.numbers import number, whole
-from .html_tables import PageTable, Said, page_table, words_of
+from .html_tables import PageTable, PageColumn, page_table, words_of
 from ..data.timing import session_timing, verdict
 
 #: What a damaged record may raise; one session must not hide the others.
@@ -86,7 +86,7 @@ def exclusion_part(exclusions: Exclusions | None, folder: Folder) -> ExclusionPa
     def who(row: Mapping[Any, Any]) -> str:
         return str(row["participant"] or row["agent"])
 
-    columns: list[Said] = [
+    columns: list[PageColumn] = [
         ("who", who),
         words_of("session"),
         words_of("paradigm"),

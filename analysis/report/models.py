@@ -14,7 +14,7 @@ from .commands import Commands
 from .folder import Folder
 from ..data.scoring import plural
 from ..data.numbers import limits, number, p_value, whole, with_sign
-from .html_tables import PageTable, Said, page_table, words_of
+from .html_tables import PageTable, PageColumn, page_table, words_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ def _tables(model: Mixed, stem: str, folder: Folder) -> list[PageTable]:
         elif len(part):
             found.append(PageTable(_KINDS[kind], f"{KINDS[kind]}: {plural(len(part), 'contrast')}, in the file.", (), (), file=file))
     if len(random):
-        columns: list[Said] = [
+        columns: list[PageColumn] = [
             words_of("effect"),
             ("levels", lambda row: whole(row["levels"])),
             ("SD (log odds)", lambda row: number(row["sd"])),
@@ -89,7 +89,13 @@ def _terms(tested: pd.DataFrame, file: str) -> PageTable:
     def degrees(row: Mapping[Any, Any]) -> str:
         return f"{row['df']}, {'∞' if row['df_error'] > 1e5 else format(row['df_error'], '.1f')}"
 
-    columns: list[Said] = [words_of("term"), ("LR / df", lambda row: number(row["f"])), ("df", degrees), ("p", lambda row: p_value(row["p"])), words_of("note")]
+    columns: list[PageColumn] = [
+        words_of("term"),
+        ("LR / df", lambda row: number(row["f"])),
+        ("df", degrees),
+        ("p", lambda row: p_value(row["p"])),
+        words_of("note"),
+    ]
     return page_table(
         tested, columns, "Do agents and conditions matter?", f"Likelihood-ratio tests (F); terms are not corrected for their number. {_EDGES}", file=file
     )
@@ -99,7 +105,7 @@ def _contrasts(part: pd.DataFrame, kind: str, file: str) -> PageTable:
     def observed(row: Mapping[Any, Any]) -> str:
         return "" if row["points"] != row["points"] else f"{with_sign(row['points'], 1)} points"
 
-    columns: list[Said] = [
+    columns: list[PageColumn] = [
         words_of("contrast"),
         ("odds ratio", lambda row: _odds(row["odds_ratio"])),
         ("95% interval", lambda row: limits(row["odds_ratio_low"], row["odds_ratio_high"], _odds)),

@@ -10,7 +10,7 @@ from ..data.numbers import p_value
 from ..data.scoring import WHO, Scored, has_blocks, plural
 from ..figures.nback_chart import TITLES
 from ..nback.cells import AVERAGED, nback_cells
-from ..nback.measures import GRID, OURS, PUBLISHED, gridded_blocks, told
+from ..nback.measures import GRID, OURS, PUBLISHED, describe_exceptions, gridded_blocks
 from ..nback.published import printed_cells
 from ..nback.significance import kruskal_wallis, mann_whitney
 from .html_tables import PageTable
@@ -155,7 +155,7 @@ def nback_ends(results: NBack) -> Mapping[str, str]:
 
 def nback_notes(results: NBack) -> list[Note]:
     """What limits these numbers, and how answers were counted."""
-    notes = [Note(text) for text in told(results.blocks, OURS)]
+    notes = [Note(text) for text in describe_exceptions(results.blocks, OURS)]
     if notes:
         notes.append(Note("“Everything together” counts all items."))
     empty = results.cells[(results.cells["measure"] == "dprime_pooled") & results.cells["note"].str.contains("its size is the correction")]

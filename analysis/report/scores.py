@@ -14,7 +14,7 @@ from .folder import Folder
 from ..model_vs_human.score_layout import layout
 from ..model_vs_human.scores import DECISIONS, scores
 from ..data.numbers import counted, limits, missing, number, p_value, whole
-from .html_tables import PageTable, Said, page_table, words_of
+from .html_tables import PageTable, PageColumn, page_table, words_of
 
 _EACH = (
     "Pearson's correlation of each curve with the curve of every person, averaged over people, and the root of the mean squared difference; over the points "
@@ -63,7 +63,7 @@ def _scores(data: Data, against: str, folder: Folder, commands: Commands) -> Com
         tuple(map(str, rows.columns)),
         tuple(tuple(map(str, row)) for row in rows.itertuples(index=False, name=None)),
     )
-    columns: list[Said] = [
+    columns: list[PageColumn] = [
         ("score", lambda row: f"{row['task']} {row['score']}"),
         words_of("agent", "who"),
         ("value", lambda row: number(row["value"], 3)),
@@ -94,7 +94,7 @@ def _scores(data: Data, against: str, folder: Folder, commands: Commands) -> Com
 def _curves(data: Data, against: str, folder: Folder, commands: Commands) -> Compared | None:
     """Distances of curves; ``spanlab scores`` prints them."""
     far = distances(data.scored, data.human, against)
-    columns: list[Said] = [
+    columns: list[PageColumn] = [
         words_of("agent", "who"),
         words_of("paradigm"),
         ("curve", lambda row: effect_named(row["effect"]).title),
@@ -120,7 +120,7 @@ def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared 
     kappa = error_consistency(data.scored)
     ceiling = ceilings(data.scored)
     command = commands.scores()
-    errors: list[Said] = [
+    errors: list[PageColumn] = [
         words_of("agent", "who"),
         words_of("other", "and"),
         words_of("paradigm"),
@@ -134,7 +134,7 @@ def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared 
         ("trials", lambda row: whole(row["n_trials"])),
         words_of("note"),
     ]
-    among: list[Said] = [
+    among: list[PageColumn] = [
         words_of("agent", "who"),
         words_of("paradigm"),
         ("curve", lambda row: effect_named(row["effect"]).title),

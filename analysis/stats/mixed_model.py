@@ -144,10 +144,10 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
         found = fit(model)
     except FitError as error:
         return Mixed(cells, None, f"No model: {error}.", cells.notes)
-    return Mixed(cells, found, "", (*cells.notes, *_said_of_fit(cells, found)), model)
+    return Mixed(cells, found, "", (*cells.notes, *_notes_on_fit(cells, found)), model)
 
 
-def _said_of_fit(cells: Cells, found: Fit) -> list[str]:
+def _notes_on_fit(cells: Cells, found: Fit) -> list[str]:
     flat = [name for name, sd in zip(cells.components, found.sd, strict=True) if sd < 0.1]
     return [f"Next to no variation was found between levels of {listed(flat)} (standard deviation below 0.1)."] if flat else []
 

@@ -10,7 +10,7 @@ import typer
 from ...core.errors import SpanLabError
 
 if TYPE_CHECKING:
-    from ...sessions.transcripts import Said, Talk, Transcript, Turn
+    from ...sessions.transcripts import SentMessage, Talk, Transcript, Turn
 
 _WIDTH = 100
 _WHO = {"system": "SYSTEM", "developer": "DEVELOPER", "user": "USER", "assistant": "ASSISTANT"}
@@ -39,14 +39,14 @@ def transcript(
 
 def as_text(read: Transcript, talk: Talk) -> str:
     """A conversation for the terminal. What was not sent, but is told to whoever reads this, stands in brackets."""
-    from ...sessions.transcript_page import heading, told
+    from ...sessions.transcript_page import describe_reply, heading
 
     lines = [heading(read, talk), "=" * min(_WIDTH, len(heading(read, talk)))]
     if talk.past:
         lines += ["", f"[{talk.past:,} message{'s' * (talk.past != 1)} of earlier trials went out before these, within the same conversation]"]
     for turn in talk.turns:
         lines += [line for message in turn.sent for line in _message(message)]
-        lines += ["", f"ASSISTANT  [{told(turn)}]", _indented(turn.reply.content or "(an empty reply)")]
+        lines += ["", f"ASSISTANT  [{describe_reply(turn)}]", _indented(turn.reply.content or "(an empty reply)")]
         if turn.seen_again is not None and turn.seen_again.strip() != turn.reply.content.strip():
             lines += ["  [the model sees it again as:]", _indented(turn.seen_again, "  | ")]
         if turn.reply.reasoning:
@@ -77,13 +77,13 @@ def marked(turn: Turn) -> list[str]:
     return notes
 
 
-def _message(message: Said) -> list[str]:
-    from ...sessions.transcripts import Drawing
+def _message(message: SentMessage) -> list[str]:
+    from ...sessions.transcripts import SentPicture
 
     lines = ["", _WHO.get(message.role, message.role.upper())]
     for number, part in enumerate(message.parts):
         lines += [""] * bool(number)
-        if isinstance(part, Drawing):
+        if isinstance(part, SentPicture):
             same = "" if part.same else "; it cannot be drawn anew as it was" if part.file else "; it is not known what it showed"
             lines.append(
                 f"  [a picture of {part.size_px} x {part.size_px} pixels, detail {part.detail}{same}; in words: {' / '.join(part.words.splitlines())}]"

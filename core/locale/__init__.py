@@ -87,14 +87,14 @@ def _spelt(text: str) -> str:
     return ", ".join(f"{{{name}}}" for name in sorted(_gaps(text))) or "none"
 
 
-def said_to_people(language: str) -> dict[str, str]:
+def texts_for_people(language: str) -> dict[str, str]:
     """What a participant may read beside what a paradigm or a study says, for the record of a session."""
     return {key: text for key, text in sentences(language).items() if key.partition(".")[0] in _TO_PEOPLE}
 
 
 @contextmanager
 def kept(language: str, before: Mapping[str, str]) -> Iterator[None]:
-    """Say in a language what was said before, as a record keeps it (:func:`said_to_people`); the sentences of now where it keeps none."""
+    """Say in a language what was said before, as a record keeps it (:func:`texts_for_people`); the sentences of now where it keeps none."""
     token = _KEPT.set({**_KEPT.get(), **{(language, key): text for key, text in before.items()}})
     try:
         yield

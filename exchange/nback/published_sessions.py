@@ -15,7 +15,7 @@ from ...paradigms import Generator, Paradigm, Percept, PlannedTrial, load_paradi
 from ...sessions.record.reader import read_session, read_table
 from ...sessions.runner import Runner
 from ...sessions.session import Request, begin, session_stem
-from ..malformed import refused, told
+from ..malformed import format_problems, refused
 from ..staging import all_or_none
 from .blocks import BlockTask, GivenBlock
 from .results import Block, Results, read_results
@@ -127,13 +127,13 @@ def import_results(
         raise refused(problems)
     for source in sources:
         if not source.blocks:
-            raise SpanLabError("\n".join([*told(source.problems), f"{source.file} holds no finished block that can be read"]))
+            raise SpanLabError("\n".join([*format_problems(source.problems), f"{source.file} holds no finished block that can be read"]))
     imported: list[ImportedResults] = []
     with all_or_none(data) as making:
         for source in sources:
-            there = _there_already(data, source) or _there_already(making, source)
+            there = _earlier_session(data, source) or _earlier_session(making, source)
             folder = there or _make(making, data, source)
-            imported.append(_told_of(source, data / folder.name, there is None))
+            imported.append(_describe_import(source, data / folder.name, there is None))
     return imported
 
 
@@ -178,7 +178,7 @@ def _seed(block: Block) -> int:
     return trial_seed("session", _SEED, block.number * 100 + block.n)
 
 
-def _there_already(data: Path, source: _Source) -> Path | None:
+def _earlier_session(data: Path, source: _Source) -> Path | None:
     """The session of the same results, when there is one."""
     stem = session_stem(source.paradigm.name, f"published:{source.model}", _SEED)
     for folder in sorted(data.glob(f"{stem}*")):
@@ -238,10 +238,10 @@ def _compare_scores(folder: Path, source: _Source) -> None:
             if found != there:
                 problems.append(Problem(str(source.file), f"{block.key} > trial {number}", f"the file has {there}, the session {found}"))
     if problems or scored:
-        raise SpanLabError("\n".join([*told(problems), f"scored anew, {source.file} does not come out as it is; nothing was imported"]))
+        raise SpanLabError("\n".join([*format_problems(problems), f"scored anew, {source.file} does not come out as it is; nothing was imported"]))
 
 
-def _told_of(source: _Source, folder: Path, new: bool) -> ImportedResults:
+def _describe_import(source: _Source, folder: Path, new: bool) -> ImportedResults:
     trials = [trial for block, _ in source.blocks for trial in block.trials]
     return ImportedResults(
         file=source.file,

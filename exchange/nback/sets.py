@@ -14,7 +14,7 @@ from ...core.errors import Problem, SpanLabError
 from ...paradigms.identity import trial_seed
 from ...paradigms.paradigm import Generator, Paradigm, load_paradigm
 from ...paradigms.trials_file import GivenTrial, write_trials
-from ..malformed import refused, told
+from ..malformed import format_problems, refused
 from .blocks import BlockTask, UnusedError
 from .files import BlockFile, LineError, Lines, find_blocks, name_of, read_lines, read_text, set_named, write_lines
 
@@ -64,7 +64,7 @@ def import_blocks(
     if problems and not skip_malformed:
         raise refused(problems)
     if not any(blocks.trials for blocks in read):
-        raise SpanLabError("\n".join([*told(problems), f"not one block of {folder} can be read"]))
+        raise SpanLabError("\n".join([*format_problems(problems), f"not one block of {folder} can be read"]))
     imported: list[ImportedBlocks] = []
     with whole_folder(output) as partial:
         for blocks in read:

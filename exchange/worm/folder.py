@@ -161,12 +161,12 @@ class _Import:
         if self._origin:
             source["written_by_spanlab"] = self._origin
 
-        def noted() -> Iterator[GivenTrial]:
+        def valid_trials() -> Iterator[GivenTrial]:
             yield from trials
             # Known only when all have been read; the first line of the file is written last.
             source.update({"skipped": imported.skipped, "notes": list(imported.notes)})
 
-        imported.trials = write_trials(path, self._paradigm, self._generator, source, noted())
+        imported.trials = write_trials(path, self._paradigm, self._generator, source, valid_trials())
 
     def _trials(self, imported: Imported, objects: Iterable[tuple[int, Any]]) -> Iterator[GivenTrial]:
         names: set[str] = set()

@@ -52,10 +52,10 @@ def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any],
             level = wish if use is None else use.fitting(name, wish)
             if level is not None:
                 wanted[name] = level
-    told, chosen = paradigm.told(language, levels), dict(levels)
+    told, chosen = paradigm.instructions_in(language, levels), dict(levels)
     for name, level in wanted.items():
         other = {**chosen, name: paradigm.level(name, level)}
-        if paradigm.told(language, other) == told:
+        if paradigm.instructions_in(language, other) == told:
             chosen = other
     return chosen
 

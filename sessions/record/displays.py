@@ -94,14 +94,14 @@ def read_displays(events: Iterable[Mapping[str, Any]]) -> Displays:
             runs.append([])
         if shown.get("planned_ms") is None or not shown.get("planned_frames") or not shown.get("shown_frames"):
             runs.append([])
-        elif _noted(event).get("paused"):
+        elif _notes_of(event).get("paused"):
             paused += 1
             runs.append([])
         elif last and _ended_by_answer(event, shown):
             cut += 1
             runs.append([])
         else:
-            waited = int(_noted(event).get("waited_frames", 0)) if last else 0
+            waited = int(_notes_of(event).get("waited_frames", 0)) if last else 0
             values = (float(shown["onset_ms"]), float(shown["planned_ms"]), int(shown["planned_frames"]), float(shown["shown_ms"]), int(shown["shown_frames"]))
             runs[-1].append(TimedDisplay(trial, str(event.get("phase", "")), *values, late, waited))
     return Displays(tuple(tuple(run) for run in runs if run), cut, paused, frames, dropped, drops, tuple(early))
@@ -116,7 +116,7 @@ def _shown(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, A
                 yield event, display, number == len(listed) - 1
 
 
-def _noted(event: Mapping[str, Any]) -> Mapping[str, Any]:
+def _notes_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**(event.get("notes") or {}), **(event.get("happened") or {})}
 
 
@@ -173,7 +173,7 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
         if event.get("event") == "step" and event.get("shown"):
             new = TrialTiming(trial_off_ms=None, trial_dropped_frames=None, trial_paused_ms=0.0, trial_unfocused_ms=0.0 if watched else None)
             timing = found.setdefault(_attempt(event), new)
-            noted = _noted(event)
+            noted = _notes_of(event)
             timing["trial_paused_ms"] = round((timing["trial_paused_ms"] or 0.0) + _away(noted.get("paused")), 1)
             if watched:
                 timing["trial_unfocused_ms"] = round((timing["trial_unfocused_ms"] or 0.0) + _away(noted.get("focus_lost")), 1)

@@ -15,7 +15,7 @@ from ...paradigms.identity import digest
 from ..key_mapping import check_keys
 from ..people import seeds_taken, session_names
 from ..runner import Progress, Runner
-from ..sent import said_as_then
+from ..sent import speak_as_recorded
 from ..session import Request, Session, begin, complete, reopen, try_out, utc_now
 from .study import StudyParadigm
 from .visit import JOURNAL, Visit, agreed_in, read_head, states
@@ -68,7 +68,7 @@ class Battery:
             try:
                 if self._tried != (self.visit.folder, self.visit.person.number):
                     self.try_out()
-                with said_as_then(read_head(self.visit.folder)):
+                with speak_as_recorded(read_head(self.visit.folder)):
                     self._run()
             finally:
                 self.agent.close()

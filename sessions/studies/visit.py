@@ -125,7 +125,7 @@ def check_wanted(study: Study, data: Path, wanted: Wanted, language: str = "en")
     if existing not in ("", *EXISTING):
         wrong["existing"] = f"expected {', '.join(EXISTING[:-1])} or {EXISTING[-1]}; found '{existing[:60]}'"
     elif before and existing in ("", "stop"):
-        wrong["existing"] = _told(before[-1], language)
+        wrong["existing"] = _describe_earlier(before[-1], language)
     known = known_fields(folder, person.name) if person is not None and person.name else {}
     # Whoever goes on was asked already, and nobody asks simulated participants; but what is typed must fit.
     asked = wanted.kind != "simulated" and not (before and existing == "resume")
@@ -153,7 +153,7 @@ def _misnumbered(study: Study, folder: Path, person: Person | None, kind: Kind, 
     return number_taken(people(folder), kind, int(number), language)
 
 
-def _told(before: Path, language: str = "en") -> str:
+def _describe_earlier(before: Path, language: str = "en") -> str:
     """That there are data already, and what may be done."""
     head = read_head(before)
     parts = [f"{name} {state.progress}" for name, state in states(before).items()] or [sentence("wrong.no_trial", language)]
@@ -350,7 +350,7 @@ def _seated(study: Study, folder: Path, person: Person, wanted: Wanted) -> tuple
     if before and wanted.existing == "resume":
         return taken_up(study, person, before[-1]), True
     if before and wanted.existing != "new":
-        raise SpanLabError(_told(before[-1]))  # begun by somebody else at this very moment
+        raise SpanLabError(_describe_earlier(before[-1]))  # begun by somebody else at this very moment
     known = known_fields(folder, person.name)
     fields = read_typed(study.fields, wanted.fields, known)[0]
     run = 1 + max((read_head(path)["run"] for path in before), default=0)

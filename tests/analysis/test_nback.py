@@ -15,7 +15,7 @@ from nback_answers import GOLDEN, block_rows, planted_counts, write_published
 
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.nback.cells import nback_cells
-from spanlab.analysis.nback.measures import COUNTS, OURS, PUBLISHED, Rules, measured, nback_blocks, told
+from spanlab.analysis.nback.measures import COUNTS, OURS, PUBLISHED, Rules, describe_exceptions, measured, nback_blocks
 from spanlab.analysis.nback.published import FAMILIES, layout, printed_cells, published_blocks, published_results, variant_of
 from spanlab.analysis.nback.significance import above, exact_without_ties, kruskal_wallis, mann_whitney, signed_ranks
 from spanlab.exchange.nback.published_sessions import import_results
@@ -222,7 +222,7 @@ def test_silence_is_counted_as_the_rules_say(unanswered: str, expected: list[int
     assert [one[name] for name in COUNTS] == expected
     assert one["n_omitted" if silence is None else "n_invalid"] == 3
     assert one["accuracy"] == 2 / 6, "an answer that is not there is wrong"
-    assert any("3 omitted answers" in note or "3 invalid answers" in note for note in told(blocks, rules))
+    assert any("3 omitted answers" in note or "3 invalid answers" in note for note in describe_exceptions(blocks, rules))
 
 
 def test_silence_never_helps() -> None:
@@ -265,7 +265,7 @@ def test_tables_without_blocks_positions_or_trial_numbers() -> None:
     assert [one[name] for name in COUNTS] == [3, 0, 0, 5]
     silent = nback_blocks(block_rows("--------", [None] * 8))
     assert math.isnan(silent["dprime"].iloc[0])
-    assert any("no d′ of its own" in note for note in told(silent))
+    assert any("no d′ of its own" in note for note in describe_exceptions(silent))
     cells = nback_cells(silent)
     assert cell(cells, "dprime")["note"] == "1 block without a value left out; no value"
 

@@ -19,7 +19,7 @@ from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.reaction_times import fit, limits, over_people, reaction_times, timed_questions
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named, listing
 from spanlab.analysis.figures.charts import draw
-from spanlab.analysis.figures.figure import Drawing, Wish
+from spanlab.analysis.figures.figure import DrawnFigure, Wish
 from spanlab.analysis.figures.nback_histograms import BIN
 from spanlab.analysis.figures.nback_study import families
 from spanlab.analysis.figures.worm import NUMBERS, PAPER_FIGURES, UNITS, UNKNOWN
@@ -35,11 +35,11 @@ def data_of(*tables: pd.DataFrame) -> Data:
     return Data(scored=scored, human={name: name for name in scored.parts}, titles={name: name.title() for name in scored.parts}, notes=(), readouts={})
 
 
-def drawing(name: str, *tables: pd.DataFrame, **wish: Any) -> Drawing:
+def drawing(name: str, *tables: pd.DataFrame, **wish: Any) -> DrawnFigure:
     return figure_named(name).draw(data_of(*tables), Wish(**wish))
 
 
-def points(found: Drawing, role: str = "curve", **fields: object) -> list[dict[str, Any]]:
+def points(found: DrawnFigure, role: str = "curve", **fields: object) -> list[dict[str, Any]]:
     return [row for row in found.spec["data"]["values"] if row["role"] == role and all(row.get(name) == value for name, value in fields.items())]
 
 

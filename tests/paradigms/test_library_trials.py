@@ -53,7 +53,7 @@ def test_a_file_says_all_that_a_list_of_paradigms_needs(name: str) -> None:
     assert {"human", "published"} <= set(paradigm.designs)
     assert paradigm.network is not None
     for levels in some_conditions(paradigm):
-        told = {language: paradigm.told(language, compile_trial(paradigm, levels, 1).levels) for language in paradigm.instructions}
+        told = {language: paradigm.instructions_in(language, compile_trial(paradigm, levels, 1).levels) for language in paradigm.instructions}
         assert all("{=" not in text and len(text) > 60 for text in told.values())
 
 

@@ -82,7 +82,7 @@ class Account:
         """
         return Held(self, characters, at_most)
 
-    def found(self, reply: Reply) -> None:
+    def note_cached(self, reply: Reply) -> None:
         """A reply came from the cache; nothing left."""
         self._begin()
         self.take(reply)
@@ -97,7 +97,7 @@ class Account:
         """Whether there is a limit of cost or tokens."""
         return self._request_limits.max_cost is not None or self._request_limits.max_tokens_in_all is not None
 
-    def take(self, reply: Reply) -> None:
+    def count(self, reply: Reply) -> None:
         """Count a reply."""
         if self._models and reply.served_model and reply.served_model not in self._models:
             before = ", ".join(sorted(self._models))
@@ -236,7 +236,7 @@ class Held:
     def arrives(self, reply: Reply) -> None:
         """Its reply is there."""
         account = self._account
-        account.take(reply)
+        account.count(reply)
         if reply.prompt_tokens is not None and reply.completion_tokens is not None:
             account._size.learn(self._characters, reply.prompt_tokens, reply.completion_tokens)
         else:

@@ -124,7 +124,7 @@ class JudgeEstimate:
     cost: float | None
     share: float = JUDGED_SHARE
 
-    def noted(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """For the record."""
         bounds = {f"{name}_at_most": getattr(self, name) for name in ("requests", "prompt_tokens", "completion_tokens", "cost")}
         return {"name": self.name, **bounds, "expected_share": self.share}
@@ -165,12 +165,12 @@ class Estimate:
     judge: JudgeEstimate | None = None
     practice: str = ""
 
-    def noted(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """For the record, with what was assumed."""
         return {
             **{name: value for name, value in asdict(self).items() if name not in ("judge", "practice")},
             **({"practice": self.practice} if self.practice else {}),
-            **({} if self.judge is None else {"judge": self.judge.noted()}),
+            **({} if self.judge is None else {"judge": self.judge.to_record()}),
             "assumed": {
                 "tokens_per_message": TOKENS_PER_MESSAGE,
                 "tokens_per_picture": PICTURE_TOKENS,

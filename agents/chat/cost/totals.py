@@ -103,7 +103,7 @@ class Totals:
         self.replies += 1
         self.uncounted += reply.prompt_tokens is None or reply.completion_tokens is None
         self.dearest = (max(self.dearest[0], reply.prompt_tokens or 0), max(self.dearest[1], reply.completion_tokens or 0))
-        self._take(reply)
+        self._add(reply)
 
     def lose(self, taken: Taken | None, in_doubt: bool = False) -> None:
         """Count a departure that came to nothing, with the tokens that the server told; ``in_doubt``: it may not have reached the server."""
@@ -112,9 +112,9 @@ class Totals:
         if taken is None:
             self.lost_uncounted += 1
         else:
-            self._take(taken)
+            self._add(taken)
 
-    def _take(self, taken: Taken) -> None:
+    def _add(self, taken: Taken) -> None:
         for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"):
             setattr(self, name, getattr(self, name) + (getattr(taken, name) or 0))
 
@@ -143,7 +143,7 @@ def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
     }
 
 
-def told(account: Mapping[str, Any]) -> str:
+def describe_account(account: Mapping[str, Any]) -> str:
     """An account as :func:`summary` gives it, in a sentence."""
     parts = [f"{account['replies']:,} {'reply' if account['replies'] == 1 else 'replies'}"]
     if account["cached"]:
@@ -166,7 +166,7 @@ def told(account: Mapping[str, Any]) -> str:
         parts.append(f"at most {requests} paid for in vain: too late, cut off, unreadable, or in flight at an end{cost}{doubtful}")
     if account.get("judge"):
         judge = account["judge"]
-        parts.append(f"the judge {judge['name']}: {told({**judge, 'judge': None})}")
+        parts.append(f"the judge {judge['name']}: {describe_account({**judge, 'judge': None})}")
     if len(account.get("models", ())) > 1:
         parts.append("replies came from " + ", ".join(f"{model} ({count:,})" for model, count in account["models"].items()))
     if account.get("trials_failed"):

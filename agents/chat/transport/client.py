@@ -222,7 +222,7 @@ class Client:
         """
         cache = None if fresh else self._cache
         if cache is not None and (reply := cache.get(request)) is not None:
-            self._account.found(reply)
+            self._account.note_cached(reply)
             return reply
         outcome = await self._until_answered(request, departures)
         if isinstance(outcome, EndpointError):
@@ -313,7 +313,7 @@ class Client:
             error = openai.APITimeoutError(request=httpx2.Request("POST", self._endpoint.public))
             fault = self._fault(error, tries, departing.held.left)
         except NoReplyError as nothing:
-            fault = self._told(nothing, tries)
+            fault = self._fault_in_body(nothing, tries)
         except (openai.OpenAIError, httpx2.HTTPError, OSError) as error:
             fault = self._fault(error, tries, departing.held.left)
         if departing.trouble is not None:
@@ -336,7 +336,7 @@ class Client:
         word: FaultWord = "filter" if told.filtered else "rate_limit" if busy and status == 402 else word_of_status(status)
         return Fault(word, told, busy, wait_s, begun=may_be_paid(status))
 
-    def _told(self, nothing: NoReplyError, tries: int) -> Fault:
+    def _fault_in_body(self, nothing: NoReplyError, tries: int) -> Fault:
         """What came in place of a reply, as if all was well: an error that the server tells, or nothing that can be read."""
         where, said = self._endpoint.public, self._endpoint.redact(nothing.said)
         if not said:

@@ -91,7 +91,7 @@ def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str
     choices = completion.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
     taken = _taken(completion.get("usage"), {} if choice is None else choice.get("usage"))
-    _raise_told(completion, choice, taken)
+    _raise_error(completion, choice, taken)
     if choice is None:
         raise NoReplyError(taken=taken)
     message = next((choice[name] for name in ("message", "delta") if isinstance(choice.get(name), Mapping)), None)
@@ -122,7 +122,7 @@ def is_reply(reply: Reply) -> bool:
     return ended not in BROKEN and not ended.startswith(FILTERED)
 
 
-def _raise_told(completion: Mapping[str, Any], choice: Mapping[str, Any] | None, taken: Taken | None) -> None:
+def _raise_error(completion: Mapping[str, Any], choice: Mapping[str, Any] | None, taken: Taken | None) -> None:
     """Raise what a body tells as an error, wherever it stands."""
     begun = choice is not None or (taken is not None and bool(taken.completion_tokens))
     inside = {} if choice is None else choice

@@ -45,7 +45,7 @@ class _Network(httpcore2.AnyIOBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         local = None if local_address is None else (local_address, 0)
-        async with _told(httpcore2.ConnectTimeout, httpcore2.ConnectError, timeout):
+        async with _translate_errors(httpcore2.ConnectTimeout, httpcore2.ConnectError, timeout):
             reader, writer = await asyncio.open_connection(host, port, local_addr=local, happy_eyeballs_delay=_NEXT_ADDRESS_S)
         for option in socket_options or ():
             writer.get_extra_info("socket").setsockopt(*option)
@@ -62,14 +62,14 @@ class _Wire(httpcore2.AsyncNetworkStream):
 
     @override
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        async with _told(httpcore2.ReadTimeout, httpcore2.ReadError, timeout):
+        async with _translate_errors(httpcore2.ReadTimeout, httpcore2.ReadError, timeout):
             return await self._reader.read(max_bytes)
 
     @override
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if not buffer:
             return
-        async with _told(httpcore2.WriteTimeout, httpcore2.WriteError, timeout):
+        async with _translate_errors(httpcore2.WriteTimeout, httpcore2.WriteError, timeout):
             if self._writer.is_closing():
                 raise ConnectionResetError("the connection is closed")
             self._writer.write(buffer)
@@ -87,7 +87,7 @@ class _Wire(httpcore2.AsyncNetworkStream):
     @override
     async def start_tls(self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None) -> httpcore2.AsyncNetworkStream:
         try:
-            async with _told(httpcore2.ConnectTimeout, httpcore2.ConnectError, timeout):
+            async with _translate_errors(httpcore2.ConnectTimeout, httpcore2.ConnectError, timeout):
                 await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
         except BaseException:
             self._writer.transport.abort()
@@ -110,7 +110,7 @@ class _Wire(httpcore2.AsyncNetworkStream):
 
 
 @asynccontextmanager
-async def _told(late: type[Exception], broken: type[Exception], timeout: float | None) -> AsyncGenerator[None]:
+async def _translate_errors(late: type[Exception], broken: type[Exception], timeout: float | None) -> AsyncGenerator[None]:
     """Exceptions of the system in the words of those who send requests."""
     try:
         async with asyncio.timeout(timeout):

@@ -49,7 +49,7 @@ class Rounding:
             return "less than one refresh"
         return f"more than {LARGE:.0%} off" if abs(self.share) > LARGE else ""
 
-    def told(self, language: str = "en") -> str:
+    def describe(self, language: str = "en") -> str:
         """What becomes of the duration, for the assistant."""
         frames = sentence("window.refresh" if self.frames == 1 else "window.refreshes", language, n=self.frames)
         numbers = {"planned": f"{self.planned_ms:g}", "shown": f"{self.shown_ms:.1f}", "error": f"{self.error_ms:+.1f}", "share": f"{self.share:+.0%}"}
@@ -65,5 +65,7 @@ def roundings(durations: Iterable[tuple[str, float]], grid: FrameGrid) -> list[R
 def complaints(durations: Iterable[tuple[str, float]], grid: FrameGrid, language: str = "en") -> list[str]:
     """The durations that a display cannot show well, a sentence each."""
     return [
-        sentence("window.at_rate", language, what=rounding.told(language), hz=f"{grid.hz:.2f}") for rounding in roundings(durations, grid) if rounding.complaint
+        sentence("window.at_rate", language, what=rounding.describe(language), hz=f"{grid.hz:.2f}")
+        for rounding in roundings(durations, grid)
+        if rounding.complaint
     ]

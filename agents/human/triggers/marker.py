@@ -115,7 +115,7 @@ class Marker:
         self._marks = [mark for mark in self._marks if not mark.sending.settled]
         clock = self._beside()
         for mark in sorted(known, key=lambda mark: mark.sending.at or math.inf):
-            self._write(self._told(mark, clock))
+            self._write(self._to_record(mark, clock))
 
     def _beside(self) -> float:
         """The window's clock minus that of the sender, read together: again where something came between."""
@@ -127,7 +127,7 @@ class Marker:
             read.append((after - before, now - (before + after) / 2))
         return min(read)[1]
 
-    def _told(self, mark: _Mark, clock: float) -> dict[str, Any]:
+    def _to_record(self, mark: _Mark, clock: float) -> dict[str, Any]:
         sending = mark.sending
         at = None if sending.at is None else sending.at + clock
         delay = None if at is None or mark.since is None else (at - mark.since) * 1000.0

@@ -113,7 +113,7 @@ def read_sweep(name: str | Path) -> Sweep:
     for number, values in enumerate(itertools.product(*config.grid.values()), start=1):
         chosen = dict(zip(config.grid, values, strict=True))
         id_ = "-".join([f"{number:0{len(str(many))}d}", *(_slug(value) for key, value in chosen.items() if len(config.grid[key]) > 1)])[:80].rstrip("-.")
-        runs.append(Run(id_, chosen, _config(whole, config, chosen, f"run {number} ({_told(chosen)}) of {path}", number, many)))
+        runs.append(Run(id_, chosen, _config(whole, config, chosen, f"run {number} ({_format_values(chosen)}) of {path}", number, many)))
     return Sweep(config, tuple(runs))
 
 
@@ -209,7 +209,7 @@ def _absolute(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-def _told(values: Mapping[str, Any]) -> str:
+def _format_values(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in values.items())
 
 

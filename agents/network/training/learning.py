@@ -38,17 +38,17 @@ class Loaded:
 def load(batch: Batch, device: torch.device) -> Loaded:
     """Bring a batch to a device."""
 
-    def there(array: np.ndarray) -> Tensor:
+    def to_device(array: np.ndarray) -> Tensor:
         tensor = torch.from_numpy(array)
         return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
-    wanted = [[(answer.task, there(answer.places), there(answer.targets)) for answer in part.wanted] for part in batch.parts]
-    frames = there(batch.frames) if batch.patches is None else torch.from_numpy(batch.frames)
+    wanted = [[(answer.task, to_device(answer.places), to_device(answer.targets)) for answer in part.wanted] for part in batch.parts]
+    frames = to_device(batch.frames) if batch.patches is None else torch.from_numpy(batch.frames)
     return Loaded(
         frames,
         batch.patches,
-        there(batch.words),
-        there(batch.numbers),
+        to_device(batch.words),
+        to_device(batch.numbers),
         batch.tasks,
         batch.groups,
         wanted,
@@ -85,7 +85,7 @@ class JointLoss(nn.Module):
                 outputs = self.network.answer(hidden[places], seen.rows(places), task)
                 outputs = outputs.float() if outputs.dtype.itemsize < 4 else outputs
                 value = value + summed(outputs, targets, kind) / count
-                hits = hits + rightly(outputs.detach(), targets, kind) / count
+                hits = hits + accuracy(outputs.detach(), targets, kind) / count
             values.append(value)
             right.append(hits)
         losses = torch.stack(values)
@@ -125,7 +125,7 @@ def summed(outputs: Tensor, targets: Tensor, kind: Loss) -> Tensor:
     return functional.binary_cross_entropy_with_logits(outputs, targets.to(outputs.dtype), reduction="sum") / outputs.shape[1]
 
 
-def rightly(outputs: Tensor, targets: Tensor, kind: Loss) -> Tensor:
+def accuracy(outputs: Tensor, targets: Tensor, kind: Loss) -> Tensor:
     """How many answers are right; of several wanted outputs, the share of them among as many highest ones."""
     if kind == "classes":
         return (outputs.argmax(1) == targets).float().sum()

@@ -312,7 +312,7 @@ class Run:
             state.best_score, state.best_step = now.score, state.step
             state.best = {name: tensor.detach().cpu().clone() for name, tensor in self.network.state_dict().items()}
             self._keep(state.best)
-        self._log("validation", step=state.step, best=better, **now.told(), **self._times())
+        self._log("validation", step=state.step, best=better, **now.to_record(), **self._times())
 
     def _save(self) -> None:
         self.saved = self.state.step

@@ -31,7 +31,7 @@ class Validation:
     score: float
     loss: float
 
-    def told(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """For the log."""
         return {
             "accuracy": self.accuracy,

@@ -24,7 +24,7 @@ from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, reopen
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.transcript_page import report_pages, write_page
-from spanlab.sessions.transcripts import Drawing, Talk, Transcript
+from spanlab.sessions.transcripts import SentPicture, Talk, Transcript
 
 PICTURES = {"view": "both", "vision_check": "off", "image_px": 96}
 
@@ -73,7 +73,7 @@ def _retold(talk: Talk) -> list[tuple[str, list[str | bytes]]]:
         for said in turn.sent:
             parts: list[str | bytes] = []
             for part in said.parts:
-                if isinstance(part, Drawing):
+                if isinstance(part, SentPicture):
                     assert part.file is not None
                     assert part.same
                     parts.append(part.file)
@@ -177,7 +177,7 @@ def test_a_picture_that_is_not_the_one_that_was_sent_is_marked(tmp_path: Path) -
     first["sha256"] = "0" * 64
     path.write_text("\n".join([*lines[:number], json.dumps(line), *lines[number + 1 :]]) + "\n", encoding="utf-8")
     read = Transcript(session.folder)
-    drawn = [part.same for turn in read.talk("1").turns for said in turn.sent for part in said.parts if isinstance(part, Drawing)]
+    drawn = [part.same for turn in read.talk("1").turns for said in turn.sent for part in said.parts if isinstance(part, SentPicture)]
     assert drawn.count(False) == 1
     assert "cannot be drawn anew as it was" in as_text(read, read.talk("1"))
     assert "not the picture that was sent" in write_page(read, ["1"], tmp_path / "page.html").read_text("utf-8")
@@ -193,7 +193,7 @@ def test_the_pictures_that_show_whether_a_server_sees_are_drawn_anew_too(tmp_pat
     read = Transcript(session.folder)
     assert read.trials == ["0", "1"]
     talk = read.talk("0")
-    drawn = [part for turn in talk.turns for said in turn.sent for part in said.parts if isinstance(part, Drawing)]
+    drawn = [part for turn in talk.turns for said in turn.sent for part in said.parts if isinstance(part, SentPicture)]
     assert [one.same for one in drawn] == [True] * 3
     assert "does the server see pictures?" in as_text(read, talk)
     assert "Before the first trial" in write_page(read, read.trials, tmp_path / "page.html").read_text("utf-8")

@@ -243,7 +243,7 @@ def test_the_assistants_page_names_everything_and_says_what_to_do(told: list[tup
     agent.concerns([lasting(100), lasting(1550), lasting(100)])
     ((page, language),) = told
     assert (page.title, language) == ("For the assistant", "en")
-    assert page.text.split("\n\n")[:-1] == said == agent.said
+    assert page.text.split("\n\n")[:-1] == said == agent.shown_sentences
     assert [sentence.split()[0] for sentence in said] == ["The", "The", "mask:"]
     assert "75.00 Hz now, and was at 60.00 Hz" in page.text
     assert page.text.endswith("Leave with Escape to mend this, or go on: the record of the session says it.")

@@ -55,7 +55,9 @@ def instructions(name: str, language: str, number: int = 0) -> Page:
     asks = [step.percept.ask.kind for step in compile_trial(paradigm, levels, 1).steps if step.percept.ask is not None]
     keys = AnswerKeys(words=paradigm.translations.get(language, {}))
     legends = "\n\n".join(dict.fromkeys(kind.with_keys(keys).legend("participant", language) for kind in asks))
-    return Page(paradigm.told(language, levels, for_people=True), paradigm.titled(language), "", tuple(example_displays(paradigm, language, levels)), legends)
+    return Page(
+        paradigm.instructions_in(language, levels, for_people=True), paradigm.titled(language), "", tuple(example_displays(paradigm, language, levels)), legends
+    )
 
 
 # -- sheets ----------------------------------------------------------------------------------------------------------------------------------------
@@ -140,7 +142,7 @@ def test_examples_come_from_trials_that_no_session_has(name: str) -> None:
         assert 2 <= len(displays) <= MOST
         assert any(display.asks is not None for display in displays)
         chosen = example_levels(paradigm, "de", levels)
-        assert paradigm.told("de", chosen) == paradigm.told("de", levels), "the example is of what the text says"
+        assert paradigm.instructions_in("de", chosen) == paradigm.instructions_in("de", levels), "the example is of what the text says"
     seeds = {trial.seed >> 50 for trial in (*plan_session(paradigm, 3, SessionDesign(), trials=5), *plan_practice(paradigm, 3))}
     assert 5 not in seeds  # the purpose of examples' seeds
 
@@ -153,7 +155,7 @@ def test_examples_show_what_it_is_about(name: str) -> None:
     told: set[str] = set()
     for levels in paradigm.combinations():
         levels = resolve_levels(paradigm, levels, 1)
-        if (text := paradigm.told("en", levels)) in told:
+        if (text := paradigm.instructions_in("en", levels)) in told:
             continue
         told.add(text)
         displays = example_displays(paradigm, "en", levels)

@@ -218,7 +218,7 @@ def test_principal_components_are_those_of_the_covariance() -> None:
         expected = (points - points.mean(0)) @ axis
         assert abs(np.corrcoef(found, expected)[0, 1]) == pytest.approx(1)
         assert found.var() == pytest.approx(expected.var())
-    assert f"{values[-1] / values.sum():.0%} and {values[-2] / values.sum():.0%}" in plane.told
+    assert f"{values[-1] / values.sum():.0%} and {values[-2] / values.sum():.0%}" in plane.caption
 
 
 @pytest.mark.parametrize("points", [np.zeros((4, 3)), np.ones((5, 1)), np.zeros((1, 3))])
@@ -245,4 +245,4 @@ def test_of_many_points_some_are_drawn_and_that_is_told(monkeypatch: pytest.Monk
     plane = neighbours(np.random.RandomState(0).rand(60, 3))
     assert plane is not None
     assert len(plane.x) == len(plane.rows) == len(set(plane.rows.tolist())) == 40 < MOST_POINTS
-    assert "40 of 60 points" in plane.told
+    assert "40 of 60 points" in plane.caption

@@ -26,7 +26,7 @@ Say = Callable[[Request, int], str]
 def context(trial: Trial, paradigm: Paradigm) -> TrialContext:
     """What an agent is told before the trial."""
     kinds = tuple(dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None))
-    return TrialContext(paradigm.name, paradigm.title, "en", paradigm.told("en", trial.levels), kinds, paradigm.network_view(trial.levels))
+    return TrialContext(paradigm.name, paradigm.title, "en", paradigm.instructions_in("en", trial.levels), kinds, paradigm.network_view(trial.levels))
 
 
 def converse(

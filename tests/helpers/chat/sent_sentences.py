@@ -19,7 +19,7 @@ def sentences(paradigm: Paradigm, language: str) -> list[str]:
     found: dict[str, None] = {paradigm.titled(language): None}
     for combination in combinations[:: max(1, len(combinations) // 12)]:
         levels = resolve_levels(paradigm, combination, 1)
-        found[paradigm.told(language, levels)] = None
+        found[paradigm.instructions_in(language, levels)] = None
         for step in compile_trial(paradigm, levels, 1).steps:
             if step.percept.ask is not None and not paradigm.name.startswith("lsr"):  # their questions name the words of the trial
                 found |= dict.fromkeys(

@@ -176,7 +176,7 @@ def _item(step: Any) -> Any:
 def test_instructions_say_how_far_back() -> None:
     for name, language in itertools.product(FAMILY, ("en", "de")):
         levels = {"block_length": 24, **some_conditions(loaded(name))[0]}
-        told = [loaded(name).told(language, {**levels, "n": n}) for n in LEVELS]
+        told = [loaded(name).instructions_in(language, {**levels, "n": n}) for n in LEVELS]
         assert len(set(told)) == 3
         for n, text in zip(LEVELS, told, strict=True):
             assert f"{n}-back" in text

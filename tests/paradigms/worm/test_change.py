@@ -328,9 +328,9 @@ def test_people_and_models_are_told_what_may_change() -> None:
     words = {"colour": "colour", "orientation": "turned", "size": "longer or shorter", "gap": "black gap", "conjunction": "its colour, its orientation"}
     for feature, word in words.items():
         levels = {"feature": feature, "set_size": 2, "retention_steps": 0}
-        assert word in loaded("cd").told("en", levels)
-        assert sum(other in loaded("cd").told("en", levels) for other in words.values()) == (3 if feature == "conjunction" else 1)
-        assert "{" not in loaded("cd").told("de", levels)
+        assert word in loaded("cd").instructions_in("en", levels)
+        assert sum(other in loaded("cd").instructions_in("en", levels) for other in words.values()) == (3 if feature == "conjunction" else 1)
+        assert "{" not in loaded("cd").instructions_in("de", levels)
 
 
 @pytest.mark.parametrize("name", ["cd", "cd_noise"])

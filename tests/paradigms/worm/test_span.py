@@ -321,7 +321,7 @@ def test_a_reader_of_words_is_always_right(name: str, generator: Generator) -> N
 
 def test_people_and_models_are_told_what_counts() -> None:
     def told(language: str, **levels: Any) -> str:
-        return loaded("cs").told(language, {"storage": "visual", "distractor_domain": "visual", "load": 0, **levels})
+        return loaded("cs").instructions_in(language, {"storage": "visual", "distractor_domain": "visual", "load": 0, **levels})
 
     assert "in which direction it moves" in told("en", storage="spatial")
     assert "direction" not in told("en", storage="visual")

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from spanlab.agents.chat import EndpointError, RequestLimits
 from spanlab.agents.chat.cost.account import Account, Held
 from spanlab.agents.chat.cost.estimate import by_pieces
-from spanlab.agents.chat.cost.totals import Prices, Totals, duration, money, short, summary, told
+from spanlab.agents.chat.cost.totals import Prices, Totals, describe_account, duration, money, short, summary
 from spanlab.agents.chat.messages import Reply, Taken
 from spanlab.agents.chat.transport.faults import Fault
 from spanlab.cli.options import parse_prices
@@ -162,7 +162,7 @@ def test_what_was_lost_counts_as_if_it_had_to_be_paid_for() -> None:
     counted = Account(RequestLimits(max_tokens_in_all=1000))
     _taken(counted, _reply(300, 100))
     _lost(counted, replace(LATE, taken=Taken(prompt_tokens=20, completion_tokens=5)))
-    assert counted.exhausted(400) == "", "what the server told is what counts"
+    assert counted.exhausted(400) == "", "what the server describe_account is what counts"
     assert counted.totals.tokens == 425
     refused = Account(RequestLimits(max_tokens_in_all=1000))
     _taken(refused, _reply(300, 100))
@@ -196,7 +196,7 @@ def test_the_line_of_progress() -> None:
     assert held.reserve(alone=False)
     held.leaves()
     _taken(account, _reply(20_000, 100))
-    account.found(_reply(cached=True))
+    account.note_cached(_reply(cached=True))
     assert account.tally() == "2 of about 10 replies · 1 from the cache · 20.1 k tokens · cost 0.041 · 2 faults · 1 under way · 40 s left"
     held.release()
     assert not account.under_way
@@ -238,7 +238,7 @@ def test_an_account_in_a_sentence() -> None:
     totals.faults["rate_limit"] += 1
     totals.lose(None)
     totals.lose(Taken(prompt_tokens=100, completion_tokens=5), in_doubt=True)
-    text = told({**summary(totals, PRICES), "trials_failed": 2, "failed": {"a filter does not let it pass": 2}})
+    text = describe_account({**summary(totals, PRICES), "trials_failed": 2, "failed": {"a filter does not let it pass": 2}})
     assert text == (
         "1 reply; 200 tokens read and 10 written; cost 0.0005; faults on the way: 1 rate limit; at most 2 requests paid for in vain: too late, cut off, "
         "unreadable, or in flight at an end (then it cost 0.00075); 1 of them may or may not have reached the server; "
