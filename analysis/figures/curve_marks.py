@@ -57,7 +57,7 @@ def curve_points(
     """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other), those of the chance line, and those of
     the line of somebody who lacks one thing, where there is a column ``lacking``.
 
-    ``format_value`` turns a value into the words that are shown when one points at it. Side by side means with people in the middle, or ``in_order``, from left to
+    ``format_value`` makes the words of a value, for pointing at it. Side by side means with people in the middle, or ``in_order``, from left to
     right as a legend has them.
     """
     rows: list[dict[str, Any]] = []

@@ -85,7 +85,7 @@ class Account:
     def note_cached(self, reply: Reply) -> None:
         """A reply came from the cache; nothing left."""
         self._begin()
-        self.take(reply)
+        self.count(reply)
 
     @property
     def all_under_way(self) -> list[Held]:
