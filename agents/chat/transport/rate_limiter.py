@@ -270,6 +270,9 @@ class RateLimiter:
         loop = asyncio.get_running_loop()
         while self._waiting and self.under_way < self._limit.now:
             first, at = self._waiting[0], loop.time()
+            if first.admitted.done():  # it gave up at this very moment
+                heapq.heappop(self._waiting)
+                continue
             if self._pace is not None and self._pace.tried:
                 return
             costs = [(bucket, cost) for bucket, cost in zip(self._buckets(at), (1.0, first.tokens), strict=True) if bucket is not None]

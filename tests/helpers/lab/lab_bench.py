@@ -403,7 +403,7 @@ def simulated(observer: str, paradigms: Sequence[tuple[str, dict[str, int]]]) ->
 def numb() -> dict[str, Any]:
     """The hands of a simulated participant cannot do what they are told: what is said of it, and whether somebody else had to answer first."""
     agent = SimulatedParticipant("ideal", say=lambda sentence: None)
-    agent._touch = lambda surface, value: InputEvent("nosuchkey")  # type: ignore[method-assign]
+    agent._event_for = lambda surface, value: InputEvent("nosuchkey")  # type: ignore[method-assign]
     stage, ask = agent.open(), Ask(NINE)
     helper = XTestInput(stage.window.now, stage.window.size, stage.window.corner)
     episode = agent.start(TrialContext("bench", "Bench", "en", "", (NINE,)))

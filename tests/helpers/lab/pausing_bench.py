@@ -56,7 +56,7 @@ class Rehearsal(SimulatedParticipant):
     def start(self, context: TrialContext) -> Rehearsed:
         self.begun, self.steps = self.begun + 1, 0
         episode = super().start(context)
-        return Rehearsed(self, episode.player, context.seed, context.keys, self._line, context.words)
+        return Rehearsed(self, episode.player, context.seed, context.keys, self._sender, context.words)
 
     def waits(self, for_what: str, onset: float) -> None:
         super().waits(for_what, onset)
@@ -65,7 +65,11 @@ class Rehearsal(SimulatedParticipant):
 
     def press(self, key: str, after: float) -> Callable[[], None]:
         """Have a key pressed so many seconds from now on, whatever else the hands are told."""
-        return lambda: threading.Timer(after, lambda: self.xtest._touch(InputEvent(key, hold=0.02))).start()
+        return lambda: threading.Timer(after, lambda: self.xtest._perform(InputEvent(key, hold=0.02))).start()
+
+    def when_shown(self, happens: Callable[[], object]) -> Callable[[], None]:
+        """Have it happen when the next picture is on the screen, however late that is."""
+        return lambda: self.open().window.win.callOnFlip(happens)
 
     def look_away(self) -> None:
         """Have another window take the focus, and give it back after 0.15 s."""
@@ -121,8 +125,8 @@ def main(folder: Path) -> None:
         agent.open()
         # attempts: 1 = trial 1; 2 = trial 2, cut off; 3 = trial 2; 4 = trial 3, cut off; 5 = trial 3; 6 = trial 4
         agent.script = {
-            (1, 1): agent.press("escape", 0.1),  # at the fixation cross: nothing has been seen
-            (2, 3): agent.press("escape", 0.15),  # within the list
+            (1, 1): agent.when_shown(agent.press("escape", 0.1)),  # at the fixation cross: nothing has been seen
+            (2, 3): agent.when_shown(agent.press("escape", 0.15)),  # within the list
             (5, 1): agent.stamp_late,
             (5, 2): agent.look_away,
         }

@@ -252,6 +252,25 @@ def test_no_more_than_the_limit_are_under_way_and_nobody_is_forgotten(limit: int
     assert left == 0
 
 
+def test_a_request_that_gives_up_when_another_comes_back_takes_no_place() -> None:
+    """Both at the same moment, as when a session is interrupted."""
+
+    async def work() -> tuple[int, list[type[BaseException]]]:
+        limiter = RateLimiter(Limit(1, 1))
+
+        async def ask() -> None:
+            async with limiter.request(0):
+                await asyncio.sleep(1.0)
+
+        tasks = [asyncio.ensure_future(ask()) for _ in range(3)]
+        for task in tasks:
+            asyncio.get_running_loop().call_later(0.5, task.cancel)
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        return limiter.under_way, [type(end) for end in ends if end is not None and isinstance(end, BaseException)]
+
+    assert virtually(work) == (0, [asyncio.CancelledError] * 3)
+
+
 def test_there_are_as_many_trials_as_the_limit_lets_be_under_way() -> None:
     async def work() -> list[int]:
         limiter, open_then = RateLimiter(Limit(32)), []
