@@ -206,3 +206,14 @@ def test_modules_stay_small() -> None:
         if (count := len(path.read_text(encoding="utf-8").splitlines())) > 500
     }
     assert not long
+
+
+def test_what_to_touch_is_there_and_little() -> None:
+    """Every row of the table names at most three places, and each of them exists."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (any? [^|]+|a [^|]+) \| ([^|]+) \|$", text[text.index("### What to touch") :], re.MULTILINE)
+    assert len(rows) >= 12
+    for addition, places in rows:
+        named = set(re.findall(r"`((?:\w+/)+(?:[\w.]+)?)`", places))
+        assert len(named) <= 3, addition
+        assert not [place for place in named if not (ROOT / place).exists()], addition
