@@ -38,7 +38,7 @@ def hours(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_it_is_seen_and_told(hours: Path) -> None:
     trial = spanlab.compile_trial(spanlab.load_paradigm(hours), seed=1)
-    shown = [step.percept.for_machine.stimulus for step in trial.steps]
+    shown: list[Any] = [step.percept.for_machine.stimulus for step in trial.steps]
     assert [one.words() for one in shown] == [f"A clock whose hand points to {one.hour}." for one in shown]
     pixels = spanlab.render(trial)
     drawn = {one.hour: picture for one, picture in zip(shown, pixels, strict=True)}
@@ -46,13 +46,14 @@ def test_it_is_seen_and_told(hours: Path) -> None:
     assert spanlab.render(trial, 32).shape == (4, 32, 32, 3)
     three = spanlab.render(spanlab.compile_trial(spanlab.load_paradigm(hours), seed=next(_seeds_with(hours, 3))))[0]
     assert np.array_equal(np.nonzero((three[:, :, 0] == 0).sum(axis=0) > 0)[0][[0, -1]], [16, 80]), "the face is where it is said to be"
-    assert (three[47:50, 60] == 0).any() and not (three[60, 47:50] == 0).any(), "at three the hand points to the right"
+    assert (three[47:50, 60] == 0).any(), "at three the hand points to the right"
+    assert not (three[60, 47:50] == 0).any()
 
 
 def _seeds_with(hours: Path, hour: int) -> Any:
     """Seeds of trials whose first clock shows an hour."""
     paradigm = spanlab.load_paradigm(hours)
-    return (seed for seed in range(200) if spanlab.compile_trial(paradigm, seed=seed).steps[0].percept.for_machine.stimulus.hour == hour)
+    return (seed for seed in range(200) if spanlab.compile_trial(paradigm, seed=seed).steps[0].percept.for_machine.stimulus.words().endswith(f" {hour}."))
 
 
 def test_agents_take_it_and_its_parameters_are_checked(hours: Path, tmp_path: Path) -> None:
