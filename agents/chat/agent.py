@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,6 +20,7 @@ from .conversation import Conversation, remembered, sentences_of
 from .cost.account import Account
 from .memory import Memory, Past
 from .messages import Reply, Request
+from .open_request import variables_of
 from .providers import serving
 from .reading.constrained import response_format
 from .reading.extraction import Reading, check_extraction, read, split_reasoning
@@ -68,11 +69,14 @@ class ChatAgent(ConcurrentAgent):
             raise SpanLabError("which chat model? Name it after the colon, such as chat:gpt-4o-mini")
         self._model = model
         self._settings = settings or ChatSettings()
-        self._endpoint = endpoint or Endpoint()
+        headers = self._settings.extra_headers
+        self._endpoint = replace(endpoint or Endpoint(), secret_variables=variables_of(headers))
         self._request_limits = request_limits or RequestLimits()
         self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
         self.account = account or Account(self._request_limits)
-        self._client = Client(self._endpoint, model, self._request_limits, self._settings.conversation_header, clock, self.account, self._settings.repeat)
+        self._client = Client(
+            self._endpoint, model, self._request_limits, self._settings.conversation_header, clock, self.account, self._settings.repeat, headers
+        )
         self._judge = Judge(self._settings, self._endpoint, self._request_limits, self.account) if self._settings.judge else None
         self.practises = self._settings.practice == "feedback"
         self.remembers = self._settings.conversation == "session"

@@ -17,6 +17,7 @@ from ...core.errors import SpanLabError
 from ...core.registry import nearest
 from ...paradigms.language.yaml_source import parse
 from .messages import Detail
+from .open_request import fault_of_body, fault_of_headers, instructions_of, is_file, preset_of_file, written
 
 _FILE = "presets.yaml"
 
@@ -48,11 +49,14 @@ def preset(name: str) -> Mapping[str, Any]:
     Raises
     ------
     SpanLabError
-        for an unknown name.
+        for an unknown name, or a file that cannot be read.
     """
+    if is_file(name):
+        return preset_of_file(name)
     known = presets()
     if name not in known:
-        raise SpanLabError(f"chat settings: there is no preset '{name}'{nearest(name, known) or '; there are ' + ', '.join(known)}")
+        hint = nearest(name, known) or "; there are " + ", ".join(known)
+        raise SpanLabError(f"chat settings: there is no preset '{name}'{hint} (a file of your own ends in .yaml)")
     return known[name].settings
 
 
@@ -98,6 +102,16 @@ class ChatSettings(BaseModel):
     seed: int | None = Field(default=None, description="sampling seed, for servers that honour one; not sent when not given")
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = Field(
         default=None, description="how much a reasoning model thinks for itself before it replies; not sent when not given"
+    )
+    stop: tuple[str, ...] = Field(default=(), description="where a reply ends, before any of these texts; not sent when not given")
+    top_k: int | None = Field(default=None, ge=0, description="sampling among so many tokens; not sent when not given")
+    min_p: float | None = Field(default=None, ge=0, le=1, description="sampling among tokens of so large a share of the likeliest; not sent when not given")
+    frequency_penalty: float | None = Field(default=None, ge=-2, le=2, description="against tokens by how often they came; not sent when not given")
+    presence_penalty: float | None = Field(default=None, ge=-2, le=2, description="against tokens that came; not sent when not given")
+    repetition_penalty: float | None = Field(default=None, gt=0, description="against tokens that came, as a factor; not sent when not given")
+    extra_body: Mapping[str, Any] = Field(default={}, description="further fields of every request, as the server calls them, such as {mirostat: 2}")
+    extra_headers: Mapping[str, str] = Field(
+        default={}, description="further headers of every request; $NAME stands for an environment variable, whose name alone is recorded"
     )
     logprobs: bool = Field(
         default=False,
@@ -189,6 +203,11 @@ class ChatSettings(BaseModel):
             return values
         if name := values.get("preset"):
             values = {**preset(str(name)), **values}
+        values = {key: written(key, value) if key in ("stop", "extra_body", "extra_headers") else value for key, value in values.items()}
+        if isinstance(values.get("stop"), str):
+            values["stop"] = (values["stop"],)
+        if is_file(values.get("instructions")):
+            values["instructions"] = instructions_of(values["instructions"])
         ours = {"preamble": PREAMBLES.get(values.get("view", "words"), ""), "reasoning_text": REASONS.get(values.get("reasoning", "none"), "")}
         empty = {"preamble": "", "reasoning_text": "", "instructions": {}, "examples_text": "", "trial_text": ""}  # given without a value, as on a command line
         return {**ours, **{name: empty[name] if value is None and name in empty else value for name, value in values.items()}}
@@ -199,6 +218,8 @@ class ChatSettings(BaseModel):
             raise ValueError("extraction model and judge go together: name the model that reads replies with judge, such as judge=MODEL@PROVIDER")
         if self.reasoning == "before" and self.extraction == "first_character":
             raise ValueError("the first character of a reply is no answer when reasons come before it: set extraction to tolerant, or reasoning to after")
+        if fault := fault_of_body(self.extra_body, type(self).model_fields) or fault_of_headers(self.extra_headers):
+            raise ValueError(fault)
         if self.conversation_window is not None and self.conversation == "trial":
             raise ValueError("conversation_window says how many trials of a session are sent again: set conversation to session, too")
         return self
@@ -241,6 +262,8 @@ class ChatSettings(BaseModel):
             key = ".".join(str(part) for part in problem["loc"])
             if problem["type"] == "extra_forbidden":  # its value is not repeated: it may be a key that does not belong here
                 said.append(f"there is no setting '{key}'{nearest(key, cls.model_fields)}")
+            elif key.startswith("extra_"):
+                said.append(f"'{key}': {problem['msg']}")
             else:
                 said.append(f"'{key}': {problem['msg']} (found {problem['input']!r})" if key else problem["msg"].removeprefix("Value error, "))
         raise SpanLabError(f"chat settings: {'; '.join(said)}")
@@ -269,8 +292,14 @@ class ChatSettings(BaseModel):
             "top_p": self.top_p,
             self.max_tokens_field: self.max_tokens,
             "seed": self.seed,
+            "stop": list(self.stop) or None,
+            "top_k": self.top_k,
+            "min_p": self.min_p,
+            "frequency_penalty": self.frequency_penalty,
+            "presence_penalty": self.presence_penalty,
+            "repetition_penalty": self.repetition_penalty,
             "reasoning_effort": self.reasoning_effort,
             "logprobs": self.logprobs or None,
             "top_logprobs": self.top_logprobs if self.logprobs else None,
         }
-        return {key: value for key, value in chosen.items() if value is not None}
+        return {**{key: value for key, value in chosen.items() if value is not None}, **self.extra_body}

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from ..cost.account import Account, Held
 from ..cost.expected import characters
 from ..messages import Message, Picture, Reply, Request
+from ..open_request import filled_headers
 from .cache import ReplyCache
 from .endpoint import Endpoint, EndpointError, explain, explain_status
 from .faults import TRIES_OF_STRANGERS, Departures, Fault, FaultWord, asked_wait, may_be_paid, word_of_status
@@ -137,6 +138,7 @@ class Client:
     clock : seconds from any origin, for the latency
     account : what keeps the account of it; one of its own when not given
     repeat : number of this repetition; what other repetitions were answered does not come from the cache
+    headers : further headers of every request; they may name environment variables
     """
 
     def __init__(
@@ -148,17 +150,19 @@ class Client:
         clock: Callable[[], float] = time.perf_counter,
         account: Account | None = None,
         repeat: int = 1,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         endpoint.check()
+        self._further = dict(headers or {})
+        filled_headers(self._further)  # a variable that is not set shows before the first request
         self._endpoint = endpoint
         self._model = model
         self._request_limits = request_limits or RequestLimits()
         self._account = account or Account(self._request_limits)
         self._header = conversation_header
         self._clock = clock
-        self._cache = (
-            ReplyCache(self._request_limits.cache, [endpoint.public, endpoint.provider, model, repeat]) if self._request_limits.cache is not None else None
-        )
+        scope = [endpoint.public, endpoint.provider, model, repeat, *([self._further] if self._further else [])]
+        self._cache = ReplyCache(self._request_limits.cache, scope) if self._request_limits.cache is not None else None
         self._rate_limiter = RateLimiter(
             Limit(self._request_limits.max_concurrency, self._request_limits.concurrency),
             self._request_limits.requests_per_minute,
@@ -237,7 +241,7 @@ class Client:
         """The reply, or why there will be none."""
         order = self._orders.setdefault(request.conversation, len(self._orders))
         client, content, size = self._client(order), self._content(request), characters(request)
-        headers = {"Content-Type": "application/json", **({self._header: request.conversation} if self._header else {})}
+        headers = {"Content-Type": "application/json", **filled_headers(self._further), **({self._header: request.conversation} if self._header else {})}
         at_most = next((request.options[name] for name in ("max_tokens", "max_completion_tokens") if name in request.options), None)
         faults: list[Fault] = []
         began = self._clock()

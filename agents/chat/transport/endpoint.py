@@ -69,12 +69,14 @@ class Endpoint:
     key_variable : the environment variable that holds the key; None = the server needs none
     provider : the provider whose server it is (see :mod:`.providers`); empty for one from the environment
     reasoning_fields : fields of a reply in which the server puts the model's reasoning, if it does; the first that is there
+    secret_variables : further environment variables whose values are never told
     """
 
     base_url: str | None = None
     key_variable: str | None = "OPENAI_API_KEY"
     provider: str = ""
     reasoning_fields: tuple[str, ...] = REASONING_FIELDS
+    secret_variables: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
@@ -166,7 +168,7 @@ class Endpoint:
 
     def redact(self, text: str) -> str:
         """``text`` in one line, cut to 200 characters, without the key and whatever looks like one."""
-        for secret in filter(None, (self._from_environment(),)):
+        for secret in filter(None, (self._from_environment(), *(os.environ.get(name, "").strip() for name in self.secret_variables))):
             text = text.replace(secret, "[hidden]")
         text = " ".join(_LOOKS_LIKE_A_KEY.sub("[hidden]", text).split())
         return text if len(text) <= 200 else text[:199] + "…"

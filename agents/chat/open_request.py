@@ -1,0 +1,178 @@
+"""What a request may hold beside what SpanLab knows of: fields and headers of one's own, and protocols in files of one's own. No secret is written anywhere.
+
+A header may name environment variables, such as ``$LAB_KEY``: their values are put in when a request leaves, and the record has the names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import SpanLabError
+from ...paradigms.language.yaml_source import parse, read
+
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+#: names of what is secret, and values that look like it
+_SECRET_NAME = re.compile(r"authori[sz]ation|api[-_]?key|access[-_]?key|token$|secret|passw|credential|cookie|\bkey\b", re.IGNORECASE)
+_SECRET_VALUE = re.compile(r"\b(?:[sp]k-|Bearer\s|Basic\s|gh[pousr]_|xox[a-z]-)|(?=[A-Za-z0-9_+/=-]*\d)(?=[A-Za-z0-9_+/=-]*[A-Za-z])[A-Za-z0-9_+/=-]{32,}")
+#: what a request is made of, and what would make its reply unreadable
+_OURS = frozenset({"messages", "model", "stream", "stream_options", "n", "response_format", "max_completion_tokens", "prompt", "input"})
+#: headers that belong to the transport
+_TRANSPORT = frozenset({"content-type", "content-length", "host", "transfer-encoding", "connection"})
+_ENDINGS = (".yaml", ".yml")
+
+
+def fault_of_body(body: Mapping[str, Any], known: Collection[str]) -> str:
+    """What is wrong with fields of one's own, in a sentence without their values; empty when nothing is.
+
+    Parameters
+    ----------
+    known : settings that have a name of their own
+    """
+    for name, value in body.items():
+        if name in known:
+            return f"extra_body holds '{name}', which is a setting of its own: give {name}=... instead"
+        if name in _OURS:
+            return f"extra_body holds '{name}', which SpanLab sends itself: leave it out"
+        if _secret_within({name: value}):
+            return f"extra_body holds what looks like a key ('{name}'): keys are read from the environment (key_variable, or extra_headers with $NAME)"
+    try:
+        json.dumps(body, allow_nan=False)
+    except (TypeError, ValueError):
+        return "extra_body holds what cannot be sent as JSON"
+    return ""
+
+
+def fault_of_headers(headers: Mapping[str, str]) -> str:
+    """What is wrong with headers of one's own, in a sentence without their values; empty when nothing is."""
+    for name, value in headers.items():
+        if not _HEADER.fullmatch(name):
+            return "extra_headers: a name holds what no header's name may hold"
+        if name.lower() in _TRANSPORT:
+            return f"extra_headers: '{name}' belongs to the transport: leave it out"
+        if not value.isascii() or not value.isprintable():
+            return f"extra_headers: the value of '{name}' holds a line break or a character that no header may hold"
+        if not _VARIABLE.search(value) and (_SECRET_NAME.search(name) or _SECRET_VALUE.search(value)):
+            return f"extra_headers: the value of '{name}' looks like a secret: put it into an environment variable, and give its name, such as {name}: $LAB_KEY"
+        if _SECRET_VALUE.search(_VARIABLE.sub("", value)):
+            return f"extra_headers: the value of '{name}' holds what looks like a secret beside a variable: put all of it into the variable"
+    return ""
+
+
+def variables_of(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """The environment variables that headers name."""
+    return tuple(dict.fromkeys(found[1] or found[2] for value in headers.values() for found in _VARIABLE.finditer(value)))
+
+
+def filled_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers as they are sent, with the values of the variables that they name.
+
+    Raises
+    ------
+    SpanLabError
+        when a variable is not set, or holds what no header may hold.
+    """
+
+    def value_of(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        value = os.environ.get(name, "").strip()
+        if not value or not value.isascii() or not value.isprintable():
+            del value
+            raise SpanLabError(f"extra_headers: set the environment variable {name}; it is not set, or holds what no header may hold") from None
+        return value
+
+    return {name: _VARIABLE.sub(value_of, value) for name, value in headers.items()}
+
+
+def _secret_within(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any((_SECRET_NAME.search(str(name)) and isinstance(one, str)) or _secret_within(one) for name, one in value.items())
+    if isinstance(value, list):
+        return any(map(_secret_within, value))
+    return isinstance(value, str) and _SECRET_VALUE.search(value) is not None
+
+
+def written(name: str, value: Any) -> Any:
+    """A value that a command line gives as text, where it stands for a list or a mapping: read as YAML reads it, ``{top_k: 5}`` or ``["\\n"]``.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be read; its text is not repeated.
+    """
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    try:
+        return parse(value, f"--chat {name}").data
+    except SpanLabError:
+        pass
+    raise SpanLabError(f"chat settings: {name} cannot be read: give it as YAML or JSON in one line, such as {name}={{top_k: 5}}")
+
+
+def is_file(name: Any) -> bool:
+    """Whether a preset or instructions are named as a file."""
+    return isinstance(name, str) and (name.endswith(_ENDINGS) or "/" in name or os.sep in name)
+
+
+def preset_of_file(name: str) -> dict[str, Any]:
+    """The settings of a preset in a file of one's own: ``settings`` and ``instructions`` by paradigm, each of them a text, or the name of a file beside it.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be read.
+    """
+    path = Path(name).expanduser()
+    data = _mapping(path, "a preset")
+    if unknown := [key for key in data if key not in ("about", "settings", "instructions")]:
+        raise SpanLabError(f"{path}: unknown key '{unknown[0]}'; a preset has settings, instructions and about")
+    settings = data.get("settings") or {}
+    if not isinstance(settings, Mapping):
+        raise SpanLabError(f"{path}: expected settings by name below 'settings'")
+    if "preset" in settings:
+        raise SpanLabError(f"{path}: a preset cannot begin with another preset: write its settings out")
+    told = instructions_of(data.get("instructions") or {}, path.parent)
+    return {**settings, **({"instructions": told} if told else {})}
+
+
+def instructions_of(given: Any, folder: Path | None = None) -> Any:
+    """Instructions by paradigm, where they are named as a file.
+
+    Parameters
+    ----------
+    folder : where files lie that these name; where the program runs when not given
+
+    Raises
+    ------
+    SpanLabError
+        when a file cannot be read.
+    """
+    if is_file(given):
+        path = (folder or Path()) / Path(given).expanduser()
+        return instructions_of(_mapping(path, "instructions by paradigm"), path.parent)
+    if isinstance(given, Mapping):
+        return {name: _text((folder or Path()) / text) if _names_text(text) else text for name, text in given.items()}
+    return given
+
+
+def _names_text(told: Any) -> bool:
+    return isinstance(told, str) and "\n" not in told and told.endswith((".txt", ".md"))
+
+
+def _mapping(path: Path, what: str) -> Mapping[str, Any]:
+    data = read(path, str(path)).data
+    if not isinstance(data, Mapping):
+        raise SpanLabError(f"{path} does not hold {what}: expected keys with values")
+    return data
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig").strip("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is no text in UTF-8'}") from None
