@@ -145,8 +145,8 @@ def test_a_window_leaves_out_the_first_trials_and_nothing_that_has_to_be_known(t
         replies = [message for message in asked[23 + 24 * number] if message["role"] == "assistant" and words(message) != "ok"]
         assert len(replies) == 23 + 24 * (number > 0)
     last = asked[-1]
-    assert NBACK.told("en", plan[-1].levels).strip() in words(last[0]), "the instructions go out with those of the trials that stay"
-    assert "\n".join(map(words, last)).count(NBACK.told("en", plan[-1].levels).strip()) == 1
+    assert NBACK.instructions_in("en", plan[-1].levels).strip() in words(last[0]), "the instructions go out with those of the trials that stay"
+    assert "\n".join(map(words, last)).count(NBACK.instructions_in("en", plan[-1].levels).strip()) == 1
     if delivery != "separate":
         assert all(one["role"] != other["role"] for one, other in itertools.pairwise(last))
 
