@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 # By the full name: whoever imports this file under another one (test runners do, by that of the repository's folder, whatever it is) finds the same package.
-from spanlab.core.lazy import re_exports
+from spanlab.core import re_exports
 from spanlab.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _draw_in_notebooks() -> None:
         def timeline(trial: Any) -> bytes:
             import io
 
-            from spanlab.paradigms.preview.picture import trial_picture
+            from spanlab.paradigms.preview.sheet import trial_picture
 
             file = io.BytesIO()
             trial_picture(trial).save(file, format="PNG")

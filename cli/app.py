@@ -107,7 +107,7 @@ def show(
     generator: GeneratorOption = "corrected",
 ) -> None:
     """A picture of one trial's timeline: every display, its phase, its ms, the question and the correct answer."""
-    from ..paradigms.preview.picture import trial_picture
+    from ..paradigms.preview.sheet import trial_picture
 
     loaded, trial = one_trial(paradigm, set_, seed, generator)
     picture = trial_picture(trial, loaded)

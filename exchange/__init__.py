@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..core.lazy import re_exports
+from ..core import re_exports
 
 if TYPE_CHECKING:
     from ..paradigms.trials_file import GivenTrial

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..core.lazy import re_exports
+from ..core import re_exports
 
 if TYPE_CHECKING:
     from .compile import PlannedTrial, compile_trial, drawn_values, fingerprint, network_tasks, percept_bytes, resolve_levels

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..core.lazy import re_exports
+from ..core import re_exports
 
 if TYPE_CHECKING:
     from .record.reader import COLUMNS, find_sessions, read_responses, read_session

@@ -2,31 +2,35 @@
 
 Every trial is taken by the ordinary runner, and its rows are those that the ordinary way would give; only the lines of ``events.jsonl`` are left out. A part
 is computed by itself and written whole, so that a kill loses the parts under way and nothing else, and it does not matter who computes which.
+
+The table of trials that nobody has taken (:func:`rehearsed`) is collected in the same way. It tells what data of a paradigm will hold.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from typing_extensions import override
 
-from ..agents.base import Agent, BatchAgent
+from ..agents.base import Agent, BatchAgent, Response
 from ..core.atomic_files import write_whole
 from ..core.errors import SpanLabError
 from ..core.worker_pool import WorkerPool
-from ..paradigms import Generator, Paradigm, PlannedTrial
+from ..paradigms import Generator, Paradigm, PlannedTrial, Trial
 from ..paradigms.compile import one_of_each
 from .record.events import Event
 from .record.reader import response_rows, response_table
 from .record.session_files import PARTS, part_path, parts_missing
 from .record.writer import Recorder
+from .trial_log import TrialLog
 
 if TYPE_CHECKING:
     import pyarrow
+
 
 #: trials in a part
 PART = 1000
@@ -207,3 +211,41 @@ def states_path(folder: str | Path, number: int) -> Path:
 def _put(path: Path, content: bytes) -> None:
     """Write a file of a part. Its own folder is made for the first; that of the session is there, or something is wrong."""
     write_whole(path, content, "make room, or see to the disk", folders="own")
+
+
+_RT_MS = 500.0
+
+
+def rehearsed(trials: Iterable[Trial]) -> pyarrow.Table:
+    """The response table of these trials.
+
+    Parameters
+    ----------
+    trials : of one paradigm, steps for people and machines alike
+    """
+    recorder, paradigm = Collected(), ""
+    for number, trial in enumerate(trials, start=1):
+        paradigm, key = trial.paradigm, str(number)
+        recorder.write(
+            {
+                "event": "trial_start",
+                "trial": key,
+                "attempt": 1,
+                "block": 1,
+                "practice": False,
+                "levels": dict(trial.levels),
+                "seed": trial.seed,
+                "trial_id": trial.trial_id,
+                "set_size": trial.set_size,
+                "list_length": trial.list_length,
+                "started_at": "",
+            }
+        )
+        log = TrialLog(recorder, key, 1)
+        for step in trial.steps:
+            asked = step.percept.ask is not None
+            log.step(step, step.percept, Response(step.truth.answer, _RT_MS, {}, "answered", {}) if asked else None)
+        log.flush()
+        recorder.write({"event": "trial_end", "trial": key, "attempt": 1, "steps": len(trial.steps)})
+    session = {"session": "rehearsed", "participant": "", "agent_kind": "ideal", "agent": "ideal", "paradigm": paradigm}
+    return response_table(response_rows(session, recorder.events))

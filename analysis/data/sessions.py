@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import CHAT, PARTICIPANT
 from ...core.errors import SpanLabError
-from ...sessions.record.displays import read_displays
-from ...sessions.record.reader import failed_trials, find_sessions, is_finished, read_events, read_responses, read_session, planned_trials
+from ...sessions.record.columns import read_displays
+from ...sessions.record.reader import failed_trials, find_sessions, is_finished, planned_trials, read_events, read_responses, read_session
 from .scoring import plural
 
 if TYPE_CHECKING:

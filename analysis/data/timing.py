@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import SpanLabError
-from ...sessions.record.displays import Displays, TimedDisplay, read_displays, refresh_ms
+from ...sessions.record.columns import Displays, TimedDisplay, read_displays, refresh_ms
 from ...sessions.record.reader import find_sessions, read_events, read_session
 
 #: The share of timed displays that must last for exactly their planned refreshes.

@@ -66,7 +66,7 @@ def _paradigm_checked(source: str | Path) -> str:
     from ...paradigms import load_paradigm
     from ...paradigms.checking import check_paradigm
     from ...paradigms.translation import untranslated
-    from ...sessions.rehearsed import rehearsed
+    from ...sessions.large_run import rehearsed
 
     trials: list[Trial] = []
     asked = 0

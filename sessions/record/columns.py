@@ -1,15 +1,203 @@
-"""The response table: its columns, as the models of the record declare them, and its rows, as the events of a session give them."""
+"""The response table: its columns, as the models of the record declare them, and its rows, as the events of a session give them.
+
+Some columns say which displays had a time to last, and how they were shown.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any
 
-from .displays import TrialTiming, trial_timing
+from typing_extensions import TypedDict
+
 from .events import AskedStep, Event, Notes, OwnColumns, Score, Shown, TrialStart
-from .marking import Cell, columns_of
+from .marking import Cell, Holds, InTable, columns_of, fields_of
 from .session_files import finished_trials
 from .session_info import SessionInfo
+
+#: An answer is followed by the end of its display within so many refreshes, where it ends the display.
+_REFRESHES_AFTER_ANSWER = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TimedDisplay:
+    """One display that was to last for a given time, and did: not one that an answer or a pause cut off.
+
+    Parameters
+    ----------
+    trial : of the session, and which attempt at it
+    onset_ms : on the session's clock
+    planned_ms, planned_frames : how long it was to last
+    shown_ms, shown_frames : how long it lasted
+    dropped : refreshes at which a frame was missing
+    waited : refreshes that were added on purpose, because the answer decides what comes next and the window was still open
+    """
+
+    trial: tuple[str, int]
+    phase: str
+    onset_ms: float
+    planned_ms: float
+    planned_frames: int
+    shown_ms: float
+    shown_frames: int
+    dropped: int
+    waited: int = 0
+
+    @property
+    def off(self) -> int:
+        """Refreshes too many or too few."""
+        return self.shown_frames - self.planned_frames - self.waited
+
+    @property
+    def owned_up(self) -> bool:
+        """Whether what is off was recorded as frames that came late."""
+        return 0 <= self.off <= self.dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Displays:
+    """The displays of a session.
+
+    Parameters
+    ----------
+    runs : displays with a given time that followed one another without anything else between them, each run within one trial
+    cut : how many had a time to last and were ended by an answer
+    paused : how many had a time to last and were covered by a pause
+    frames, dropped : refreshes of all displays, self-paced ones among them, and those at which a frame was missing
+    drops : of each trial in order
+    early_ms : of every display, with or without a time to last, by how much its picture can have come on before its onset, at most
+    """
+
+    runs: tuple[tuple[TimedDisplay, ...], ...]
+    cut: int
+    paused: int
+    frames: int
+    dropped: int
+    drops: Mapping[tuple[str, int], int]
+    early_ms: tuple[float, ...] = ()
+
+    @property
+    def timed(self) -> list[TimedDisplay]:
+        """All displays with a given time."""
+        return [display for run in self.runs for display in run]
+
+
+def read_displays(events: Iterable[Mapping[str, Any]]) -> Displays:
+    """What the events of a session tell of its displays."""
+    runs: list[list[TimedDisplay]] = [[]]
+    cut = paused = frames = dropped = 0
+    drops: dict[tuple[str, int], int] = {}
+    early: list[float] = []
+    for event, shown, last in _shown(events):
+        trial = _attempt(event)
+        late = int(shown.get("dropped_frames") or 0)
+        frames, dropped = frames + int(shown.get("shown_frames") or 0), dropped + late
+        drops[trial] = drops.get(trial, 0) + late
+        early += [float(shown["onset_bound_ms"])] if shown.get("onset_bound_ms") is not None else []
+        if runs[-1] and runs[-1][-1].trial != trial:
+            runs.append([])
+        if shown.get("planned_ms") is None or not shown.get("planned_frames") or not shown.get("shown_frames"):
+            runs.append([])
+        elif _notes_of(event).get("paused"):
+            paused += 1
+            runs.append([])
+        elif last and _ended_by_answer(event, shown):
+            cut += 1
+            runs.append([])
+        else:
+            waited = int(_notes_of(event).get("waited_frames", 0)) if last else 0
+            values = (float(shown["onset_ms"]), float(shown["planned_ms"]), int(shown["planned_frames"]), float(shown["shown_ms"]), int(shown["shown_frames"]))
+            runs[-1].append(TimedDisplay(trial, str(event.get("phase", "")), *values, late, waited))
+    return Displays(tuple(tuple(run) for run in runs if run), cut, paused, frames, dropped, drops, tuple(early))
+
+
+def _shown(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], bool]]:
+    """Every display with its step, and whether it is the step's last."""
+    for event in events:
+        if event.get("event") == "step":
+            listed: Sequence[Mapping[str, Any]] = event.get("shown") or []
+            for number, display in enumerate(listed):
+                yield event, display, number == len(listed) - 1
+
+
+def _notes_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**(event.get("notes") or {}), **(event.get("happened") or {})}
+
+
+def _ended_by_answer(event: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
+    """Whether the answer ended this last display of its step before its time."""
+    answered = event.get("rt_ms")
+    if answered is None or shown["shown_frames"] >= shown["planned_frames"]:
+        return False
+    frame = shown["shown_ms"] / shown["shown_frames"]
+    end = shown["onset_ms"] + shown["shown_ms"] - event["shown"][0]["onset_ms"]
+    return 0 <= end - answered <= _REFRESHES_AFTER_ANSWER * frame
+
+
+def refresh_ms(displays: Displays) -> float | None:
+    """The time from one refresh to the next, as the onsets of displays tell it: the steadiest measure that a session holds. None for too few displays."""
+    gaps = [(later.onset_ms - earlier.onset_ms, earlier.shown_frames) for run in displays.runs for earlier, later in pairwise(run)]
+    if len(gaps) < 10:
+        return None
+    return sum(ms for ms, _ in gaps) / sum(frames for _, frames in gaps)
+
+
+class TrialTiming(TypedDict):
+    """How the displays of a trial were shown, those that nothing was asked at included."""
+
+    trial_off_ms: Annotated[
+        float | None,
+        Holds("how far the duration of a display of the trial was from its plan, at most; null when none had one", "ms", measured=True),
+        InTable(after="dropped_frames"),
+    ]
+    trial_dropped_frames: Annotated[
+        int | None, Holds("frames that came late in displays of the trial with a planned duration; null when none had one", "frames", measured=True), InTable()
+    ]
+    trial_paused_ms: Annotated[float | None, Holds("how long the trial was paused; null but at a window", "ms", measured=True), InTable()]
+    trial_unfocused_ms: Annotated[
+        float | None, Holds("how long another window had the focus in the trial; null where that was not watched", "ms", measured=True), InTable()
+    ]
+
+
+#: What :func:`trial_timing` tells of each trial: columns of the response table.
+TRIAL_TIMING = tuple(field.name for field in fields_of(TrialTiming))
+
+
+def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], TrialTiming]:
+    """How the displays of each attempt at a trial were shown; only where there was a window.
+
+    Returns
+    -------
+    of each trial and attempt the values, None where nothing had a time to last, or nobody watched
+    """
+    apparatus: Mapping[str, Any] = session.get("apparatus") or {}
+    watched = apparatus.get("focus") == "watched"
+    found: dict[tuple[str, int], TrialTiming] = {}
+    for event in events:
+        if event.get("event") == "step" and event.get("shown"):
+            new = TrialTiming(trial_off_ms=None, trial_dropped_frames=None, trial_paused_ms=0.0, trial_unfocused_ms=0.0 if watched else None)
+            timing = found.setdefault(_attempt(event), new)
+            noted = _notes_of(event)
+            timing["trial_paused_ms"] = round((timing["trial_paused_ms"] or 0.0) + _away(noted.get("paused")), 1)
+            if watched:
+                timing["trial_unfocused_ms"] = round((timing["trial_unfocused_ms"] or 0.0) + _away(noted.get("focus_lost")), 1)
+    for display in read_displays(events).timed:
+        timing = found[display.trial]
+        on_purpose = display.waited * display.shown_ms / display.shown_frames
+        timing["trial_off_ms"] = max(timing["trial_off_ms"] or 0.0, round(abs(display.shown_ms - on_purpose - display.planned_ms), 3))
+        timing["trial_dropped_frames"] = int(timing["trial_dropped_frames"] or 0) + display.dropped
+    return found
+
+
+def _attempt(event: Mapping[str, Any]) -> tuple[str, int]:
+    return str(event["trial"]), int(event.get("attempt", 1))
+
+
+def _away(times: Any) -> float:
+    return sum(float(absence.get("for_ms") or 0.0) for absence in times or ())
+
 
 #: The declared columns; factors that are not among them follow as ``factor_<name>`` and further recorded values as ``record_<name>`` (type ``json``).
 COLUMNS, _SOURCES = columns_of((SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, Shown, TrialTiming))

@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.atomic_files import replacing
 from ...core.errors import SpanLabError
-from .columns import COLUMNS, response_rows
-from .displays import TRIAL_TIMING, trial_timing
+from .columns import COLUMNS, TRIAL_TIMING, response_rows, trial_timing
 from .marking import Cell, Column
 from .session_files import (
     FORMAT_VERSION,

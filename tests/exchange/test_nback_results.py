@@ -36,9 +36,8 @@ from nback_files import (
 
 from spanlab.core.errors import SpanLabError
 from spanlab.exchange.nback import published_sessions as module
-from spanlab.exchange.nback.published_sessions import import_results, named
+from spanlab.exchange.nback.published_sessions import NOISE, ShownGrid, ShownLetter, import_results, named, read_stimulus
 from spanlab.exchange.nback.results import read_results
-from spanlab.exchange.nback.texts import NOISE, ShownGrid, ShownLetter, read_stimulus
 from spanlab.sessions import complete, find_sessions, read_responses, read_session
 
 

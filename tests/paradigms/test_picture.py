@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
-from spanlab.paradigms.preview.picture import trial_picture
+from spanlab.paradigms.preview.sheet import trial_picture
 from spanlab.stimuli.render.pixels import picture
 
 ACCENT = (24, 92, 170)

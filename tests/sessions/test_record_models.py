@@ -14,8 +14,7 @@ from written_anew import STORED
 from spanlab.analysis.data.loading import COLUMNS as LOADED
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms.language.step_spec import WHOLE_COLUMNS
-from spanlab.sessions.record.columns import COLUMNS, OWN_COLUMNS
-from spanlab.sessions.record.displays import TrialTiming
+from spanlab.sessions.record.columns import COLUMNS, OWN_COLUMNS, TrialTiming
 from spanlab.sessions.record.events import AskedStep, Event, Notes, OwnColumns, Score, Shown, TrialStart
 from spanlab.sessions.record.marking import Holds, InTable, columns_of, fields_of
 from spanlab.sessions.record.reader import read_events

@@ -15,9 +15,8 @@ from pydantic import PrivateAttr
 from stimuli_strategies import DIRECTIONS, any_stimulus, stimulus
 
 from spanlab.stimuli import BACKGROUND, COLOURS, Colour, Ellipse, Line, Primitive, Rectangle, Scene, Stimulus
-from spanlab.stimuli.render.fast import batch, sprites, tables
-from spanlab.stimuli.render.fast.batch import network_frames, network_frames_indexed
-from spanlab.stimuli.render.fast.sprites import Sprites
+from spanlab.stimuli.render.fast import batch, tables
+from spanlab.stimuli.render.fast.batch import Sprites, network_frames, network_frames_indexed
 from spanlab.stimuli.render.fast.tables import Table
 from spanlab.stimuli.render.fast.tiling import Family, Scatter, Tiling
 from spanlab.stimuli.render.pixels import network_frame
@@ -102,7 +101,7 @@ def test_frames_do_not_depend_on_the_batch_or_on_what_was_rendered_before(data: 
     stimuli, frames = pool()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch, "_WORTH", data.draw(st.sampled_from([1, 20, 10**9])))
-        for module in (sprites, tables):
+        for module in (batch, tables):
             patch.setattr(module, "_CHUNK", data.draw(st.sampled_from([1, 3, 256])))
         for _ in range(data.draw(st.integers(1, 3))):
             chosen = data.draw(st.lists(st.integers(0, len(stimuli) - 1), max_size=60))
@@ -286,11 +285,11 @@ def test_corners_off_the_canvas_are_refused() -> None:
 
 
 def test_shapes_and_pictures_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sprites, "_CHUNK", 4)
+    monkeypatch.setattr(batch, "_CHUNK", 4)
     random = Random(3)
     for shapes_kept, pixels_kept in ((10, 10**9), (10**9, 600)):
-        monkeypatch.setattr(sprites, "_MOST_SHAPES", shapes_kept)
-        monkeypatch.setattr(sprites, "_MOST_PIXELS", pixels_kept)
+        monkeypatch.setattr(batch, "_MOST_SHAPES", shapes_kept)
+        monkeypatch.setattr(batch, "_MOST_PIXELS", pixels_kept)
         known = Sprites(paint, BACKGROUND)
         largest = (0, 0)
         for _ in range(12):

@@ -2,6 +2,10 @@
 
 Every stimulus goes the quickest way that there is for it: tilings are looked up, scattered shapes are pasted, and what has few members is drawn once and kept.
 Whichever way, a frame is to the last bit what drawing and resizing give.
+
+Of scattered shapes: what a shape is in the small frame depends on its place only through the remainders of its coordinates by three (and, next to the edges,
+where fewer pixels are averaged, on the place itself). So there are few small pictures of each shape. They are drawn and resized in the ordinary way once, and
+pasted from then on. Where two shapes are so close that a small pixel depends on both, the frame is drawn after all.
 """
 
 from __future__ import annotations
@@ -9,18 +13,128 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 from threading import RLock
 from typing import Generic, TypeVar
 
 import numpy as np
 
-from ...scene import Colour
+from ...scene import CANVAS, Colour, Scene
 from ...stimulus import Stimulus
 from ..pixels import NETWORK, network_frame
-from .sprites import Sprites
+from .reach import PIXELS, painted, reached
 from .tables import Table
 from .tiling import Family, Paint, Scatter
+
+_STEP = CANVAS // NETWORK
+#: When there are more shapes, or more pixels in small pictures, than this, all are forgotten, and found anew when they are needed.
+_MOST_SHAPES = 4096
+_MOST_PIXELS = 2**21
+#: Frames that are pasted together.
+_CHUNK = 256
+
+
+class _Numbers(dict[Hashable, int]):
+    """Numbers shapes as they come."""
+
+    def __missing__(self, shape: Hashable) -> int:
+        self[shape] = number = len(self)
+        return number
+
+
+class Sprites:
+    """Small pictures of the shapes of one paint, on one background."""
+
+    def __init__(self, paint: Paint, background: Colour) -> None:
+        self._paint, self._background = paint, background
+        self._empty = network_frame(Scene((), background))
+        self._forget()
+
+    def _forget(self) -> None:
+        self._numbers = _Numbers()
+        #: for each shape, the first and last x and y at which it is away from all edges
+        self._inner = np.zeros((0, 2, 2), np.int64)
+        #: number of the picture of (shape, x, y), in one integer
+        self._pictures: dict[int, int] = {}
+        #: for each picture, the pixels that it covers (when fewer than others do, one of them again and again), and their values
+        self._covered = np.zeros((0, 1), np.int64)
+        self._values = np.zeros((0, 1, 3), np.uint8)
+
+    def paste(self, scatters: Sequence[Scatter], into: np.ndarray) -> list[int]:
+        """Write the frames of ``scatters`` into a contiguous uint8 (n, 32, 32, 3); returns the numbers of those that must be drawn."""
+        close: list[int] = []
+        for start in range(0, len(scatters), _CHUNK):
+            if len(self._numbers) > _MOST_SHAPES or self._covered.size > _MOST_PIXELS:
+                self._forget()
+            close += (start + self._paste(scatters[start : start + _CHUNK], into[start : start + _CHUNK])).tolist()
+        return close
+
+    def _paste(self, scatters: Sequence[Scatter], into: np.ndarray) -> np.ndarray:
+        into[:] = self._empty
+        counts = [len(scatter.shapes) for scatter in scatters]
+        shapes = np.fromiter(map(self._numbers.__getitem__, chain.from_iterable(scatter.shapes for scatter in scatters)), np.int64, sum(counts))
+        corners = np.fromiter(chain.from_iterable(scatter.corners for scatter in scatters), np.float64, 2 * sum(counts)).astype(np.int64).reshape(-1, 2)
+        if ((corners < 0) | (corners >= CANVAS)).any():
+            raise ValueError(f"corners of shapes lie on the canvas, from 0 to {CANVAS - 1}")
+        self._measure()
+        first, last = self._inner[shapes].transpose(1, 0, 2)
+        like = np.where((first <= corners) & (corners <= last), first + (corners - first) % _STEP, corners)
+        pictures = self._pictures_of(shapes, like)
+        frames = np.repeat(np.arange(len(scatters)), counts)
+        moved = (corners - like) // _STEP
+        pixels = self._covered.take(pictures, axis=0) + (frames * PIXELS + moved[:, 1] * NETWORK + moved[:, 0])[:, None]
+        into.reshape(-1).view("V3")[pixels] = self._values.view("V3")[:, :, 0].take(pictures, axis=0)
+        # A pixel that two shapes reach belongs to one of them only.
+        owner = np.empty(len(scatters) * PIXELS, np.int32)
+        shape = np.arange(len(shapes), dtype=np.int32)[:, None]
+        owner[pixels] = shape
+        return np.unique(frames[(owner[pixels] != shape).any(1)])
+
+    def _measure(self) -> None:
+        """Where new shapes are away from all edges: no pixel that they reach is in the first or last row or column."""
+        new = list(self._numbers)[len(self._inner) :]
+        if not new:
+            return
+        middle = CANVAS // 2
+        inner = []
+        for shape in new:
+            at = painted(((), tuple(self._paint(shape, middle, middle))))
+            axes = [np.flatnonzero(at.any(axis)) for axis in (0, 1)]
+            if not at.any() or any(axis[0] == 0 or axis[-1] == CANVAS - 1 for axis in axes):
+                inner.append([[CANVAS, CANVAS], [-1, -1]])  # nowhere
+            else:
+                inner.append([[_STEP + 1 + middle - axis[0] for axis in axes], [CANVAS - 2 - _STEP + middle - axis[-1] for axis in axes]])
+        self._inner = np.concatenate((self._inner, np.array(inner)))
+
+    def _pictures_of(self, shapes: np.ndarray, corners: np.ndarray) -> np.ndarray:
+        keys, places = np.unique((shapes * CANVAS + corners[:, 0]) * CANVAS + corners[:, 1], return_inverse=True)
+        unknown = [key for key in keys.tolist() if key not in self._pictures]
+        if unknown:
+            self._draw(unknown)
+        # only the different ones are looked for one by one
+        return np.array([self._pictures[key] for key in keys.tolist()], np.int64)[places]
+
+    def _draw(self, keys: Sequence[int]) -> None:
+        shapes = list(self._numbers)
+        covered, values = [], []
+        for key in keys:
+            rest, y = divmod(key, CANVAS)
+            number, x = divmod(rest, CANVAS)
+            primitives = tuple(self._paint(shapes[number], x, y))
+            pixels = np.flatnonzero(reached(((), primitives)))
+            covered.append(pixels if len(pixels) else np.zeros(1, np.int64))
+            values.append(network_frame(Scene(primitives, self._background)).reshape(-1, 3)[covered[-1]])
+            self._pictures[key] = len(self._pictures)
+        most = max(self._covered.shape[1], *map(len, covered))
+        self._covered = np.concatenate((_widened(self._covered, 1, most), [_widened(own, 0, most) for own in covered]))
+        self._values = np.concatenate((_widened(self._values, 1, most), [_widened(own, 0, most) for own in values]))
+
+
+def _widened(array: np.ndarray, axis: int, length: int) -> np.ndarray:
+    """An array made longer along an axis by repeating what is last."""
+    return np.pad(array, [(0, length - array.shape[axis] if number == axis else 0) for number in range(array.ndim)], mode="edge")
+
 
 #: Filling a table, or drawing the pictures of shapes, takes as long as drawing some hundred frames; so many must have been wanted before it is done.
 _WORTH = 256

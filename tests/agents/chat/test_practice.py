@@ -274,7 +274,7 @@ def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
 
     from spanlab.agents.chat.cost.estimate import counter_for, sent
     from spanlab.agents.chat.messages import Message, Text
-    from spanlab.sessions.chat_account import estimate_session
+    from spanlab.sessions.conduct import estimate_session
 
     counter = counter_for("m")
     for settings in (

@@ -15,7 +15,7 @@ from pausing_bench import DELAY, TRIALS
 from spanlab.analysis.data.exclusions import Rule, apply_exclusions
 from spanlab.analysis.data.timing import session_timing, verdict
 from spanlab.sessions import read_responses
-from spanlab.sessions.record.displays import TRIAL_TIMING
+from spanlab.sessions.record.columns import TRIAL_TIMING
 from spanlab.sessions.record.reader import read_events, read_session, read_table, response_rows, trials_left
 from spanlab.sessions.session import same_trials
 

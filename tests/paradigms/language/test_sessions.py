@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spanlab.agents.registry import make_agent
 from spanlab.paradigms import Paradigm, Trial, compile_trial, fingerprint, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.paradigms.preview.picture import trial_picture
+from spanlab.paradigms.preview.sheet import trial_picture
 from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.replaying import recorded_agent
 
