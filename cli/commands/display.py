@@ -28,6 +28,7 @@ def display(
     seconds: Annotated[float, typer.Option("--seconds", help="how long to measure", min=1, max=600)] = 5.0,
     replace: Annotated[bool, typer.Option("--replace", help="write in the place of a file that is there")] = False,
     windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
+    language: Annotated[str, typer.Option("--language", help="of the notice on the screen")] = "en",
     check: Annotated[
         list[str] | None, typer.Option("--check", help="what whole refreshes make of the durations of this paradigm; may be repeated", metavar="PARADIGM")
     ] = None,
@@ -53,7 +54,7 @@ def display(
     need_display()
     wide, far = _asked(width_cm, "--screen-width", "Visible width of the screen in cm"), _asked(distance_cm, "--distance", "Distance from the eyes in cm")
     said: list[str] = []
-    measured = measure_display(width_cm=wide, distance_cm=far, screen=screen, seconds=seconds, fullscreen=not windowed, say=said.append)
+    measured = measure_display(width_cm=wide, distance_cm=far, screen=screen, seconds=seconds, fullscreen=not windowed, language=language, say=said.append)
     write_display(measured, path, replace)
     for line in [*summary(measured), *said]:
         print(line)

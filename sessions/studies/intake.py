@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...agents.human.pages.dialog import Question
-from ...core.locale import sentence
+from ...core.locale import languages, sentence
 from .participants import Kind, next_number, people
 from .study import Study
 from .visit import Wanted
 
-_LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "français", "es": "español", "it": "italiano", "nl": "Nederlands", "pt": "português", "pl": "polski"}
+#: what languages call themselves for which there is no file
+_NAMES = {"fr": "français", "es": "español", "it": "italiano", "nl": "Nederlands", "pt": "português", "pl": "polski"}
 
 
 def questions(study: Study, data: Path, kind: Kind, wanted: Wanted) -> list[Question]:
@@ -30,7 +31,7 @@ def questions(study: Study, data: Path, kind: Kind, wanted: Wanted) -> list[Ques
     if len(study.sessions) > 1:
         asked.insert(1, Question("session", say("session"), {str(n + 1): str(n + 1) for n in range(len(study.sessions))}, wanted.session, required=True))
     if len(study.languages) > 1:
-        called = {code: _LANGUAGES.get(code, code) for code in study.languages}
+        called = {code: sentence("language.name", code) if code in languages() else _NAMES.get(code, code) for code in study.languages}
         asked.insert(-1, Question("language", say("language"), called, wanted.language or language, required=True))
     for field in study.fields:
         hint = say("range", low=field.range[0], high=field.range[1]) if field.range else ""

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from itertools import pairwise
 from typing import Any
 
+from ....core.locale import FALLBACK, sentence
 from ..input.keyboard import Backend, Keyboard
 from .file import DisplayFile
 from .lettering import Block, Pictures, set_text
@@ -80,6 +81,7 @@ def measure_display(
     seconds: float = 5.0,
     keyboard: Backend = "ptb",
     fullscreen: bool = True,
+    language: str = FALLBACK,
     say: Callable[[str], None] = lambda sentence: None,
 ) -> DisplayFile:
     """Open the window, measure, close it again.
@@ -90,6 +92,7 @@ def measure_display(
     screen : number of the screen, from 0
     seconds : how long to measure
     keyboard : how keys are to be read
+    language : of the notice on the screen
     say : told, in a sentence, what is not as a lab would want it
 
     Raises
@@ -101,7 +104,7 @@ def measure_display(
     try:
         keys = Keyboard(keyboard, say)
         handle = window.win.winHandle
-        notice = Pictures(window.win).once(set_text((Block("The display is being measured.", 24, STANDARD.muted),), window.size[0]))
+        notice = Pictures(window.win).once(set_text((Block(sentence("display.measuring", language), 24, STANDARD.muted),), window.size[0]))
 
         def draw() -> None:
             notice.draw()

@@ -1,0 +1,126 @@
+"""Another language is one file: a copy of the English one with every value changed is complete, and no English sentence is left in the window."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+import yaml
+from command_line import Run
+from lab_pages import right
+from session_tools import AtTheWindow
+
+from spanlab.agents.human import SimulatedParticipant, virtual_screen
+from spanlab.agents.human.display import lettering
+from spanlab.core import locale
+from spanlab.paradigms import Paradigm, load_paradigm, plan_session, session_design
+from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.sessions import Request, Runner, begin
+from spanlab.sessions.studies.intake import questions
+from spanlab.sessions.studies.study import load_study
+from spanlab.sessions.studies.visit import Wanted
+
+#: The name of the language, and the letter that its words are made of.
+XX, LETTER = "xx", "ø"
+OWN = """
+extends: vsr
+paradigm: own
+title: {en: Own, xx: øøø}
+instructions: {en: Look., xx: "øøøø øø øøø."}
+practice: {trials: 1, factors: {list_length: 2}, pass: 1, at_most: 2, otherwise: go_on}
+designs: {human: {factors: {list_length: [2]}, repetitions: 3, breaks: {trials: 2, seconds: 1, accuracy: true}}}
+"""
+STUDY = """
+study: s
+title: S
+languages: [xx]
+fields: [{name: years, label: {xx: øøøø}, type: whole, range: [1, 9]}]
+paradigms: [{paradigm: own.yaml, trials: 1, practice: false, set: {list_length: 2}}]
+"""
+
+
+def translated(text: str) -> str:
+    """A sentence of the other language, with the same gaps."""
+    parts = []
+    for written, name, spec, conversion in Formatter().parse(text):
+        parts.append(re.sub(r"\w", LETTER, written))
+        if name is not None:
+            parts.append(f"{{{name}{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}}}")
+    return "".join(parts)
+
+
+@pytest.fixture
+def third(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """SpanLab with a file of sentences in a third language."""
+    folder = tmp_path / "locale"
+    folder.mkdir()
+    for language in locale.languages():
+        (folder / f"{language}.yaml").write_text((locale._FOLDER / f"{language}.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    sections = yaml.load((folder / "en.yaml").read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+    changed = {section: {key: translated(text) for key, text in texts.items()} for section, texts in sections.items()}
+    changed["study"] |= {"agree_key": "å", "refuse_key": "ø"}
+    (folder / f"{XX}.yaml").write_text(yaml.dump(changed, allow_unicode=True), encoding="utf-8")
+    monkeypatch.setattr(locale, "_FOLDER", folder)
+    for cached in (locale.languages, locale.sentences):
+        cached.cache_clear()
+    yield
+    monkeypatch.undo()
+    for cached in (locale.languages, locale.sentences):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Paradigm:
+    (tmp_path / "own.yaml").write_text(OWN, encoding="utf-8")
+    return load_paradigm(tmp_path / "own.yaml")
+
+
+def english(texts: Iterator[str] | list[str]) -> list[str]:
+    """Texts with a word in English letters; names of units are international."""
+    return [text for text in texts if re.search(r"[A-Za-z]{2,}", re.sub(r"\b(ms|Hz|Spanlab|SpanLab)\b", "", text))]
+
+
+def test_a_copy_with_other_words_is_complete(third: None, own: Paradigm, run: Run, tmp_path: Path) -> None:
+    assert locale.languages() == ("de", "en", XX)
+    assert locale.missing_sentences(XX) == []
+    status, out, _ = run("check", "--language", XX, str(tmp_path / "own.yaml"))
+    assert (status, out.splitlines()[0]) == (0, f"'{XX}' lacks nothing: SpanLab's own sentences, and the texts of 1 paradigm")
+
+
+def test_the_dialog_speaks_it(third: None, own: Paradigm, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(STUDY, encoding="utf-8")
+    asked = questions(load_study(tmp_path / "s.yaml"), tmp_path / "data", "participant", Wanted())
+    assert len(asked) > 3
+    assert not english([text for question in asked for text in (question.label, question.hint, *question.choices.values())])
+
+
+def test_every_page_is_in_it(third: None, own: Paradigm, tmp_path: Path) -> None:
+    agent = AtTheWindow(right)
+    session = begin(tmp_path / "data", own, agent, plan_session(own, 1, session_design(own, None)), Request(language=XX))
+    Runner(session, agent).run()
+    assert len([text for text in agent.pages if LETTER in text]) > 1
+    assert not english(agent.pages)
+
+
+@pytest.mark.slow
+def test_nothing_that_the_window_draws_is_english(third: None, own: Paradigm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    original = lettering.Block.__init__
+
+    def noting(self: lettering.Block, text: str, *given: object, **named: object) -> None:
+        drawn.append(text)
+        original(self, text, *given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(lettering.Block, "__init__", noting)
+    with virtual_screen():
+        agent = SimulatedParticipant("ideal", seed=1, speed=10.0, say=lambda sentence: None)
+        session = begin(
+            tmp_path / "data", own, agent, plan_session(own, 1, SessionDesign(interval=200.0), {"list_length": [2]}, trials=2), Request(language=XX)
+        )
+        Runner(session, agent).run()
+        agent.close()
+    assert len([text for text in drawn if LETTER in text]) > 5
+    assert not english(drawn)
