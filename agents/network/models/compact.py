@@ -44,10 +44,10 @@ class Retina(nn.Module):
         mean = (pixels * weights).sum(0)
         centred = (pixels - mean) * weights.sqrt()
         if len(centred) < centred.shape[1]:
-            values, sides = torch.linalg.eigh(centred @ centred.T)
+            values, sides = _decomposed(centred @ centred.T)
             vectors = centred.T @ sides / values.clamp(min=1e-9).sqrt()
         else:
-            values, vectors = torch.linalg.eigh(centred.T @ centred)
+            values, vectors = _decomposed(centred.T @ centred)
         values, vectors = values.flip(0), vectors.flip(1)
         count = min(self.components.shape[1], len(values))
         scale = (values[:count].clamp(min=0) + self.NOISE).rsqrt() * (values[:count] > self.NOISE / 10)
@@ -59,6 +59,15 @@ class Retina(nn.Module):
     def forward(self, frames: Tensor) -> Tensor:
         """Frames, uint8 (n, 32, 32, 3), to components (n, k)."""
         return (frames.flatten(1).float() / 255 - self.mean) @ self.components
+
+
+def _decomposed(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors of a symmetric matrix. Frames of one task may have so many equal ones that single precision does not get there."""
+    try:
+        values, vectors = torch.linalg.eigh(matrix)
+    except RuntimeError:  # LinAlgError is one
+        values, vectors = torch.linalg.eigh(matrix.double())
+    return values.to(matrix.dtype), vectors.to(matrix.dtype)
 
 
 class CompactEye(nn.Module):

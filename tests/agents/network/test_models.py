@@ -23,6 +23,7 @@ from spanlab.agents.network.agent import one_thread  # noqa: E402
 from spanlab.agents.network.checkpoints_io.published import worm_tasks  # noqa: E402
 from spanlab.agents.network.models import ARCHITECTURES, Network, Seen, build  # noqa: E402
 from spanlab.agents.network.models.build import empty  # noqa: E402
+from spanlab.agents.network.models.compact import Retina  # noqa: E402
 from spanlab.agents.network.settings import Task  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.exchange.worm.folder import import_worm  # noqa: E402
@@ -362,3 +363,22 @@ def test_the_documented_architecture_works(documented: str) -> None:
             close(steps(network, seen, "many"), network(seen, "many").logits)
     with pytest.raises(SpanLabError, match=f"options of the architecture '{documented}': leek: unknown key 'leek'; did you mean 'leak'"):
         build(model_settings(encoder="worm", architecture=documented, options={"leek": 0.5}), TASKS, 0)
+
+
+def test_components_that_single_precision_does_not_find_are_found_in_double(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames of one task can be so much alike that the decomposition does not converge; then it is taken in double precision."""
+    frames = torch.from_numpy(np.random.RandomState(0).randint(0, 256, (20, 32, 32, 3)).astype(np.uint8))
+    usual, other = Retina(8), Retina(8)
+    usual.fit([frames])
+    decompose = torch.linalg.eigh
+
+    def stubborn(matrix: torch.Tensor) -> Any:
+        if matrix.dtype == torch.float32:
+            raise RuntimeError("linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned")
+        return decompose(matrix)
+
+    monkeypatch.setattr(torch.linalg, "eigh", stubborn)
+    other.fit([frames])
+    assert other.components.dtype == torch.float32
+    assert torch.allclose((usual.components.T @ other.components).abs().argmax(1), torch.arange(8)), "the same components, but for their signs"
+    assert torch.allclose(usual(frames).abs(), other(frames).abs(), atol=0.05)
