@@ -2,14 +2,14 @@
 # make test        style, types and the quick tests (minutes)          make test-all         also kills, soaks and servers
 # make setup       only the set-up                                     make test-servers     tiny chat models (compiles, the first time)
 # make lint        only style and types                                make bench            speed, measured here
-# make clean       remove what these made, except data
+# make clean       remove what these made, except data                 make docs         what documents have from the code; the papers' pages
 # Every target sets up what it needs; a second run starts at once.
 
 # One more than the cores of a small machine: some tests wait for real time, such as those at a window.
 PYTEST_WORKERS ?= 3
 ARGS ?=
 
-.PHONY: help setup demo lint test test-all test-servers bench clean
+.PHONY: help setup demo lint test test-all test-servers docs bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# //p' Makefile
@@ -41,6 +41,12 @@ test-all: setup
 test-servers: setup
 	@.venv/bin/python tests/servers/install.py
 	@.venv/bin/python -m pytest -m servers tests/servers $(ARGS)
+
+# Sessions are kept in runs/, so that a second run makes the pages at once.
+docs: setup
+	@.venv/bin/python scripts/docs.py
+	@.venv/bin/spanlab reproduce worm -o docs/reproduction/worm --data runs/reproduction
+	@.venv/bin/spanlab reproduce nback -o docs/reproduction/nback --data runs/reproduction
 
 bench: setup
 	@.venv/bin/python benchmarks/run.py $(ARGS)

@@ -21,6 +21,7 @@ from .commands.neural import neural
 from .commands.preview import preview
 from .commands.providers import providers
 from .commands.replay import replay, resume
+from .commands.reproduce import reproduce
 from .commands.run import run
 from .commands.statistics import stats
 from .commands.study import status, withdraw
@@ -180,6 +181,7 @@ app.command()(compare)
 app.command()(figure)
 app.command()(scores)
 app.command()(stats)
+app.command()(reproduce)
 
 
 @app.command()

@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sessions": {"", "core", "stimuli", "paradigms", "agents"},
     "exchange": {"core", "stimuli", "paradigms", "agents", "sessions"},
     "analysis": {"", "core", "human_data", "sessions.record"},
+    "reproduction": {"core", "paradigms", "agents", "sessions", "analysis"},
     "api": {"core", "stimuli", "paradigms", "agents", "sessions", "exchange", "human_data", "analysis"},
 }
 #: Folders of the repository that are no part of the package.

@@ -15,7 +15,7 @@ from spanlab.paradigms.language.yaml_source import read
 from spanlab.paradigms.library import path as library_path
 from spanlab.paradigms.preview.timetable import TableRow, timetable
 
-PUBLISHED = Path(__file__).resolve().parents[1] / "golden" / "time_mapping.csv"
+PUBLISHED = Path(__file__).resolve().parents[2] / "analysis" / "published" / "worm_table_a2.csv"
 TASKS = ["sfr", "cd", "vir", "vsr", "vsrec", "cs", "sc", "si", "smu", "sts"]
 
 

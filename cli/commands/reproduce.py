@@ -1,0 +1,123 @@
+"""``spanlab reproduce``: the tables and figures of a paper, ours beside the published ones. Part of the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ...core.errors import SpanLabError
+
+Paper = Literal["worm", "nback"]
+_TITLES = {"worm": "The WorM benchmark, made again", "nback": "The N-back study of language models, made again"}
+
+
+def reproduce(
+    paper: Annotated[Paper, typer.Argument(help="worm (Sikarwar & Zhang, 2023) or nback (Gong, Wan & Wang, 2024)", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="folder for the page, and for the sessions that it is made of", metavar="DIR")],
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", help="who takes the tasks; may be repeated; network:laptop when not given", metavar="NAME"),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option("--trials", help="trials of each paradigm, shared out over the factor levels; 400 (N-back: 150 blocks) when not given", min=1),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="of the sessions", min=0)] = 1,
+    train: Annotated[str | None, typer.Option("--train", help="train this preset (or config) first, unless DIR has it", metavar="PRESET")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="with --train: steps of training instead of the preset's", min=1)] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="folder of the sessions; DIR/data when not given", metavar="DIR")] = None,
+) -> None:
+    """One page with every table and figure of a paper that the data at hand allow: ours, what was published, and a verdict."""
+    from ...reproduction.entries import Page, write_page
+
+    if steps is not None and train is None:
+        raise SpanLabError("--steps says for how long a network is trained, and --train PRESET names it; give both, or neither")
+    if paper == "worm":
+        from ...reproduction import worm as found
+    else:
+        from ...reproduction import nback as found
+    many = trials or found.TRIALS
+    agents = list(agent or ["network:laptop"])
+    if train is not None:
+        agents.append(_trained(train, steps, output / "networks"))
+    sessions = (data or output / "data") / f"{many}-trials-seed-{seed}"
+    folders, absent = _sessions(paper, agents, many, seed, sessions)
+    command = ["spanlab", "reproduce", paper, "-o", str(output), *(part for one in agent or [] for part in ("--agent", one))]
+    command += ["--trials", str(trials)] * (trials is not None) + ["--seed", str(seed)] * (seed != 1)
+    command += ["--data", str(data)] * (data is not None)
+    command += (["--train", train] if train else []) + (["--steps", str(steps)] if steps else [])
+    facts = (f"{many} {'trials' if paper == 'worm' else 'blocks'} of each paradigm", f"seed {seed}", f"answerers at hand: {', '.join(agents)}")
+    entries = found.entries(folders, absent)
+    page = Page(_TITLES[paper], found.LEAD, facts, " ".join(command), tuple(entries))
+    path = write_page(page, output)
+    print(path)
+    print(page.counted())
+
+
+def _trained(preset: str, steps: int | None, folder: Path) -> str:
+    """The name of a network that was trained by a preset; trained now, or gone on with, where it is not there."""
+    from ...agents.network.settings import need_torch
+    from ...agents.network.training.presets import changed, config_named
+
+    need_torch()
+    from ...agents.network.training.train import train
+
+    config = config_named(preset)
+    if steps is not None:
+        config = changed(config, steps=steps, name=f"{config.name}-{steps}")
+    out = folder / config.name
+    if not (out / f"{config.name}.json").exists():
+        begun = (out / f"{config.name}.state.pt").exists()
+        told = f"spanlab train {Path(preset).name}" + (f" --steps {steps}" if steps is not None else "")
+        train(config, out, resume=begun, command=told)
+    return f"network:{out / f'{config.name}.pt'}"
+
+
+def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Path) -> tuple[list[Path], list[str]]:
+    """Sessions of everybody in the paradigms of a paper, those that are there already not taken again; and who could not take what, in sentences."""
+    from ...api import resume
+    from ...core.worker_pool import open_pool
+    from ...sessions.chosen_trials import choose_trials
+    from ...sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
+
+    if paper == "worm":
+        from ...reproduction.worm import ERRORLESS, PARADIGMS
+
+        wanted = [(paradigm, ERRORLESS) for paradigm in PARADIGMS]
+    else:
+        from ...reproduction.nback import PARADIGMS
+
+        wanted = []
+    there = _there(data)
+    folders: list[Path] = []
+    absent: list[str] = []
+    for paradigm, agent in [*wanted, *((paradigm, agent) for agent in agents for paradigm in PARADIGMS)]:
+        if (folder := there.get((paradigm, agent))) is not None:
+            resume(folder)
+            folders.append(folder)
+            continue
+        design = "published" if paper == "nback" else None
+        chosen = choose_trials(paradigm, seed=seed, trials=trials, design=design, generator="published")
+        taker = make_machine(agent, chosen.seed, trials=chosen)
+        try:
+            request = prepare(taker, chosen, chosen.request(False), say_on_stderr)
+        except SpanLabError as error:  # it cannot take these trials; whatever else goes wrong ends the command
+            absent.append(f"{agent} cannot take {paradigm}: {str(error).split(';')[0].rstrip('.')}.")
+            print(absent[-1], file=sys.stderr)
+            continue
+        with open_pool(None, None) as pool:
+            folders += [session.folder for session, _ in replay_sessions(data, chosen, [taker], [request], Watcher(say_on_stderr), pool)]
+    return folders, absent
+
+
+def _there(data: Path) -> dict[tuple[str, str], Path]:
+    """The sessions in a folder, by paradigm and answerer."""
+    from ...sessions import find_sessions, read_session
+
+    if not data.is_dir() or not any(data.iterdir()):
+        return {}
+    infos = {folder: read_session(folder) for folder in find_sessions([data])}
+    return {(info["paradigm"], info["agent"]): folder for folder, info in infos.items()}

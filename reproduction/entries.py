@@ -1,0 +1,138 @@
+"""What a page of reproduction is made of: tables and figures of a paper, each with ours, what was published, and a verdict."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from ..core.atomic_files import write_whole
+from ..core.errors import SpanLabError
+from ..core.version import __version__
+
+#: What became of a table or a figure: the same; not the same, by so much; drawn from what is at hand, with nothing published to hold it against; not to be had.
+Verdict = Literal["same", "differs", "ours alone", "cannot be had here"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table.
+
+    Parameters
+    ----------
+    what : it is of
+    ours, published : values as text; empty where there is none
+    verdict : on this row; empty where the entry's says it all
+    said : by how much, or why
+    """
+
+    what: tuple[str, ...]
+    ours: str
+    published: str
+    verdict: Verdict | Literal[""] = ""
+    said: str = ""
+
+    @property
+    def judged(self) -> str:
+        return f"{self.verdict}: {self.said}" if self.verdict and self.said else self.verdict or self.said
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A table or a figure of a paper.
+
+    Parameters
+    ----------
+    key : its address on the page
+    title : its number, where that is known, and what it shows
+    verdict, said : what became of it, and by how much or why, in sentences
+    columns : names of what :attr:`Row.what` holds
+    rows : of the table
+    picture : the figure, as SVG
+    caption, notes : what must be known to read it
+    command : that makes it by itself
+    """
+
+    key: str
+    title: str
+    verdict: Verdict
+    said: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    picture: str = ""
+    caption: str = ""
+    notes: tuple[str, ...] = ()
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of reproduction.
+
+    Parameters
+    ----------
+    title, lead : its heading, and the paper
+    facts : what it was made of, in short
+    command : that makes it again
+    entries : in the order of the page
+    notes : what holds for all of it
+    """
+
+    title: str
+    lead: str
+    facts: tuple[str, ...]
+    command: str
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def counted(self) -> str:
+        """How many of each verdict."""
+        counts = Counter(entry.verdict for entry in self.entries)
+        order: Sequence[Verdict] = ("same", "differs", "ours alone", "cannot be had here")
+        return ", ".join(f"{counts[one]} {one}" for one in order if counts[one])
+
+
+def verdict_of(rows: Sequence[Row]) -> tuple[Verdict, str]:
+    """What rows that were held against published ones come to."""
+    judged = [row for row in rows if row.verdict]
+    same = sum(row.verdict == "same" for row in judged)
+    if same == len(judged):
+        return "same", f"all {len(judged)} rows are as published"
+    return "differs", f"{same} of {len(judged)} rows are as published; by how much the others differ stands beside them"
+
+
+def with_own_ids(picture: str, key: str) -> str:
+    """An SVG whose names of parts are its own: several on one page must not share any, and they are the same whenever the page is made."""
+    names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', picture))
+    for number, name in enumerate(names):
+        own = f"{key}-{number}"
+        picture = picture.replace(f'id="{name}"', f'id="{own}"').replace(f"url(#{name})", f"url(#{own})").replace(f'href="#{name}"', f'href="#{own}"')
+    return picture
+
+
+def write_page(page: Page, folder: Path) -> Path:
+    """Write a page, which is one file and opens offline.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be written.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = files(__package__ or "").joinpath("page.html.jinja").read_text("utf-8")
+    css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
+    entries = tuple(replace(entry, picture=with_own_ids(entry.picture, entry.key)) for entry in page.entries)
+    text = environment.from_string(template).render(page=replace(page, entries=entries), css=css, version=__version__)
+    path = folder / "index.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text.encode())
+    except OSError as error:
+        raise SpanLabError(f"cannot write the page to {folder}: {error.strerror or error}; choose another folder with -o") from None
+    return path
