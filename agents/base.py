@@ -15,7 +15,7 @@ from typing_extensions import override
 from ..core.agent_kinds import AgentKind
 from ..core.errors import SpanLabError
 from ..core.overrides import check_overrides
-from ..paradigms import Answer, AnswerKeys, Display, NetworkView, Percept, ResponseKind, Truth, Verdict, WorkedExample
+from ..paradigms import Answer, AnswerKeys, Display, NetworkView, Percept, Prompt, ResponseKind, Truth, Verdict, WorkedExample
 from ..paradigms.triggers import Triggers
 
 if TYPE_CHECKING:
@@ -67,12 +67,11 @@ class TrialContext:
     instructions : neutral instructions from the paradigm
     asks : the distinct response kinds of the trial, in order of first use; each writes its legend for a kind of reader
     network : what a network sees of this paradigm (task, head, offset), or None
-    keys : with which keys a person answers; machines have none
-    words : texts of the screen, each with what a person of this language reads in its place
+    keys, words : of a person: with which keys one answers, and texts of the screen, each with what is read in its place in this language
+    prompts : what the questions of the trial ask in words, each once, for people
     sentences : what is said of the kinds of questions, by :meth:`.ResponseKind.record_key`, where it is not to be what it would be now
     seed : for an agent's own randomness (guesses, sampling), different for every trial of a session and independent of what the trial holds
-    block : in which block of the session the trial is, or in which round of practice
-    practice : whether it is a practice trial
+    block, practice : in which block of the session the trial is, or in which round of practice; and whether it is practice
     examples : worked examples with the levels of the trial, for agents that want some
     """
 
@@ -89,6 +88,7 @@ class TrialContext:
     block: int = 1
     practice: bool = False
     examples: tuple[WorkedExample, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

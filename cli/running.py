@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from ..sessions.conduct import Watcher
 
 
-def window_options(windowed: bool, width_cm: float | None, distance_cm: float | None, display: Path | None, patch: str | None) -> dict[str, Any]:
+def window_options(
+    windowed: bool, width_cm: float | None, distance_cm: float | None, display: Path | None, patch: str | None, canvas: float | None = None
+) -> dict[str, Any]:
     """How somebody sits at the window, as options say it.
 
     Raises
@@ -25,7 +27,7 @@ def window_options(windowed: bool, width_cm: float | None, distance_cm: float | 
     """
     from ..agents.human.display.file import read_display
 
-    options: dict[str, Any] = {"fullscreen": not windowed, "patch": patch or ""}
+    options: dict[str, Any] = {"fullscreen": not windowed, "patch": patch or "", **({} if canvas is None else {"size_deg": canvas})}
     if display is not None:
         if width_cm is not None or distance_cm is not None:
             raise SpanLabError(f"{display} says how wide and how far the screen is: leave out --screen-width and --distance, or measure again: spanlab display")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .paradigm import Factor, Generator, Paradigm, load_paradigm, paradigm_from_data, with_streams
     from .responses import RESPONSES, Answer, AnswerKeys, ItemScore, Region, ResponseKind, Surface
     from .samplers import SAMPLERS, Sampler
-    from .trial import Ask, Display, Percept, Step, Trial, Truth, Verdict, WorkedExample
+    from .trial import Ask, Display, Percept, Prompt, Step, Trial, Truth, Verdict, WorkedExample
     from .word_vectors import WordVectors, random_vectors, read_vectors
 
 __getattr__ = re_exports(
@@ -32,7 +32,7 @@ __getattr__ = re_exports(
         "paradigm": ("Factor", "Generator", "Paradigm", "load_paradigm", "paradigm_from_data", "with_streams"),
         "responses": ("RESPONSES", "Answer", "AnswerKeys", "ItemScore", "Region", "ResponseKind", "Surface"),
         "samplers": ("SAMPLERS", "Sampler"),
-        "trial": ("Ask", "Display", "Percept", "Step", "Trial", "Truth", "Verdict", "WorkedExample"),
+        "trial": ("Ask", "Display", "Percept", "Prompt", "Step", "Trial", "Truth", "Verdict", "WorkedExample"),
         "word_vectors": ("WordVectors", "random_vectors", "read_vectors"),
     },
 )
@@ -53,6 +53,7 @@ __all__ = [
     "Paradigm",
     "Percept",
     "PlannedTrial",
+    "Prompt",
     "Region",
     "ResponseKind",
     "Sampler",

@@ -13,13 +13,13 @@ from typing import Any, Literal
 from ..core.errors import ParadigmError, Problem, SpanLabError
 from ..core.registry import nearest
 from .identity import STREAMS, digest
-from .language.component_spec import LevelText, Part, Reader, read_part
+from .language.component_spec import COUNTERS, LevelText, Part, Reader, read_part
 from .language.diagnostics import in_order, listed, show, validated
 from .language.expressions import FUNCTIONS, Template, is_expression, is_name
 from .language.extends import locate, resolve
 from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
 from .language.schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, SessionDesign, Source
-from .language.timeline import COUNTERS, Node, read_timeline
+from .language.timeline import Node, read_timeline
 from .language.yaml_source import Document, YamlPath, titled
 from .network_view import NetworkView
 from .samplers import SAMPLERS, Sampler
@@ -210,6 +210,7 @@ def build_paradigm(document: Document) -> Paradigm:
     factors = data.get("factors")
     raw_factors: dict[Any, Any] = factors if isinstance(factors, dict) else {}
     known = set(raw_factors) | {"generator"}
+    reader.factors = frozenset(raw_factors)
     for name, levels in raw_factors.items():
         _check_name(reader, ("factors", name), name, set())
         for n, level in enumerate(levels if isinstance(levels, list) else ()):

@@ -123,7 +123,20 @@ def missing_texts(data: Mapping[str, Any], language: str) -> list[str]:
         lacking.append("there is no title")
     if language != next(iter(instructions)) and (others := [text for text in read if text not in translations.get(language, {})]):
         lacking.append(f"the timeline has texts or answers without a translation: {listed(others)} (translations)")
+    if any(language not in prompt for prompt in _prompts(data.get("timeline"))):
+        lacking.append("there are questions that are not asked in it (prompt)")
     return lacking
+
+
+def _prompts(part: Any) -> Iterator[Mapping[str, Any]]:
+    """What the questions of a timeline ask in words, and why answers are right, by language."""
+    if isinstance(part, list):
+        for one in part:
+            yield from _prompts(one)
+    elif isinstance(part, dict):
+        yield from (part[key] for key in ("prompt", "why") if isinstance(part.get(key), dict))
+        for one in part.values():
+            yield from _prompts(one)
 
 
 def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languages: Iterable[str]) -> list[str]:

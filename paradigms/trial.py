@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ..core.locale import FALLBACK, ordinal
 from ..stimuli import Stimulus
 from .responses import Answer, ResponseKind
 
@@ -81,6 +82,36 @@ class Display:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a question asks, in words, for people; or why its answer is right.
+
+    Parameters
+    ----------
+    texts : by language; ``{ordinal}`` and ``{position}`` are said as people of it count
+    number : the how-manieth of its like the question is, from 1, where the texts say that
+    """
+
+    texts: tuple[tuple[str, str], ...]
+    number: int | None = None
+
+    def text_in(self, language: str, **values: str) -> str:
+        """The text in a language; in English, or the first one there is, where it is not in that.
+
+        Parameters
+        ----------
+        values : what else stands in gaps, such as the answer
+        """
+        there = dict(self.texts)
+        language = next(name for name in (language, FALLBACK, *there) if name in there)
+        text = there[language]
+        if self.number is not None:
+            values = {**values, "ordinal": ordinal(self.number, language), "position": str(self.number)}
+        for name, value in values.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A question: which answers are possible and when the window for them closes.
 
@@ -93,6 +124,7 @@ class Ask:
     counts : which press counts when there are several
     late : what becomes of a press after the window: ignored, or recorded as such
     classes : for networks, the class of each allowed answer in the task's head; 0, 1, ... when None
+    prompt : what is asked, in words, for people; no part of what a trial is known by
     """
 
     kind: ResponseKind
@@ -102,6 +134,7 @@ class Ask:
     counts: Literal["first", "last"] = "first"
     late: Literal["ignore", "record"] = "record"
     classes: tuple[int, ...] | None = None
+    prompt: Prompt | None = None
 
 
 @dataclass(frozen=True, slots=True)

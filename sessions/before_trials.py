@@ -15,7 +15,7 @@ from ..core.locale import sentence
 from ..paradigms import Generator, Paradigm, PlannedTrial, Step, Trial, WorkedExample, compile_trial
 from ..paradigms.identity import canonical, trial_seed
 from .agent_checks import check_episode
-from .participant_flow import NotPassedError, practise, result_of
+from .participant_flow import NotPassedError, Scores, practise, result_of
 from .record.events import Event
 from .session import Session
 from .trial_log import Judged, judge
@@ -118,9 +118,9 @@ class MachinePractice:
     def welcome(self, planned: PlannedTrial) -> None:
         """Instructions are a part of the trial."""
 
-    def result(self, items: Sequence[bool]) -> None:
+    def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
         """Say how a trial went."""
-        self._agent.tell(result_of(items, self._language))
+        self._agent.tell(result_of(judged, self._language))
 
     def decide(self, right: int, asked: int, rounds: int) -> str:
         """Nobody can decide that a machine goes on all the same.

@@ -10,14 +10,17 @@ from typing import Any, Protocol
 from ..agents.base import Option, WindowAgent
 from ..core.errors import SpanLabError
 from ..core.locale import sentence
-from ..paradigms import PlannedTrial
+from ..paradigms import PlannedTrial, Trial
 from ..paradigms.compile import DEFAULT_INTERVAL_MS, resolve_levels
-from ..paradigms.preview.example import example_displays
+from ..paradigms.preview.example import ExampleDisplay, example_displays
 from ..paradigms.translation import translated
+from ..stimuli.kinds.plain import Blank
 from .record.events import Event
 from .record.reader import trial_key
 from .session import Session
 
+#: of one answer: its items
+Scores = Sequence[Mapping[str, Any]]
 #: takes one trial, after an interval of so many ms, and gives what was answered
 Take = Callable[[PlannedTrial, float], Awaitable[list[Any]]]
 
@@ -26,6 +29,8 @@ Take = Callable[[PlannedTrial, float], Awaitable[list[Any]]]
 Note = Callable[[Event], None]
 
 
+#: So many answers of a practice trial are told one by one.
+_FEW = 12
 #: What the assistant may decide after practice that was not passed: name, sentence, key. No question uses these keys.
 _DECISIONS = (("again", "practise_again", "f2"), ("go_on", "regardless", "f4"), ("leave", "leave", "f8"))
 
@@ -62,15 +67,19 @@ class ParticipantFlow:
         if told != self._told:
             paradigm = self._session.paradigm
             levels, words = resolve_levels(paradigm, planned.levels, planned.seed), paradigm.translations.get(self._language, {})
+            keys = self._session.answer_keys
             pictured = [
                 replace(
                     display,
                     stimulus=translated(display.stimulus, words),
-                    asks=None if display.asks is None else display.asks.with_keys(self._session.answer_keys),
+                    asks=None if display.asks is None else display.asks.with_keys(keys),
+                    questions=tuple(replace(question, kind=question.kind.with_keys(keys)) for question in display.questions),
                 )
                 for display in example_displays(paradigm, self._language, levels, self._session.info["generator"], self._session.levels_in_use)
             ]
-            self._page(paradigm.titled(self._language), told, example=pictured, after="\n\n".join(self._legends(told, planned)))
+            worked = dict.fromkeys(question.describe(self._language) for display in pictured for question in display.questions)
+            after = [*worked, f"# {self._text('how')}", *self._legends(told, planned)]
+            self._page(paradigm.titled(self._language), told, example=pictured, after="\n\n".join(after))
             self._told = told
 
     def first(self) -> PlannedTrial:
@@ -85,13 +94,12 @@ class ParticipantFlow:
     def _legends(self, told: str, planned: PlannedTrial) -> list[str]:
         """How to answer, in all conditions with these instructions."""
         alike = {repr(other.levels): other for other in (*self._session.stairs, *self._session.plan, planned) if self._instructions(other) == told}
-        asks = [
-            step.percept.ask
-            for other in alike.values()
-            for step in other.compile(self._session.paradigm, self._session.info["generator"]).steps
-            if step.percept.ask is not None
-        ]
-        return list(dict.fromkeys(ask.kind.with_keys(self._session.answer_keys).legend("participant", self._language) for ask in asks))
+        asks = [step.percept.ask for other in alike.values() for step in self._compiled(other).steps if step.percept.ask is not None]
+        legends: dict[str, str] = {}  # each with the first question that it is for
+        for ask in asks:
+            legend = ask.kind.with_keys(self._session.answer_keys).legend("participant", self._language)
+            legends.setdefault(legend, "" if ask.prompt is None else f"{ask.prompt.text_in(self._language)} ")
+        return [f"{asked if len(legends) > 1 else ''}{legend}" for legend, asked in legends.items()]
 
     async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()) -> None:
         """Rounds of practice until the criterion is reached, or there were enough; then the assistant decides, where the paradigm says that the session stops.
@@ -134,9 +142,21 @@ class ParticipantFlow:
         else:
             self._page(self._text("again"), self._text("again_body"))
 
-    def result(self, items: Sequence[bool]) -> None:
+    def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
         """Say how a practice trial went."""
-        self._page(self._text("practice"), result_of(items, self._language))
+        self._page(self._text("practice"), result_of(judged, self._language), example=self._own_marks(planned, judged))
+
+    def _own_marks(self, planned: PlannedTrial, judged: Sequence[Scores]) -> list[ExampleDisplay]:
+        """Which of somebody's own marks were right, in a picture, where an answer has several; what is missing is not told."""
+        asks = [step.percept.ask for step in self._compiled(planned).steps if step.percept.ask is not None]
+        return [
+            ExampleDisplay(Blank.model_validate({}), ask.kind.with_keys(self._session.answer_keys), own=own)
+            for ask, scores in zip(asks, judged, strict=False)
+            if ask.kind.surface().several and (own := tuple((score["answer"], bool(score["correct"])) for score in scores if score["answer"] is not None))
+        ]
+
+    def _compiled(self, planned: PlannedTrial) -> Trial:
+        return planned.compile(self._session.paradigm, self._session.info["generator"])
 
     def begin_main(self) -> None:
         """A page before the first ordinary trial."""
@@ -188,9 +208,15 @@ class ParticipantFlow:
             self._page(self._text("thanks"), self._text("thanks_body"))
 
 
-def result_of(items: Sequence[bool], language: str) -> str:
-    """What is said after a practice trial: how many of the answers were right, and nothing of what they should have been."""
-    return sentence("session.right", language) if all(items) else sentence("session.some", language, right=sum(items), all=len(items))
+def result_of(judged: Sequence[Scores], language: str) -> str:
+    """What is said after a practice trial: how many of the answers were right, and which where they are few; nothing of what they should have been."""
+    items = items_of([score for scores in judged for score in scores])
+    told = sentence("session.right", language) if all(items) else sentence("session.some", language, right=sum(items), all=len(items))
+    single = [scores[0]["correct"] for scores in judged if len(scores) == 1]
+    if all(items) or len(single) != len(judged) or not 2 <= len(judged) <= _FEW:
+        return told
+    each = [sentence(f"session.answer_{'right' if right else 'wrong'}", language, n=number) for number, right in enumerate(single, start=1)]
+    return f"{told}\n\n{' · '.join(each)}"
 
 
 class PracticeHost(Protocol):
@@ -204,8 +230,8 @@ class PracticeHost(Protocol):
         """Give the instructions of a trial, where they are others than before."""
         ...
 
-    def result(self, items: Sequence[bool]) -> None:
-        """Say how a trial went."""
+    def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
+        """Say how a trial went, by the scores of each of its answers."""
         ...
 
     def decide(self, right: int, asked: int, rounds: int) -> str:
@@ -255,9 +281,10 @@ async def practise(
                     host.announce(rounds, practice.feedback)
                 taken = True
                 host.welcome(trial)
-                scored = [score for one in await take(trial, DEFAULT_INTERVAL_MS) for score in one.scores]
+                judged = [one.scores for one in await take(trial, DEFAULT_INTERVAL_MS)]
+                scored = [score for scores in judged for score in scores]
                 if practice.feedback:
-                    host.result(items_of(scored))
+                    host.result(trial, judged)
             right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
         passed = practice.pass_ is None or (asked > 0 and right / asked >= practice.pass_)
         told = (right, asked, rounds)

@@ -170,7 +170,9 @@ def brief(
     asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     told, view = instructions_for(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
     words = paradigm.translations.get(language, {}) if agent.kind.at_window else {}
-    return TrialContext(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, keys or AnswerKeys(), words, sentences or {})
+    prompts = dict.fromkeys(step.percept.ask.prompt for step in trial.steps if step.percept.ask is not None) if agent.kind.at_window else {}
+    said = tuple(prompt for prompt in prompts if prompt is not None)
+    return TrialContext(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, keys or AnswerKeys(), words, sentences or {}, prompts=said)
 
 
 def begin(

@@ -294,10 +294,11 @@ class ChatEpisode(Episode):
 
     async def _answer(self, ask: Ask) -> Response:
         self._asked += 1
-        self._conversation.ask(ask.kind)
+        asked = self._conversation.prompt_of(ask)
+        self._conversation.ask(ask.kind, asked)
         attempts = [await self._attempt(ask.kind)]
         while attempts[-1].reading.value is None and len(attempts) <= self._settings.reask:
-            self._conversation.ask_again(ask.kind)
+            self._conversation.ask_again(ask.kind, asked)
             attempts.append(await self._attempt(ask.kind))
         last = attempts[-1]
         return Response(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...paradigms import Percept, ResponseKind, WorkedExample
+from ...paradigms import Ask, Percept, ResponseKind, WorkedExample
 from ...paradigms.identity import canonical
 from ..base import Sentences, TrialContext
 from .memory import Before, Past
@@ -33,6 +33,7 @@ class Conversation:
     def __init__(self, context: TrialContext, settings: ChatSettings, model: str = "", name: str = "", before: Before | None = None) -> None:
         self._settings = settings
         self._name = name
+        self.language = context.language
         self._sentences = context.sentences
         self._seed = context.seed
         self._messages: list[Message] = []
@@ -112,7 +113,7 @@ class Conversation:
         for step, percept in enumerate(example.percepts, start=1):
             self._waiting.append(self._display(percept, step, example.name))
             if percept.ask is not None:
-                self.ask(percept.ask.kind)
+                self.ask(percept.ask.kind, self.prompt_of(percept.ask))
                 self.hear(percept.ask.kind.write(next(answers)))
 
     def opening(self) -> tuple[Message, ...]:
@@ -127,6 +128,10 @@ class Conversation:
         elif left:
             own = own[len(left) * (2 if self._settings.delivery == "acknowledged" else 1) :]
         return Past(self._told, tuple(own), self._instructed, self._led, self._examples, tuple(self._waiting))
+
+    def prompt_of(self, ask: Ask) -> str:
+        """What the paradigm itself says of a question, where the settings have it said."""
+        return ask.prompt.text_in(self.language) if ask.prompt is not None and self._settings.prompts else ""
 
     def show(self, percept: Percept) -> None:
         """Show the display of a step."""
@@ -143,18 +148,18 @@ class Conversation:
             parts.append(Picture(stimulus, step, settings.image_px, settings.image_detail, example))
         return tuple(parts)
 
-    def ask(self, kind: ResponseKind) -> None:
-        """Put the question to what was shown last."""
+    def ask(self, kind: ResponseKind, asked: str = "") -> None:
+        """Put the question to what was shown last; ``asked`` is what the paradigm itself says of it."""
         if self._settings.wording == "full":
-            question = Text(self._told_of(kind)["question"])
+            question = Text(" ".join(filter(None, (asked, self._told_of(kind)["question"]))))
             if self._waiting:
                 self._waiting[-1] = (*self._waiting[-1], question)
             else:
                 self._waiting.append((question,))
 
-    def ask_again(self, kind: ResponseKind) -> None:
+    def ask_again(self, kind: ResponseKind, asked: str = "") -> None:
         """Put the question again after a reply that could not be read: now in words, whatever the wording."""
-        self._waiting.append((Text(f"{self._settings.reask_text} {self._told_of(kind)['question']}"),))
+        self._waiting.append((Text(" ".join(filter(None, (self._settings.reask_text, asked, self._told_of(kind)["question"])))),))
 
     def _told_of(self, kind: ResponseKind) -> Sentences:
         """What is said of a kind of question: as the context says, or else as it is now."""

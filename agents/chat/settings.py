@@ -127,6 +127,9 @@ class ChatSettings(BaseModel):
         default={},
         description="instructions by paradigm, in place of its own; {=n} stands for a factor's level; other paradigms are refused then",
     )
+    prompts: bool = Field(
+        default=False, description="whether a question begins as it does for people, in words of the paradigm, such as 'Which word came first?'"
+    )
     preamble: str = Field(default="", description="sentence put before the instructions; one that fits the view when not given; may be empty")
     view: Literal["words", "image", "both"] = Field(default="words", description="how displays reach the model")
     image_px: int = Field(default=512, ge=96, le=2048, description="width and height of a picture, in pixels")
@@ -216,6 +219,8 @@ class ChatSettings(BaseModel):
     def _consistent(self) -> ChatSettings:
         if (self.extraction == "model") != bool(self.judge.strip()):
             raise ValueError("extraction model and judge go together: name the model that reads replies with judge, such as judge=MODEL@PROVIDER")
+        if self.prompts and self.wording == "bare":
+            raise ValueError("with wording bare nothing is said at a question: set prompts to false, or wording to full")
         if self.reasoning == "before" and self.extraction == "first_character":
             raise ValueError("the first character of a reply is no answer when reasons come before it: set extraction to tolerant, or reasoning to after")
         if fault := fault_of_body(self.extra_body, type(self).model_fields) or fault_of_headers(self.extra_headers):

@@ -33,7 +33,7 @@ from .input.keymap import Keymap
 from .input.refractory import USUAL, Refractory
 from .pages import between_trials
 from .pages.between_trials import Page
-from .stage import Looks, Stage
+from .stage import CanvasSize, Looks, Stage
 from .step_account import time_of
 from .trial_player import GO_ON_AFTER, Player
 from .triggers.address import read_address
@@ -48,6 +48,10 @@ _FIRST_SETTINGS = frozenset((
 ))
 # fmt: on
 _CONSTANTS = frozenset({"acknowledge_ms", "go_on_not_before_ms", "reaction_times"})
+
+
+#: Width of the canvas where the screen was measured, and nobody says otherwise.
+USUAL_DEG = 10.0
 
 
 def _psychopy_now() -> float:
@@ -69,7 +73,8 @@ class Participant(WindowAgent):
     ----------
     fullscreen : cover the screen; otherwise a window of ``size_px``
     screen : number of the screen, from 0
-    size_deg : width and height of the canvas, in degrees of visual angle
+    size_deg : width and height of the canvas, in degrees of visual angle, or ``largest``: as large as the window allows; when not given, 10 where the screen
+        was measured, and else ``largest``
     width_cm : visible width of the screen, measured; when not given, 53.1 cm are assumed, and that is said and recorded
     distance_cm : from the eyes to the screen
     size_px : width and height of the window where it is not full screen
@@ -95,7 +100,7 @@ class Participant(WindowAgent):
         *,
         fullscreen: bool = True,
         screen: int = 0,
-        size_deg: float = 10.0,
+        size_deg: CanvasSize | None = None,
         width_cm: float | None = None,
         distance_cm: float = 57.0,
         size_px: tuple[int, int] = (1024, 768),
@@ -113,7 +118,7 @@ class Participant(WindowAgent):
         name: str = "participant",
         say: Callable[[str], None] | None = None,
     ) -> None:
-        if size_deg <= 0 or distance_cm <= 0 or paced_hz <= 0 or (width_cm is not None and width_cm <= 0):
+        if (isinstance(size_deg, int | float) and size_deg <= 0) or distance_cm <= 0 or paced_hz <= 0 or (width_cm is not None and width_cm <= 0):
             raise SpanLabError("the size of the canvas, the width of the screen, the distance and the rate must be above 0")
         if keyboard not in get_args(Backend):
             raise SpanLabError(f"the keyboard is read by 'ptb' (precise) or 'event'; found '{keyboard}'")
@@ -133,7 +138,8 @@ class Participant(WindowAgent):
         self._display = display
         self._differences: list[str] = []
         self._patch = read_patch(patch) if patch else None
-        self._size_deg = size_deg
+        #: in degrees, or as large as the window allows where nobody has said how wide the screen is: degrees mean nothing there
+        self._size_deg: CanvasSize = size_deg if size_deg is not None else USUAL_DEG if width_cm is not None else "largest"
         self._keyboard: Backend = keyboard
         self._guard_ms = guard_ms
         self._refractory = refractory
@@ -304,7 +310,7 @@ class Participant(WindowAgent):
         """Everything that a trial needs is there."""
         self.ready()
         self._language = context.language
-        return Player(self.open(), context.language, tuple(kind.with_keys(context.keys) for kind in context.asks), self._guard_ms)
+        return Player(self.open(), context.language, tuple(kind.with_keys(context.keys) for kind in context.asks), self._guard_ms, context.prompts)
 
     # -- what is recorded ------------------------------------------------------------------------------------------------------------------------
 
@@ -349,7 +355,7 @@ class Participant(WindowAgent):
         triggers = {} if self._sender is None else {"triggers": self._sender.facts()}
         triggers |= {} if self._box is None else {"buttons": self._box.facts()}
         display = {} if self._display is None else {"display": {"hash": self._display.hash, "differences": self._differences}}
-        return {**self._stage.apparatus(), "canvas_deg": self._size_deg, **display, **triggers, "said": list(self.shown_sentences)}
+        return {**self._stage.apparatus(), "canvas_deg": self._stage.canvas_deg, **display, **triggers, "said": list(self.shown_sentences)}
 
     # -- pages -----------------------------------------------------------------------------------------------------------------------------------
 

@@ -63,7 +63,8 @@ class Preview:
         self.answer_shown = False
         self._keys = AnswerKeys(words=words or {})
         kinds = dict.fromkeys(step.percept.ask.kind.with_keys(self._keys) for step in trial.steps if step.percept.ask is not None)
-        stage.surface.prepare(tuple(kinds), language)
+        prompts = dict.fromkeys(step.percept.ask.prompt for step in trial.steps if step.percept.ask is not None and step.percept.ask.prompt is not None)
+        stage.surface.prepare(tuple(kinds), language, prompts)
         stage.renderer.prepare(view.display.stimulus for view in self.views)
 
     def run(self) -> None:

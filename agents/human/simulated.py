@@ -23,7 +23,7 @@ from .input.refractory import USUAL, Refractory
 from .input.xtest import InputEvent, XTestInput
 from .pages.between_trials import LEAST
 from .participant import Participant, ParticipantEpisode
-from .stage import Stage
+from .stage import CanvasSize, Stage
 from .trial_player import GO_ON_AFTER, Player
 from .triggers.sender import TriggerSender
 
@@ -35,6 +35,8 @@ ANSWER_MS = (650.0, 90.0, 180.0)
 NEXT_MARK_MS = (330.0, 50.0, 90.0)
 #: To a display that is self-paced without a question, and to a page.
 GO_ON_MS = (700.0, 100.0, 200.0)
+#: Width of the screen at which it sits, where nothing is said of it.
+SCREEN_CM = 34.0
 #: No answer comes earlier than this, whatever the speed.
 FASTEST_MS = 60.0
 #: So long after the refractory times have passed, an answer to a self-paced question comes at the earliest: they count from the flip, as the window has it.
@@ -68,8 +70,8 @@ class SimulatedParticipant(Participant):
         answers: Answers = "both",
         fullscreen: bool = True,
         screen: int = 0,
-        size_deg: float = 10.0,
-        width_cm: float | None = 34.0,
+        size_deg: CanvasSize | None = None,
+        width_cm: float | None = None,
         distance_cm: float = 57.0,
         size_px: tuple[int, int] = (1024, 768),
         paced_hz: float = 60.0,
@@ -92,8 +94,8 @@ class SimulatedParticipant(Participant):
         super().__init__(
             fullscreen=fullscreen,
             screen=screen,
-            size_deg=size_deg,
-            width_cm=width_cm,
+            size_deg="largest" if size_deg is None and width_cm is None and display is None else size_deg,
+            width_cm=SCREEN_CM if width_cm is None else width_cm,
             distance_cm=distance_cm,
             size_px=size_px,
             paced_hz=paced_hz,

@@ -6,7 +6,7 @@ import gc
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from PIL import Image
 
@@ -30,6 +30,10 @@ from .input.keyboard import Backend, Keyboard
 from .input.mouse import Mouse
 from .input.refractory import USUAL, Refractory
 
+#: Width of the canvas in degrees of visual angle, or as large as the window allows.
+CanvasSize = float | Literal["largest"]
+#: Lines of text that a window has room for where letters go by its height, and those that are kept free above and below the canvas together.
+_LINES, _BESIDE = 42, 13
 _NOTHING = object()
 #: Seconds by which two clocks must part before it is said.
 CLOCK_JUMP = 0.005
@@ -96,7 +100,7 @@ class Stage:
     Parameters
     ----------
     screen : where the window is and how large
-    size_deg : width and height of the canvas, in degrees of visual angle
+    size_deg : width and height of the canvas, in degrees of visual angle; or as large as the window allows, with letters to go with it
     keyboard : the back end that is wanted
     say : told, in a sentence, what is not as a lab would want it
     patch : a square for a photodiode, when one is wanted
@@ -112,7 +116,7 @@ class Stage:
     def __init__(
         self,
         screen: Screen,
-        size_deg: float,
+        size_deg: CanvasSize,
         keyboard: Backend,
         say: Callable[[str], None],
         patch: Patch | None = None,
@@ -124,13 +128,14 @@ class Stage:
         self.theme = THEMES[looks.theme]
         self.window.win.color = self.theme.background
         self.pictures = Pictures(self.window.win)
+        self.letter_px = max(14, round(self.window.size[1] / _LINES if size_deg == "largest" else self.window.pixels(0.5)))
         try:
             self.canvas_px = self._fit(size_deg)
             self.patch = None if patch is None else PatchView(patch, self.pictures, self.window.size, self.canvas_px, self.window.px_per_cm)
         except SpanLabError:
             self.window.close()
             raise
-        self.letter_px = max(14, round(self.window.pixels(0.5)))
+        self.canvas_deg = round(self.canvas_px / self.window.pixels(100) * 100, 2) if size_deg == "largest" else size_deg
         self.renderer = WindowRenderer(self.window.win, self.canvas_px, say, palette=looks.palette)
         self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px, self.theme)
         self.keyboard = Keyboard(keyboard, say)
@@ -164,7 +169,10 @@ class Stage:
         gc.collect()
         gc.freeze()  # what PsychoPy has loaded is not looked through again at every collection
 
-    def _fit(self, size_deg: float) -> int:
+    def _fit(self, size_deg: CanvasSize) -> int:
+        if size_deg == "largest":
+            width, height = self.window.size
+            return 2 * int(min(width - self.letter_px, height - _BESIDE * self.letter_px) / 2)
         canvas = self.window.pixels(size_deg)
         width, height = self.window.size
         largest = min(width, height * 0.72)  # the legend and the done button need room below

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ...paradigms import Ask, Display, Percept, ResponseKind, Verdict
+from ...paradigms import Ask, Display, Percept, Prompt, ResponseKind, Verdict
 from ...paradigms.responses.keys import is_button
 from ...stimuli.kinds.plain import Tone
 from ..base import Response, Shown, TrialCut
@@ -38,9 +38,10 @@ class Player:
     language : of the window's own words
     kinds : the response kinds of the trial
     guard_ms : how long before a refresh the next frame is drawn
+    prompts : what its questions ask in words
     """
 
-    def __init__(self, stage: Stage, language: str, kinds: Sequence[ResponseKind], guard_ms: float) -> None:
+    def __init__(self, stage: Stage, language: str, kinds: Sequence[ResponseKind], guard_ms: float, prompts: Sequence[Prompt] = ()) -> None:
         self.stage = stage
         self.language = language
         self._guard = guard_ms / 1000.0
@@ -58,7 +59,7 @@ class Player:
         self._item_seen = False
         #: takes what is pressed after the trial and came too late for it, fit for JSON
         self.note_late: Callable[[list[dict[str, Any]]], None] | None = None
-        stage.surface.prepare(kinds, language)
+        stage.surface.prepare(kinds, language, prompts)
 
     def prepare(self, displays: Sequence[Display]) -> None:
         """Upload every display that may come. Collects garbage too, so that it is not done between frames."""

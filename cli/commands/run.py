@@ -38,6 +38,12 @@ def run(
     display: Annotated[
         Path | None, typer.Option("--display", help="the display as spanlab display measured it, instead of width and distance", metavar="FILE")
     ] = None,
+    canvas: Annotated[
+        float | None,
+        typer.Option(
+            "--canvas", help="width of the canvas in degrees of visual angle; 10 on a measured screen, else as large as the screen allows", min=0.1, max=90
+        ),
+    ] = None,
     patch: Annotated[
         str | None,
         typer.Option("--patch", help="a square for a photodiode, white on the first frame of displays: upper-left:2 (cm), upper-left:2:probe", metavar="PATCH"),
@@ -93,7 +99,7 @@ def run(
     from ...sessions.triggers import parse_codes
 
     window = {
-        **window_options(windowed, width_cm, distance_cm, display, patch),
+        **window_options(windowed, width_cm, distance_cm, display, patch, canvas),
         "triggers": triggers or "",
         "buttons": buttons,
         **({} if font is None else {"font": str(font)}),

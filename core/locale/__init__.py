@@ -20,7 +20,7 @@ import yaml
 _FOLDER = files(__name__)
 #: What is said where there is no file for a language.
 FALLBACK = "en"
-_TO_PEOPLE = frozenset({"window", "session", "study", "legend", "keys"})
+_TO_PEOPLE = frozenset({"window", "session", "study", "legend", "keys", "counting"})
 _KEPT: ContextVar[Mapping[tuple[str, str], str]] = ContextVar("kept", default=MappingProxyType({}))
 
 
@@ -56,6 +56,12 @@ def sentence(key: str, language: str, **values: object) -> str:
         except (LookupError, ValueError, AttributeError):
             pass  # it has gaps that nothing is said for any more
     return sentences(language)[key].format(**values)
+
+
+def ordinal(number: int, language: str) -> str:
+    """The how-manieth something is, as a word: ``first``, ``erste``."""
+    words = sentence("counting.ordinals", language).split()
+    return words[number - 1] if number <= len(words) else sentence("counting.beyond", language, n=number)
 
 
 def missing_sentences(language: str) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import marshal
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -15,12 +15,13 @@ from pydantic import ValidationError
 
 from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem
 from ...core.registry import Component, Registry, nearest
-from .diagnostics import in_order, sentences, show
+from .diagnostics import in_order, listed, sentences, show
 from .expressions import Environment, ExpressionError, Template
 from .limits import LimitError, spend
 from .yaml_source import Document, YamlPath
 
 _PLACE = re.compile(r"\{=(.*?)\}", re.DOTALL)
+_GAP = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ def filled(text: str, levels: Mapping[str, Any], where: str) -> str:
 
 C = TypeVar("C", bound=Component)
 
+#: names that every loop binds beside its own variables: the count from 0 and from 1
+COUNTERS = ("index", "number")
 #: how many components a part of the file remembers that it has built
 _REMEMBERED = 64
 
@@ -93,6 +96,8 @@ class Reader:
     def __init__(self, document: Document, problems: list[Problem]) -> None:
         self.document = document
         self.problems = problems
+        #: names of the factors of the paradigm
+        self.factors: frozenset[str] = frozenset()
 
     def report(self, path: YamlPath, message: str) -> None:
         """Note a problem at ``path``; the same one is noted once."""
@@ -106,6 +111,12 @@ class Reader:
     def reporter(self, path: YamlPath) -> Callable[[YamlPath, str], None]:
         """Report below ``path``."""
         return lambda below, message: self.report(path + tuple(below), message)
+
+    def public(self, known: Iterable[str]) -> frozenset[str]:
+        """Of the names that are known somewhere, those that may be told to whoever answers: levels of factors, and how often a loop has gone round."""
+        there = frozenset(known)
+        counts = {name for name in there if name in COUNTERS or (name.endswith("_number") and name.removesuffix("_number") in there)}
+        return (there & self.factors) | counts
 
     def template(self, value: Any, path: YamlPath, known: Iterable[str]) -> Template:
         """A value with expressions inside."""
@@ -135,6 +146,64 @@ class Reader:
             if key not in allowed:
                 self.report((*path, key), f"unknown key '{key}'{nearest(key, allowed)}")
         return value
+
+
+class QuestionText:
+    """A text of a step for people, by language: with gaps such as ``{ordinal}`` that are filled when it is read, and others, ``{=...}``, that trials fill.
+
+    Parameters
+    ----------
+    texts : by language
+    counts : whether one of them says the how-manieth it is
+    """
+
+    def __init__(self, reader: Reader, texts: dict[str, LevelText], counts: bool) -> None:
+        self._reader, self._texts, self.counts = reader, texts, counts
+        self._constant: tuple[tuple[str, str], ...] | None = None
+        if all(isinstance(part, str) for text in texts.values() for part in text.parts):
+            self._constant = self._filled({})
+
+    @classmethod
+    def read(cls, reader: Reader, value: Any, path: YamlPath, known: Iterable[str], gaps: Sequence[str], counted: bool) -> QuestionText | None:
+        """Read a text, or one for each language; what is wrong is reported.
+
+        Parameters
+        ----------
+        known : names that expressions may use
+        gaps : names of gaps without an expression
+        counted : whether there is a loop, so that it can be said the how-manieth it is
+        """
+        if value is None:
+            return None
+        texts = {"en": value} if isinstance(value, str) else value
+        if not isinstance(texts, dict) or not texts or not all(isinstance(part, str) and part.strip() for item in texts.items() for part in item):
+            reader.report(path, f"expected a text, or one for each language, such as {{en: Which came {{ordinal}}?}}; found {show(value)}")
+            return None
+        counts = False
+        for language, text in texts.items():
+            for gap in _GAP.findall(_PLACE.sub("", text)):
+                counts |= gap in ("ordinal", "position")
+                if gap not in gaps:
+                    reader.report(
+                        (*path, language), f"there is no gap '{{{gap}}}' here{nearest(gap, gaps)}; there are {listed(gaps)}, and {{=...}} for expressions"
+                    )
+        if counts and not counted:
+            reader.report(path, "{ordinal} and {position} count the rounds of a loop ('for' or 'repeat'), and the step is in none")
+        names = frozenset(known)
+        return cls(reader, {language: LevelText.read(reader, text, (*path, language), names) for language, text in texts.items()}, counts)
+
+    def fill(self, env: Environment) -> tuple[tuple[str, str], ...]:
+        """The texts for one step of a trial, by language.
+
+        Raises
+        ------
+        ParadigmError
+            when an expression fails, or gives no number or word.
+        """
+        return self._filled(env) if self._constant is None else self._constant
+
+    def _filled(self, env: Environment) -> tuple[tuple[str, str], ...]:
+        return tuple((language, " ".join(text.fill(self._reader, env).split())) for language, text in self._texts.items())
 
 
 class Part(Generic[C]):

@@ -11,8 +11,8 @@ from ...core.errors import ParadigmError
 from ...core.registry import nearest
 from ...stimuli import STIMULI, Stimulus
 from ..responses import RESPONSES, ResponseKind
-from ..trial import Ask, Display, Percept, Step, Truth, Verdict
-from .component_spec import Part, Reader, read_part
+from ..trial import Ask, Display, Percept, Prompt, Step, Truth, Verdict
+from .component_spec import Part, QuestionText, Reader, read_part
 from .diagnostics import show
 from .expressions import Environment, Template, is_expression, is_name
 from .limits import MAX_DISPLAYS, is_whole
@@ -39,6 +39,8 @@ ASK_KEYS: dict[str, str] = {
     "late": "presses after the window: record or ignore",
     "chance": "probability that a uniformly random answer is correct, when it is not that of the response kind",
     "blind": "accuracy of the best guess without having looked, when it is not chance",
+    "prompt": "what is asked, in words, by language; {ordinal} and {position} say the how-manieth it is, {=...} what depends on factors and counts",
+    "why": "for the worked example in the instructions alone: why the answer is right, by language; {answer} is the answer, {=...} may use everything",
     "classes": "for networks: the class of each allowed answer in the task's head; 0, 1, ... when not given",
 }
 #: columns of the response table for which a step may record a whole number
@@ -132,6 +134,8 @@ class AskPart:
         self.constant = {key: template({}) for key, template in templates.items() if template.constant}
         self.varying = [(key, template, (*path, key)) for key, template in templates.items() if not template.constant]
         self.self_paced = "window_ms" in beside and beside["window_ms"] in (None, "none")
+        self.prompt = QuestionText.read(reader, beside.get("prompt"), (*path, "prompt"), reader.public(known), ("ordinal", "position"), "number" in known)
+        self.why = QuestionText.read(reader, beside.get("why"), (*path, "why"), known, ("ordinal", "position", "answer"), "number" in known)
 
     def answer(self, env: Environment) -> Any:
         """The correct answer alone, as it stands in the record; not looked at."""
@@ -140,6 +144,10 @@ class AskPart:
             if key == "answer":
                 found = self.reader.fill(template, path, env)
         return tuple(found) if isinstance(found, list) else found
+
+    def reason(self, env: Environment) -> Prompt | None:
+        """Why the answer is right, for a worked example; None where the file does not say."""
+        return None if self.why is None else Prompt(self.why.fill(env), env.get("number") if self.why.counts else None)
 
     def build(self, env: Environment, displays: tuple[Display, ...]) -> tuple[Ask, Truth]:
         assert self.kind is not None
@@ -162,6 +170,7 @@ class AskPart:
             window_ms=None if window is None else float(window),
             no_answer_means=silence,
             classes=self._classes(value.get("classes")),
+            prompt=None if self.prompt is None else Prompt(self.prompt.fill(env), env.get("number") if self.prompt.counts else None),
             **cast(dict[str, Any], self.settings),
         )
         return ask, Truth(answer=answer, chance=chance, blind=blind)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...core.errors import ParadigmError
 from ...core.registry import nearest
-from .component_spec import Reader
+from .component_spec import COUNTERS, Reader
 from .diagnostics import show
 from .expressions import FUNCTIONS, Environment, Template, is_expression
 from .limits import MAX_STEPS
@@ -18,8 +18,6 @@ from .step_spec import STEP_KEYS, StepPart
 from .yaml_source import YamlPath
 
 FLOW_KEYS = ("for", "when", "else", "repeat", "do")
-#: names that every loop binds beside its own variables: the count from 0 and from 1
-COUNTERS = ("index", "number")
 
 _NAME = r"[A-Za-z][A-Za-z0-9_]*"
 _FOR = re.compile(rf"\s*(?P<names>{_NAME}|\(\s*{_NAME}(\s*,\s*{_NAME})+\s*\))\s+in\s+(?P<list>\S.*)", re.DOTALL)

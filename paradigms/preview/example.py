@@ -1,25 +1,60 @@
-"""The pictured example of the instructions: what one trial looks like, from a trial that no session has."""
+"""The worked example of the instructions: what one trial looks like, with the right answers and why they are right, from a trial that no session has.
+
+Here and nowhere else is told what is right, before anybody has answered: examples have seeds of a purpose of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ...core.locale import sentence
 from ...stimuli import Stimulus
 from ...stimuli.kinds.plain import Blank, Tone
-from ..compile import compile_trial, resolve_levels
+from ..compile import asking_steps, compile_trial, resolve_levels
 from ..identity import trial_seed
 from ..language.schema import Example
 from ..paradigm import Generator, Paradigm
 from ..practice_levels import LevelsInUse
-from ..responses import ResponseKind
-from ..trial import Step, Trial
+from ..responses import Answer, ResponseKind
+from ..responses.keys import key_label
+from ..trial import Prompt, Step, Trial
 
 #: Most displays in a picture.
 MOST = 6
 #: so many trials are looked at for one that has the answer which the file wants to be pictured
 _MOST_TRIALS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class WorkedQuestion:
+    """A question of an example with its right answer, and why it is right where the file says so."""
+
+    kind: ResponseKind
+    answer: Answer
+    prompt: Prompt | None = None
+    why: Prompt | None = None
+
+    def shown_answer(self, language: str) -> str:
+        """The answer as people read it, with its key where it has one of its own; empty where it has several parts, which are marked in the picture."""
+        if isinstance(self.answer, tuple):
+            return ""
+        label = self.kind.label(self.answer)
+        key = next((key_label(key, language) for key, value in self.kind.surface().keys if value == self.answer), label)
+        return label if isinstance(self.answer, int) or key == label else f"{label} ({key})"
+
+    def describe(self, language: str) -> str:
+        """What is asked, what is right and why, for people."""
+        answer = self.shown_answer(language)
+        right = sentence("session.worked", language, answer=answer) if answer else sentence("session.worked_marked", language)
+        return " ".join([*self._asked(language), right, *self._why(language, self.kind.label(self.answer) if isinstance(self.answer, int | str) else "")])
+
+    def _asked(self, language: str) -> list[str]:
+        return [] if self.prompt is None else [self.prompt.text_in(language)]
+
+    def _why(self, language: str, answer: str) -> list[str]:
+        return [] if self.why is None else [self.why.text_in(language, answer=answer)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +66,15 @@ class ExampleDisplay:
     stimulus : what is drawn
     asks : the question that it belongs to, or None
     more : whether displays of the same phase follow that are not pictured
+    questions : those that are asked while it is there, with their answers
+    own : of practice that somebody has taken: their own marks, each with whether it was right
     """
 
     stimulus: Stimulus
     asks: ResponseKind | None = None
     more: bool = False
+    questions: tuple[WorkedQuestion, ...] = ()
+    own: tuple[tuple[int | str, bool], ...] = ()
 
 
 def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any], use: LevelsInUse | None = None) -> dict[str, Any]:
@@ -71,33 +110,41 @@ def example_displays(
     use : the levels of the session; all when not given
     """
     example = paradigm.example or Example()
-    first = trial_seed("check", 0, example.seed)  # sessions, practice and data sets have seeds of other purposes
+    first = trial_seed("example", 0, example.seed)  # sessions, practice and data sets have seeds of other purposes
     crossed = example_levels(paradigm, language, resolve_levels(paradigm, levels, first), use)
-    displays: list[ExampleDisplay] = []
-    for number in range(example.seed, example.seed + (1 if example.answer is None else _MOST_TRIALS)):
-        trial = compile_trial(paradigm, crossed, trial_seed("check", 0, number), generator)
-        pictured = displays_of(trial, example.each)
-        if example.answer is None or example.answer in _answers(trial, pictured):
-            return pictured
-        displays = displays or pictured
-    return displays  # no trial has that answer
+    chosen = first  # where no trial has the answer that is wanted
+    for number in range(example.seed, example.seed + (0 if example.answer is None else _MOST_TRIALS)):
+        pictured = displays_of(compile_trial(paradigm, crossed, seed := trial_seed("example", 0, number), generator), example.each)
+        if example.answer in [question.answer for display in pictured for question in display.questions]:
+            chosen = seed
+            break
+    reasons = [None if part.ask is None else part.ask.reason(names) for part, names in asking_steps(paradigm, crossed, chosen, generator)]
+    return displays_of(compile_trial(paradigm, crossed, chosen, generator), example.each, reasons)
 
 
-def _answers(trial: Trial, pictured: list[ExampleDisplay]) -> list[Any]:
-    """The correct answers to the questions that are pictured."""
-    asked = [step.truth.answer for step in trial.steps if step.percept.ask is not None]
-    return asked[: sum(display.asks is not None for display in pictured)]
+def displays_of(trial: Trial, each: int, reasons: Sequence[Prompt | None] = ()) -> list[ExampleDisplay]:
+    """The first ``each`` displays of every phase of a trial, in their order; fewer where they would be more than :data:`MOST`.
 
-
-def displays_of(trial: Trial, each: int) -> list[ExampleDisplay]:
-    """The first ``each`` displays of every phase of a trial, in their order; fewer where they would be more than :data:`MOST`."""
+    Parameters
+    ----------
+    reasons : why the answer to each question is right, in their order
+    """
     found: list[tuple[str, ExampleDisplay]] = []
+    why = iter(reasons)
     for step in trial.steps:
-        stays = step.percept.ask is not None and step.percept.ask.window_ms is None
-        for example in _seen(step):
+        ask, answer = step.percept.ask, step.truth.answer
+        stays = ask is not None and ask.window_ms is None
+        questions = () if ask is None or answer is None else (WorkedQuestion(ask.kind, answer, ask.prompt, next(why, None)),)
+        seen = _seen(step)
+        for place, one in enumerate(seen):
+            worked = questions if place == len(seen) - 1 else ()
             # What was there before says nothing new, unless it comes again and is asked about anew.
-            if example not in [other for _, other in (found[-1:] if stays else found)] or (example.asks is not None and not stays):
-                found.append((step.percept.phase, example))
+            alike = [(other.stimulus, other.asks) for _, other in (found[-1:] if stays else found)]
+            if (one.stimulus, one.asks) not in alike or (one.asks is not None and not stays):
+                found.append((step.percept.phase, replace(one, questions=worked)))
+            elif one.asks is not None:
+                phase, last = found[-1]
+                found[-1] = (phase, replace(last, questions=(*last.questions, *worked)))
     phases = list(dict.fromkeys(phase for phase, _ in found))
     while each > 1 and sum(min(each, sum(phase == shown_phase for shown_phase, _ in found)) for phase in phases) > MOST:
         each -= 1
@@ -107,7 +154,7 @@ def displays_of(trial: Trial, each: int) -> list[ExampleDisplay]:
         taken[phase] += 1
         if taken[phase] <= each:
             more = taken[phase] == each and any(phase == other for other, _ in found[number + 1 :])
-            kept.append(ExampleDisplay(example.stimulus, example.asks, more))
+            kept.append(replace(example, more=more))
     return kept[:MOST]
 
 

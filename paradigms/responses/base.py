@@ -27,12 +27,14 @@ class Surface:
     regions : clickable areas
     several : whether more than one value makes the answer; marks are then shown and a done button (or Return) ends it
     take : the number of values expected when ``several``
+    outlined : whether the outlines of the areas are drawn while the question is open
     """
 
     keys: tuple[tuple[str, int | str], ...] = ()
     regions: tuple[Region, ...] = ()
     several: bool = False
     take: int | None = None
+    outlined: bool = False
 
 
 @dataclass(frozen=True, slots=True)

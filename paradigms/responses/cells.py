@@ -98,7 +98,7 @@ class Cells(ResponseKind):
         return sentence("legend.cells", language)
 
     def surface(self) -> Surface:
-        return Surface(regions=grid_regions(range(self.grid**2), self.grid, self.grid, self.within), several=True, take=self.take)
+        return Surface(regions=grid_regions(range(self.grid**2), self.grid, self.grid, self.within), several=True, take=self.take, outlined=True)
 
     def parse(self, text: str) -> Answer | None:
         """Read ``row,column`` pairs; None unless there are exactly ``take`` different ones inside the grid, and no other number."""

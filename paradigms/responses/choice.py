@@ -254,6 +254,7 @@ class Choice(ResponseKind):
             named = [(key_label(key, language), self.label(value)) for key, value in zip(keys, self.values, strict=False)]
             pressed = ", ".join(key if key == label else f"{key} = {label}" for key, label in named)
             instead, how = "or_" if parts else "", "digit" if digits else "key"
+            how += "_keypad" if digits and parts and self.layout == "3x3" else ""
             parts.append(sentence(f"legend.{instead}{how}", language, last=len(keys), keys=pressed))
         return " ".join(parts)
 
@@ -309,7 +310,7 @@ class Choice(ResponseKind):
             keypad = _KEYPAD_3X3 if self.layout == "3x3" else tuple(f"num_{n + 1}" for n in range(min(len(self._places), 9)))
             keys += [(key, value) for key, value in zip(keypad, self._places, strict=False) if value is not None]
         keys += [(alias, value) for key, value in keys if (alias := _ALSO.get(key)) is not None and alias not in dict(keys)]
-        return Surface(keys=tuple(keys), regions=self._regions())
+        return Surface(keys=tuple(keys), regions=self._regions(), outlined=self.within is not None)
 
     def _regions(self) -> tuple[Region, ...]:
         return row_regions(self._places, self._rows, self.within or WHOLE_CANVAS) if self._rows else ()

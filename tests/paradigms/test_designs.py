@@ -173,10 +173,10 @@ def test_data_sets_are_balanced_and_their_splits_share_no_trial(tmp_path: Path) 
 
 
 @given(
-    st.sampled_from(["session", "practice", "train", "validation", "test", "check"]),
+    st.sampled_from(["session", "practice", "train", "validation", "test", "check", "replacement", "example"]),
     st.integers(0, 2**20 - 1),
     st.integers(0, 2**30 - 1),
-    st.sampled_from(["session", "practice", "train", "validation", "test", "check"]),
+    st.sampled_from(["session", "practice", "train", "validation", "test", "check", "replacement", "example"]),
     st.integers(0, 2**20 - 1),
     st.integers(0, 2**30 - 1),
 )

@@ -26,6 +26,7 @@ class Block:
     size : height of the font in pixels
     colour : that of the theme's text when not given
     after : space below, in pixels
+    anew : whether a sheet of its own begins with it
     """
 
     text: str
@@ -33,6 +34,7 @@ class Block:
     colour: Colour | None = None
     weight: Weight = "regular"
     after: int = 0
+    anew: bool = False
 
 
 def line_height(size: int) -> int:

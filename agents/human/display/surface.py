@@ -9,7 +9,7 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 from ....core.locale import sentence
-from ....paradigms import Region, ResponseKind, Surface
+from ....paradigms import Prompt, Region, ResponseKind, Surface
 from ....stimuli.scene import BACKGROUND, CANVAS, Colour
 from ..input.answering import AnswerSheet, hit
 from .lettering import Block, Pictures, pill, set_text
@@ -71,25 +71,31 @@ class SurfaceView:
 
     # -- pictures --------------------------------------------------------------------------------------------------------------------------------
 
-    def prepare(self, kinds: Iterable[ResponseKind], language: str) -> None:
-        """Draw and upload everything that questions of these kinds will need."""
+    def prepare(self, kinds: Iterable[ResponseKind], language: str, prompts: Iterable[Prompt] = ()) -> None:
+        """Draw and upload everything that questions of these kinds will need, with what they ask in words."""
         self.language = language
         self._hint()
+        for prompt in prompts:
+            self._prompt(prompt)
         for kind in kinds:
             self._legend(kind)
             surface = kind.surface()
             if surface.several:
                 for state in ("disabled", "enabled", "under"):
                     self._button(state)
-                self._grid(surface.regions)
                 for marked in range((surface.take or len(surface.regions)) + 1):
-                    self._counter(marked, surface.take)
+                    if surface.take is None:
+                        self._counter(marked)
+                    elif marked:
+                        self._button("disabled", marked)
             else:
                 for number in range(2, 13):
                     self._which(number)
                 if not surface.regions:
                     for value in dict.fromkeys(value for _, value in surface.keys):
                         self._given(kind, value)
+            if surface.outlined:
+                self._grid(surface)
 
     def _text(self, key: Any, text: str, scale: float = 1.0, **style: Any) -> Any:
         room = min(self._width - 4 * self.letter_px, max(2 * self.canvas_px, 34 * self.letter_px))
@@ -106,26 +112,32 @@ class SurfaceView:
     def _which(self, number: int) -> Any:
         return self._text(("which", number), sentence("window.which", self.language, n=number), weight="semibold")
 
+    def _prompt(self, prompt: Prompt) -> Any:
+        text = prompt.text_in(self.language)
+        return self._text(("prompt", text), text, 1.1, weight="semibold")
+
     def _given(self, kind: ResponseKind, value: int | str) -> Any:
         text, theme = kind.label(value), self._theme
         return self._pictures.put(("given", text), lambda: pill(text, self.letter_px, theme.background, theme.accent_strong, theme.accent, theme.background))
 
-    def _counter(self, marked: int, take: int | None) -> Any:
-        key = "marked_any" if take is None else "marked"
-        return self._text(("counter", marked, take), sentence(f"window.{key}", self.language, n=marked, take=take), weight="semibold")
+    def _counter(self, marked: int) -> Any:
+        return self._text(("counter", marked), sentence("window.marked_any", self.language, n=marked), weight="semibold")
 
-    def _button(self, state: str) -> Any:
+    def _button(self, state: str, missing: int = 0) -> Any:
+        """The done button; while marks are ``missing``, it says how many."""
         theme = self._theme
         fill, ink, edge = {
             "disabled": (theme.background, theme.muted, theme.pale),
             "enabled": (theme.accent, theme.on_accent, theme.accent),
             "under": (theme.accent_strong, theme.on_accent, theme.accent_strong),
         }[state]
-        text = sentence("window.done", self.language)
-        return self._pictures.put(("done", state, self.language), lambda: pill(text, self.letter_px, fill, ink, edge, theme.background))
+        key = "done" if not missing else "mark_one" if missing == 1 else "mark_more"
+        text = sentence(f"window.{key}", self.language, n=missing)
+        return self._pictures.put(("done", state, text), lambda: pill(text, self.letter_px, fill, ink, edge, theme.background))
 
-    def _grid(self, regions: tuple[Region, ...]) -> Any:
-        """Thin outlines of all regions, see-through elsewhere."""
+    def _grid(self, surface: Surface) -> Any:
+        """Thin outlines of all regions, see-through elsewhere: on the empty canvas, or on the part of a stimulus where one clicks."""
+        regions, colour = surface.regions, (*_GRID, 130) if surface.several else (255, 255, 255, 230)
 
         def make() -> Image.Image:
             image = Image.new("RGBA", (self.canvas_px, self.canvas_px), (*BACKGROUND, 0))
@@ -133,10 +145,10 @@ class SurfaceView:
             factor = self.canvas_px / CANVAS
             for region in regions:
                 box = tuple(round(value * factor) for value in (region.x0, region.y0, region.x1, region.y1))
-                draw.rectangle(tuple(min(value, self.canvas_px - 1) for value in box), None, (*_GRID, 130))  # type: ignore[arg-type]
+                draw.rectangle(tuple(min(value, self.canvas_px - 1) for value in box), None, colour)  # type: ignore[arg-type]
             return image
 
-        return self._pictures.sparse(("grid", regions), make)
+        return self._pictures.sparse(("grid", regions, colour), make)
 
     # -- drawing ---------------------------------------------------------------------------------------------------------------------------------
 
@@ -162,17 +174,26 @@ class SurfaceView:
         """
         surface = sheet.surface
         under = hit(surface.regions, *self.to_canvas(*pointer))
-        top = self._below
+        top, chip = self._below, self.canvas_px / 2 + 0.4 * self.letter_px
+        if sheet.ask.prompt is not None:
+            prompt = self._prompt(sheet.ask.prompt)
+            height = float(prompt.size[1])
+            self._pictures.draw(prompt, 0, round(chip + height / 2))
+            chip += height
+        elif number > 1 and not surface.several:
+            top = self._line(self._which(number), top)
+        if surface.outlined:
+            self._grid(surface)()
         if surface.several:
             self._draw_marks(sheet, surface, under)
-            button = self._button("disabled" if not sheet.may_finish else "under" if self.on_done(*pointer) else "enabled")
+            missing = max(0, (surface.take or 0) - len(sheet.marks))
+            button = self._button("disabled", missing) if not sheet.may_finish else self._button("under" if self.on_done(*pointer) else "enabled")
             self._pictures.draw(button, *self._button_middle(button))
             top -= float(button.size[1]) + 0.5 * self.letter_px
-            top = self._line(self._counter(len(sheet.marks), surface.take), top)
+            if surface.take is None:
+                top = self._line(self._counter(len(sheet.marks)), top)
         else:
-            self._draw_single(sheet, surface, under, now)
-            if number > 1:
-                top = self._line(self._which(number), top)
+            self._draw_single(sheet, surface, under, now, chip)
         self._line(self._legend(sheet.ask.kind), top)
 
     def _line(self, text: Any, top: float) -> float:
@@ -181,7 +202,6 @@ class SurfaceView:
         return top - height - 0.15 * self.letter_px
 
     def _draw_marks(self, sheet: AnswerSheet, surface: Surface, under: Region | None) -> None:
-        self._grid(surface.regions)()
         marked = set(sheet.marks)
         for region in surface.regions:
             if region.value in marked:
@@ -189,7 +209,8 @@ class SurfaceView:
         if under is not None and (under.value in marked or not sheet.may_finish):
             self._outline(under, line=_STRONG, inset=0.05)
 
-    def _draw_single(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float) -> None:
+    def _draw_single(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float, above: float) -> None:
+        """What was answered, for a moment; a chip for what has no place of its own lies from ``above`` (pixels) on."""
         given = sheet.acknowledged
         if given is not None and now - given[1] < 2 * ACKNOWLEDGE:
             region = next((region for region in surface.regions if region.value == given[0]), None)
@@ -199,7 +220,7 @@ class SurfaceView:
                 self._outline(region, line=_MARK, width=width, inset=0.04)
             else:
                 chip = self._given(sheet.ask.kind, given[0])
-                self._pictures.draw(chip, 0, self.canvas_px / 2 + float(chip.size[1]))
+                self._pictures.draw(chip, 0, round(above + 0.3 * self.letter_px + float(chip.size[1]) / 2))
         elif under is not None and not sheet.complete:
             self._outline(under, line=_MARK, width=1.5, inset=0.04)
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from PIL import Image, ImageDraw
 
 from ....core.locale import sentence
-from ....paradigms import ResponseKind
+from ....paradigms import Answer, ResponseKind
 from ....paradigms.preview.example import ExampleDisplay
 from ....stimuli.render.fonts import face, width
 from ....stimuli.render.pixels import picture
@@ -45,8 +45,6 @@ def strip(
     None when there is nothing to show, or no room for it
     """
     gap, caption = round(_GAP * letter), round(1.5 * letter)
-    words = sentence("window.your_turn", language)
-    least = math.ceil(max(width(words, round(letter * 0.85), "semibold") + 4, 4 * letter))
 
     def side_for(columns: int) -> int:
         rows = -(-len(displays) // columns)
@@ -68,8 +66,10 @@ def strip(
         asked = display.asks is not None
         if display.asks is not None:
             _cells(draw, display.asks, left, top, side)
-            size = letter * 0.85 * min(1.0, side / least)
-            draw.text((left + side / 2, top + side + caption / 2), words, theme.accent, face(words, round(size), "semibold"), anchor="mm")
+            _own(draw, display.own, display.asks, left, top, side)
+            mark_answers(draw, [question.answer for question in display.questions], display.asks, left, top, side)
+            words, size = _caption(display, language, letter * 0.85, side)
+            draw.text((left + side / 2, top + side + caption / 2), words, theme.accent, face(words, size, "semibold"), anchor="mm")
         draw.rectangle((left, top, left + side - 1, top + side - 1), None, theme.accent if asked else theme.muted, edge * (2 if asked else 1))
         if number + 1 < len(displays):
             end = number % columns == columns - 1
@@ -78,10 +78,59 @@ def strip(
     return image
 
 
+def _caption(display: ExampleDisplay, language: str, letter: float, room: int) -> tuple[str, int]:
+    """What stands below a display and how large: the right answer, where something is asked; those of several questions are marked in the display."""
+    answers = [question.shown_answer(language) for question in display.questions]
+    if not answers:
+        return "", 1
+    if len(answers) > 1 or not answers[0]:
+        tries = [sentence("window.right_marked", language)]
+    else:
+        tries = [sentence("window.right", language, answer=answers[0]), answers[0], answers[0].rpartition(" (")[0] or answers[0]]
+    size = max(1, round(letter))
+    words = next((words for words in tries if width(words, size, "semibold") <= room), tries[-1])
+    return words, max(1, math.floor(size * min(1.0, room / max(1.0, width(words, size, "semibold")))))
+
+
+def _own(draw: ImageDraw.ImageDraw, own: Sequence[tuple[int | str, bool]], asks: ResponseKind, left: int, top: int, side: int) -> None:
+    """Somebody's own marks: filled and ticked where they were right, crossed where not."""
+    where = {region.value: region for region in asks.surface().regions}
+    factor, thick = side / CANVAS, max(2, round(side / 90))
+    for value, right in own:
+        if (region := where.get(value)) is None:
+            continue
+        x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))
+        x, y, unit = left + (x0 + x1) / 2, top + (y0 + y1) / 2, min(x1 - x0, y1 - y0) / 10
+        draw.rectangle((left + x0 + 1, top + y0 + 1, left + x1 - 1, top + y1 - 1), STANDARD.accent if right else (255, 255, 255), STANDARD.accent, 1)
+        lines = [((-3, 0), (-1, 2.5), (3, -2.5))] if right else [((-2.5, -2.5), (2.5, 2.5)), ((-2.5, 2.5), (2.5, -2.5))]
+        for line in lines:
+            draw.line([(x + a * unit, y + b * unit) for a, b in line], (255, 255, 255) if right else STANDARD.text, thick)
+
+
+def mark_answers(draw: ImageDraw.ImageDraw, answers: Sequence[Answer], asks: ResponseKind, left: int, top: int, side: int) -> None:
+    """The right answers, where they are places: a box around each, with its number where there are several."""
+    where = {region.value: region for region in asks.surface().regions}
+    values = [value for answer in answers for value in (answer if isinstance(answer, tuple) else (answer,))]
+    factor, edge = side / CANVAS, max(2, round(side / 60))
+    for number, value in enumerate(values, start=1):
+        if (region := where.get(value)) is None:
+            continue
+        x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))
+        box = (left + max(edge, x0), top + max(edge, y0), left + min(side - 1 - edge, x1 - 1), top + min(side - 1 - edge, y1 - 1))
+        several = asks.surface().several
+        if not several:
+            draw.rectangle((box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1), None, (255, 255, 255), edge + 2)
+        draw.rectangle(box, STANDARD.accent if several else None, STANDARD.accent, edge)
+        if len(values) > 1 and not several and (size := round(min(box[2] - box[0], box[3] - box[1]) * 0.4)) >= 7:
+            corner = (box[0] + edge + size * 0.55, box[1] + edge + size * 0.55)
+            draw.rectangle((box[0], box[1], corner[0] + size * 0.55, corner[1] + size * 0.55), STANDARD.accent)
+            draw.text(corner, str(number), (255, 255, 255), face(str(number), size, "semibold"), anchor="mm")
+
+
 def _cells(draw: ImageDraw.ImageDraw, asks: ResponseKind, left: int, top: int, side: int) -> None:
     """The outlines of cells that can be marked, as the window draws them."""
     surface = asks.surface()
-    if not surface.several or any(region.x1 - region.x0 < _FINE for region in surface.regions):
+    if not surface.outlined or any(region.x1 - region.x0 < _FINE for region in surface.regions):
         return
     factor = side / CANVAS
     for region in surface.regions:

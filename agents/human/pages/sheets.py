@@ -33,7 +33,7 @@ class Page:
     title : above the text
     footer : how to go on
     example : displays of a trial, pictured below the text
-    after : paragraphs below the example
+    after : paragraphs below the example; those before its first heading are about the example
     progress : how much of the session is done (0 to 1), as a bar below the text
     least : seconds for which the last sheet stays at least
     options : the only ways on from the last sheet, as buttons in the place of the footer
@@ -105,6 +105,8 @@ def paginate(found: Sequence[Item], room: int, height: int) -> list[list[Item]]:
 
     sheets: list[list[Item]] = [[]]
     for item in found:
+        if sheets[-1] and isinstance(item, Block) and item.anew:
+            sheets.append([])
         if sheets[-1] and sum(map(height_of, sheets[-1])) + height_of(item) - item.after > height:
             last = sheets[-1][-1]
             heading = len(sheets[-1]) > 1 and isinstance(last, Block) and last.weight == "semibold"
@@ -197,15 +199,21 @@ def _items(page: Page, language: str, room: tuple[int, int], column: int, letter
     if page.progress is not None:
         items.append(Figure(progress_bar(page.progress, round(column * 0.6), letter, theme), letter))
     after = _paragraphs(page.after, letter)
-    heading = Block(sentence("window.example", language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
-    beside = sum(_height(item, column) for item in (heading, *after)) + letter
-    # All on one sheet if displays are still large enough then; else the example and what is below it have a sheet of their own.
-    drawn = None
-    for above, smallest in ((sum(_height(item, column) for item in items), _WELL_SEEN), (0, 3.0)):
+    worked = after[: next((number for number, block in enumerate(after) if block.weight == "semibold"), len(after))]
+    named = "window.own" if any(display.own for display in page.example) else "window.example"
+    heading = Block(sentence(named, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
+
+    def height(some: Sequence[Item]) -> int:
+        return sum(_height(item, column) for item in some) + letter
+
+    # All on one sheet if displays are still large enough then; else the example and what is below it have a sheet of their own, or it alone.
+    drawn, alone = None, False
+    tries = (([*items, heading, *after], _WELL_SEEN), ([heading, *after], _WELL_SEEN), ([heading, *worked], 3.0), ([heading], 3.0))
+    for number, (beside, smallest) in enumerate(tries):
         if page.example and drawn is None:
-            drawn = strip(page.example, (room[0], room[1] - beside - above), letter, language, theme, look, smallest)
+            drawn, alone = strip(page.example, (room[0], room[1] - height(beside)), letter, language, theme, look, smallest), number > 0
     if drawn is not None:
-        items += [heading, Figure(drawn, round(letter * 0.6))]
+        items += [replace(heading, anew=alone and bool(items)), Figure(drawn, round(letter * 0.6))]
     return [*items, *after]
 
 

@@ -41,6 +41,9 @@ from spanlab.stimuli.kinds.lettering import Lines
 from spanlab.stimuli.kinds.plain import Blank
 
 GERMAN = {"correct": "richtig", "wrong": "falsch", "no answer": "keine Antwort"}
+#: what the keys of N-back mean
+KEYS = {"en": {"m": "match", "-": "no match"}, "de": {"m": "Treffer", "-": "kein Treffer"}}
+SAID = {"en": KEYS["en"], "de": {**KEYS["de"], **GERMAN}}
 FEEDBACK = ("nback_verbal_feedback", "nback_spatial_feedback")
 
 
@@ -86,7 +89,7 @@ def test_feedback_within_trials_is_in_the_language_of_the_person(name: str) -> N
     import asyncio
 
     paradigm = load_paradigm(name)
-    assert paradigm.translations == {"de": GERMAN}
+    assert paradigm.translations == SAID
     english, german = (asyncio.run(_shown(paradigm, dict(words))) for words in ({}, paradigm.translations["de"]))
     for player, expected in ((english, set(GERMAN)), (german, set(GERMAN.values()))):
         assert texts(player.prepared) - {"1-back"} == expected
@@ -119,7 +122,7 @@ def test_only_people_are_introduced_with_words_and_nobody_is_handed_other_percep
     session = begin(tmp_path, paradigm, agent, plan, Request(language=language, practice=False))
     Runner(session, agent).run()
     for context, percepts in agent.seen:
-        assert context.words == (GERMAN if (agent.kind.name, language) == ("participant", "de") else {})
+        assert context.words == (SAID[language] if agent.kind.name == "participant" else {})
         assert texts(display for percept in percepts for display in percept.displays) <= {*GERMAN, "1-back"}
 
 
@@ -206,10 +209,10 @@ def test_inherited_translations_may_be_of_texts_that_ones_own_timeline_has_not(t
         encoding="utf-8",
     )
     paradigm = load_paradigm(str(file))
-    assert paradigm.translations == {"de": {"Hallo": "Moin"}}  # by language, as instructions are
+    assert paradigm.translations == {"en": KEYS["en"], "de": {"Hallo": "Moin"}}  # by language, as instructions are
     file.write_text(file.read_text(encoding="utf-8").partition("translations")[0], encoding="utf-8")
     paradigm = load_paradigm(str(file))
-    assert paradigm.translations == {"de": GERMAN}
+    assert paradigm.translations == SAID
     assert paradigm_from_data(paradigm.data, "own").translations == paradigm.translations
 
 

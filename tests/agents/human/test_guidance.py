@@ -1,0 +1,282 @@
+"""Words that guide people: what is asked, how to answer, what is right in worked examples (and nowhere else), and how one's own answers in practice were."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from paradigm_texts import load, text
+from session_tools import AtTheWindow, take
+
+from spanlab.agents.base import Response
+from spanlab.agents.chat.agent import ChatAgent
+from spanlab.agents.chat.conversation import Conversation
+from spanlab.agents.chat.settings import ChatSettings
+from spanlab.agents.chat.transport.endpoint import Endpoint
+from spanlab.agents.human.display.surface import SurfaceView
+from spanlab.agents.human.input.answering import AnswerSheet, Press
+from spanlab.agents.human.participant import Participant
+from spanlab.agents.human.stage import Stage
+from spanlab.core.errors import ParadigmError, SpanLabError
+from spanlab.core.locale import ordinal
+from spanlab.paradigms import AnswerKeys, Ask, Percept, Prompt, Truth, compile_trial, fingerprint, list_paradigms, load_paradigm
+from spanlab.paradigms.compile import resolve_levels
+from spanlab.paradigms.preview.example import example_displays
+from spanlab.sessions.session import brief
+
+LANGUAGES = ("en", "de")
+
+
+def model(**settings: Any) -> ChatAgent:
+    """A chat model that nobody asks."""
+    return ChatAgent("any", ChatSettings(**settings), Endpoint("http://127.0.0.1:9", key_variable=None))
+
+
+# -- what is asked -----------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list_paradigms())
+def test_every_question_says_what_is_asked_and_nothing_of_what_is_drawn(name: str) -> None:
+    """The same words for all trials with the same levels: they can follow from levels and counts alone."""
+    paradigm = load_paradigm(name)
+    combinations = paradigm.combinations()
+    for combination in combinations[:: max(1, len(combinations) // 3)]:
+        levels = resolve_levels(paradigm, combination, 1)
+        told = []
+        for seed in (1, 2, 3):
+            asks = [step.percept.ask for step in compile_trial(paradigm, levels, seed).steps if step.percept.ask is not None]
+            told.append([tuple(ask.prompt.text_in(language) for language in LANGUAGES) if ask.prompt else None for ask in asks])
+        assert None not in told[0]
+        assert all(english != german and "{" not in english + german for english, german in told[0])
+        few = min(map(len, told))  # how many there are may differ, as in task switching
+        assert told[0][:few] == told[1][:few] == told[2][:few]
+
+
+def test_a_prompt_counts_as_people_do() -> None:
+    asks = [step.percept.ask for step in compile_trial(load_paradigm("vsr"), {"list_length": 3}, 1).steps if step.percept.ask is not None]
+    prompts = [ask.prompt for ask in asks if ask.prompt is not None]
+    assert [prompt.text_in("en") for prompt in prompts] == ["Which pattern came first?", "Which pattern came second?", "Which pattern came third?"]
+    assert prompts[2].text_in("de") == "Welches Muster kam als drittes?"
+    assert prompts[0].text_in("fr") == "Which pattern came first?"
+    assert (ordinal(21, "en"), ordinal(21, "de")) == ("number 21", "21te")
+
+
+LOOP = """
+- for: item in secret
+  phase: probe
+  show: {blank: {}}
+  ask: {choice: {options: 9}, answer: =item, prompt: PROMPT}
+"""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "says"),
+    [
+        ("{en: 'It is {=item}.'}", "item"),
+        ("{en: 'It is {=secret[0]}.'}", "secret"),
+        ("{en: 'It is {answer}.'}", "there is no gap '{answer}' here"),
+        ("{en: 'Which {ordnal}?'}", "did you mean 'ordinal'?"),
+        ("[1, 2]", "expected a text, or one for each language"),
+    ],
+)
+def test_a_prompt_cannot_tell_what_is_drawn(tmp_path: Path, prompt: str, says: str) -> None:
+    with pytest.raises(ParadigmError, match=r"prompt") as error:
+        load(tmp_path, text(LOOP.replace("PROMPT", prompt), draw="secret: {permutation: {of: 9, take: 2}}"))
+    assert says in str(error.value)
+    good = load(tmp_path, text(LOOP.replace("PROMPT", "'Item {position} of {=2}, round {=number}?'"), draw="secret: {permutation: {of: 9, take: 2}}"))
+    asks = [step.percept.ask for step in compile_trial(good, {}, 1).steps]
+    assert [ask.prompt.text_in("de") for ask in asks if ask is not None and ask.prompt is not None] == ["Item 1 of 2, round 1?", "Item 2 of 2, round 2?"]
+
+
+def test_counting_needs_a_loop(tmp_path: Path) -> None:
+    probe = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer: 0, prompt: 'Which {ordinal}?'}}"
+    with pytest.raises(ParadigmError, match="count the rounds of a loop"):
+        load(tmp_path, text(probe))
+
+
+def test_words_for_people_are_no_part_of_what_a_trial_is_known_by(tmp_path: Path) -> None:
+    draw = "secret: {permutation: {of: 9, take: 2}}"
+    with_words, without = (
+        compile_trial(load(tmp_path, text(LOOP.replace(", prompt: PROMPT", more), draw=draw), f"{number}.yaml"), {}, 1)
+        for number, more in enumerate((", prompt: 'Which came {ordinal}?', why: 'It was {answer}.'", ""))
+    )
+    assert (with_words.trial_id, fingerprint(with_words)) == (without.trial_id, fingerprint(without))
+
+
+# -- what is right, in examples alone ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list_paradigms())
+def test_worked_examples_show_right_answers_and_agree_with_the_trial(name: str) -> None:
+    paradigm = load_paradigm(name)
+    levels = resolve_levels(paradigm, paradigm.combinations()[-1], 1)
+    for language in LANGUAGES:
+        questions = [question for display in example_displays(paradigm, language, levels) for question in display.questions]
+        assert questions
+        for question in questions:
+            assert question.kind.allows(question.answer)
+            told = question.describe(language)
+            assert "{" not in told
+            assert question.shown_answer(language) in told
+            assert question.prompt is not None
+            assert told.startswith(question.prompt.text_in(language))
+
+
+def test_reasons_are_told_in_examples_alone() -> None:
+    """No percept and no context has a place for them."""
+    assert {field.name for field in fields(Ask)} & {"why", "answer"} == set()
+    assert {field.name for field in fields(Truth)} & {"why"} == set()
+    paradigm = load_paradigm("smu")
+    trial = compile_trial(paradigm, {"set_size": 2}, 1)
+    assert "It began in cell" not in repr([step.percept for step in trial.steps])
+    assert "It began in cell" not in repr(brief(Participant(), paradigm, "en", trial))
+
+
+def test_models_are_asked_in_the_words_of_people_where_the_settings_say_so() -> None:
+    paradigm = load_paradigm("vsr")
+    trial = compile_trial(paradigm, {"list_length": 2}, 5)
+    ask = next(step.percept.ask for step in trial.steps if step.percept.ask is not None)
+    context = brief(model(), paradigm, "de", trial)
+    conversation = Conversation(context, ChatSettings(prompts=True))
+    assert ask.prompt is not None
+    conversation.ask(ask.kind, ask.prompt.text_in(conversation.language))
+    assert conversation.request({}).messages[-1].stored()["parts"][-1]["text"] == "Welches Muster kam als erstes? Answer with one number from 1 to 9."
+    assert "prompts" in ChatSettings.later()
+    with pytest.raises(SpanLabError, match="with wording bare nothing is said at a question"):
+        ChatSettings.read({"prompts": True, "wording": "bare"})
+
+
+# -- how to answer -----------------------------------------------------------------------------------------------------------------------------------
+
+
+class Pictures:
+    """Notes what is drawn, without a window."""
+
+    def __init__(self) -> None:
+        self.drawn: list[Any] = []
+
+    def put(self, key: Any, make: Any) -> Any:
+        return SimpleNamespace(key=key, size=make().size)
+
+    def sparse(self, key: Any, make: Any) -> Any:
+        return lambda: self.drawn.append(key)
+
+    def draw(self, picture: Any, x: float, y: float) -> None:
+        self.drawn.append((picture.key, y))
+
+
+def surface_of(name: str, levels: dict[str, Any], language: str = "en") -> tuple[SurfaceView, Pictures, AnswerSheet]:
+    ask = next(step.percept.ask for step in compile_trial(load_paradigm(name), levels, 1).steps if step.percept.ask is not None)
+    pictures = Pictures()
+    view = SurfaceView(SimpleNamespace(size=(1024, 768)), pictures, 500, 18)  # type: ignore[arg-type]
+    view.prepare((ask.kind,), language, (ask.prompt,) if ask.prompt is not None else ())
+    return view, pictures, AnswerSheet(ask, 0.0)
+
+
+def test_the_button_says_what_is_missing() -> None:
+    view, pictures, sheet = surface_of("sfr", {"list_length": 3})
+    said = []
+    for region in sheet.surface.regions[:3]:
+        view.draw(sheet, 1, (-9999, -9999), 0.0)
+        sheet.take(Press("click", 1.0, x=region.x0 + 1, y=region.y0 + 1))
+    view.draw(sheet, 1, (-9999, -9999), 0.0)
+    said = [key[2] for key, *_ in (one for one in pictures.drawn if isinstance(one, tuple) and isinstance(one[0], tuple)) if key[0] == "done"]
+    assert said == ["Mark 3 more (guess if unsure)", "Mark 2 more (guess if unsure)", "Mark 1 more (guess if unsure)", "Done"]
+
+
+def test_the_question_stands_above_the_canvas_and_the_rest_below() -> None:
+    for name, levels in (("sfr", {"list_length": 3}), ("vsr", {"list_length": 3}), ("nback_verbal", {"n": 1, "lures": "none"})):
+        view, pictures, sheet = surface_of(name, levels, "de")
+        view.draw(sheet, 2, (-9999, -9999), 0.0)
+        places = {key[0][0] if isinstance(key[0], tuple) else key[0]: y for key, y in (one for one in pictures.drawn if not isinstance(one[0], str))}
+        assert places["prompt"] > view.canvas_px / 2 > 0 > places["legend"]
+        assert "which" not in places
+
+
+def test_legends_say_what_each_key_means() -> None:
+    paradigm = load_paradigm("nback_verbal")
+    assert "m = match, - = no match" in legend(paradigm, {"n": 1, "lures": "none"}, "en")
+    assert "m = Treffer, - = kein Treffer" in legend(paradigm, {"n": 1, "lures": "none"}, "de")
+    assert "number of its place: 1 to 9, row by row from the top left (on a number pad" in legend(load_paradigm("vsr"), {"list_length": 3}, "en")
+
+
+def legend(paradigm: Any, levels: dict[str, Any], language: str) -> str:
+    ask = next(step.percept.ask for step in compile_trial(paradigm, levels, 1).steps if step.percept.ask is not None)
+    return ask.kind.with_keys(AnswerKeys(words=paradigm.translations.get(language, {}))).legend("participant", language)
+
+
+def test_the_cells_of_a_probed_box_are_drawn_and_wide_enough() -> None:
+    _, pictures, sheet = surface_of("smu", {"set_size": 4})
+    assert sheet.surface.outlined
+    assert not surface_of("vsr", {"list_length": 3})[2].surface.outlined
+    view, pictures, sheet = surface_of("smu", {"set_size": 4})
+    view.draw(sheet, 1, (-9999, -9999), 0.0)
+    assert any(key[0] == "grid" for key in pictures.drawn)
+    window = SimpleNamespace(size=(1024, 768))
+    canvas = Stage._fit(SimpleNamespace(window=window, letter_px=18), "largest")  # type: ignore[arg-type]
+    region = sheet.surface.regions[0]
+    assert canvas * (region.x1 - region.x0) / 96 > 24
+
+
+@pytest.mark.parametrize("size", [(800, 600), (1024, 768), (1280, 800), (2560, 1440), (3840, 2160), (600, 800)])
+def test_the_largest_canvas_leaves_room_for_question_and_legend(size: tuple[int, int]) -> None:
+    letter = max(14, round(size[1] / 42))
+    canvas = Stage._fit(SimpleNamespace(window=SimpleNamespace(size=size), letter_px=letter), "largest")  # type: ignore[arg-type]
+    assert canvas <= size[0]
+    assert (size[1] - canvas) / 2 >= 6.4 * letter
+    assert canvas >= 0.6 * min(size)
+
+
+def test_degrees_hold_where_the_screen_was_measured() -> None:
+    assert Participant().settings()["canvas_deg"] == "largest"
+    assert Participant(width_cm=53.0).settings()["canvas_deg"] == 10
+    assert Participant(size_deg=8).settings()["canvas_deg"] == 8
+
+
+# -- what became of one's answers --------------------------------------------------------------------------------------------------------------------
+
+
+class Noting(AtTheWindow):
+    """Keeps what pages bring."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__(answer)
+        self.brought: list[tuple[str, Any]] = []
+
+    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
+        super().page(title, text, footer, **more)
+        self.brought.append((text, more.get("example", ())))
+
+
+def test_practice_tells_which_of_ones_own_marks_were_right_and_not_what_was_missed(tmp_path: Path) -> None:
+    paradigm = load_paradigm("sfr")
+    agent = Noting(lambda percept, number: Response((0, 1, 2)[: percept.ask.kind.take] if percept.ask is not None else None, 500.0))  # type: ignore[attr-defined]
+    take(tmp_path, paradigm, agent, 1, levels={"list_length": 3}, practice=True)
+    pictured = [example for text, example in agent.brought if "correct" in text and example]
+    assert pictured
+    for displays in pictured:
+        ((own),) = [display.own for display in displays]
+        assert [value for value, _ in own] == sorted((0, 1, 2), key=[value for value, _ in own].index)
+        assert not any(display.questions for display in displays)
+
+
+def test_practice_tells_answer_by_answer(tmp_path: Path) -> None:
+    paradigm = load_paradigm("vsr")
+    agent = Noting(lambda percept, number: Response(0, 500.0))
+    take(tmp_path, paradigm, agent, 1, levels={"list_length": 3}, practice=True)
+    told = [text for text, _ in agent.brought if "of 3 correct" in text]
+    assert told
+    assert all(text.count("Answer ") == 3 and "Answer 1: " in text and "not right" in text for text in told)
+
+
+def test_percepts_of_people_and_machines_have_the_same_prompt() -> None:
+    """It is a part of what is asked, and whoever is asked may read it."""
+    percept = next(step.percept for step in compile_trial(load_paradigm("cd"), {"feature": "gap", "set_size": 2}, 1).steps if step.percept.ask is not None)
+    assert isinstance(percept, Percept)
+    assert percept.ask is not None
+    assert percept.ask.prompt == Prompt(
+        (("en", "Is everything the same as before, or is something different?"), ("de", "Ist alles wie vorher, oder ist etwas anders?"))
+    )
