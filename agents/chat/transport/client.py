@@ -1,4 +1,4 @@
-"""Requests to the endpoint: the official openai client, one per event loop, under a rate limiter, and repeated as long as that may help.
+"""Requests to the endpoint: over the connections of the official client, under a rate limiter, and repeated as long as that may help.
 
 When a request really leaves is noted at the last moment before its body goes, and again when all of it has gone.
 """
@@ -10,7 +10,6 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from ..cost.expected import characters
 from ..messages import Message, Picture, Reply, Request
 from ..open_request import filled_headers
 from .cache import ReplyCache
-from .endpoint import Endpoint, EndpointError, explain, explain_status
+from .endpoint import Endpoint, EndpointError, explain_answer, explain_connection, explain_status
 from .faults import TRIES_OF_STRANGERS, Departures, Fault, FaultWord, asked_wait, may_be_paid, word_of_status
 from .rate_limiter import Limit, Pass, RateLimiter
 from .replies import NoReplyError, read_reply
@@ -30,12 +29,7 @@ from .request_limits import RequestLimits
 if TYPE_CHECKING:
     import ssl
 
-    import httpx2
-    from openai import AsyncOpenAI
-
-
-#: who is told how far the request of the running task is
-_FOLLOWING: ContextVar[Callable[[str, Mapping[str, Any]], None] | None] = ContextVar("following", default=None)
+    from .wire import Answer, Line
 
 
 class Departing:
@@ -58,18 +52,12 @@ class Departing:
         self.trouble: Exception | None = None
         self._is_request = self._gone = self._heard = self._closed = False
 
-    def __enter__(self) -> None:
-        self._token = _FOLLOWING.set(self._follow)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        _FOLLOWING.reset(self._token)
-
     @property
     def in_doubt(self) -> bool:
         """Whether it left, and it is not known whether it reached the server."""
         return self.held.left and not self._heard and (self._closed or not self._gone)
 
-    def _follow(self, event: str, about: Mapping[str, Any]) -> None:
+    def follow(self, event: str, about: Mapping[str, Any]) -> None:
         """Take note of an event of the connection."""
         if event.endswith(".started") and "request" in about:
             self._is_request = about["request"].method == b"POST"  # and not what a proxy is asked
@@ -103,17 +91,6 @@ class Departing:
             raise
 
 
-async def watch(request: httpx2.Request) -> None:
-    """Have it told how far a request is: a hook of the client that sends it."""
-    follow = _FOLLOWING.get()
-
-    async def trace(event: str, about: Mapping[str, Any]) -> None:
-        if follow is not None:
-            follow(event, about)
-
-    request.extensions = {**request.extensions, "trace": trace}
-
-
 def _is_close(error: BaseException) -> bool:
     """Whether a connection was closed in order, and neither broken off nor used for something else."""
     import httpcore2
@@ -123,7 +100,7 @@ def _is_close(error: BaseException) -> bool:
 
 _PICTURED_KEPT = 2048
 #: how many conversations share the connections of one client
-_CONNECTIONS = 16
+_CONNECTIONS = 4
 #: how long a connection is kept that nobody uses: shorter than servers keep theirs (many for 5 s), so that none is closed while a request is on its way
 _KEPT_S = 4.0
 
@@ -172,33 +149,35 @@ class Client:
         self._orders: dict[str, int] = {}
         self._met = False
         self._certificates: ssl.SSLContext | None = None
-        # connections belong to the event loop that opened them; a few conversations share a client, since it looks at all its connections for every request
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, AsyncOpenAI]] = WeakKeyDictionary()
+        self._usual: dict[str, str] = {}
+        # connections belong to the event loop that opened them; a few conversations share a line, since it looks at all its connections for every request
+        self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, Line]] = WeakKeyDictionary()
         self._shares = -(-(self._request_limits.concurrency or self._request_limits.max_concurrency) // _CONNECTIONS)
 
-    def _client(self, order: int) -> AsyncOpenAI:
-        """The client of a conversation."""
+    def _line(self, order: int) -> Line:
+        """The connections of a conversation."""
         import httpx2
         import openai
 
-        from .wire import send_at_once
+        from .wire import Line
 
-        clients = self._clients.setdefault(asyncio.get_running_loop(), {})
+        lines = self._lines.setdefault(asyncio.get_running_loop(), {})
         share = order % self._shares
-        if share not in clients:
+        if share not in lines:
             self._certificates = self._certificates or httpx2.create_ssl_context()
             # every conversation keeps its connection between its questions
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT_S)
-            sender = openai.DefaultAsyncHttpxClient(limits=limits, verify=self._certificates, event_hooks={"request": [watch]})
-            send_at_once(sender)
-            clients[share] = openai.AsyncOpenAI(
-                api_key=self._endpoint.key(),
-                base_url=self._endpoint.url,
-                timeout=self._request_limits.timeout_s,
-                max_retries=0,
-                http_client=sender,
-            )
-        return clients[share]
+            client = openai.DefaultAsyncHttpxClient(limits=limits, verify=self._certificates)
+            lines[share] = Line(client, self._request_limits.timeout_s)
+            told = openai.AsyncOpenAI(api_key="none", base_url=self._endpoint.url, http_client=client).default_headers
+            self._usual = {name.lower(): value for name, value in told.items() if isinstance(value, str)}
+        return lines[share]
+
+    def _headers(self, conversation: str) -> dict[str, str]:
+        """The headers of a request: those of the official client, the key, and those of one's own."""
+        own = {**filled_headers(self._further), **({self._header: conversation} if self._header else {})}
+        ours = {**self._usual, "content-type": "application/json", "accept-encoding": "gzip, deflate"}
+        return {**ours, "authorization": f"Bearer {self._endpoint.key()}", **{name.lower(): value for name, value in own.items()}}
 
     def place(self) -> AbstractAsyncContextManager[None]:
         """A place for one trial: no more of them are open than requests may be under way."""
@@ -240,8 +219,7 @@ class Client:
     async def _until_answered(self, request: Request, departures: Departures | None) -> Reply | EndpointError:
         """The reply, or why there will be none."""
         order = self._orders.setdefault(request.conversation, len(self._orders))
-        client, content, size = self._client(order), self._content(request), characters(request)
-        headers = {"Content-Type": "application/json", **filled_headers(self._further), **({self._header: request.conversation} if self._header else {})}
+        line, content, size = self._line(order), self._content(request), characters(request)
         at_most = next((request.options[name] for name in ("max_tokens", "max_completion_tokens") if name in request.options), None)
         faults: list[Fault] = []
         began = self._clock()
@@ -252,7 +230,7 @@ class Client:
                 if held.refusal:
                     return EndpointError(held.refusal)
                 waited = self._clock() - began
-                outcome = await self._sent(client, content, headers, len(faults) + 1, Departing(held, departures))
+                outcome = await self._sent(line, content, request.conversation, len(faults) + 1, Departing(held, departures))
                 self._note(passed, outcome)
             if isinstance(outcome, Reply):
                 words = tuple(fault.word for fault in faults)
@@ -267,10 +245,10 @@ class Client:
                 return outcome.error if not self._met else EndpointError(str(outcome.error), False, outcome.error.status, of_request=True)
             await self._rate_limiter.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
 
-    async def _sent(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int, departing: Departing) -> Reply | Fault:
+    async def _sent(self, line: Line, content: bytes, conversation: str, tries: int, departing: Departing) -> Reply | Fault:
         """What one request brings, once the account and whoever keeps a journal have been told."""
         try:
-            outcome = await self._once(client, content, headers, tries, departing)
+            outcome = await self._once(line, content, conversation, tries, departing)
         except BaseException:
             departing.held.fails(None, departing.in_doubt)
             raise
@@ -298,42 +276,36 @@ class Client:
         messages = b",".join(map(_written, request.messages))
         return b'{"messages":[' + messages + b"]," + _json({"model": self._model, **request.options})[1:]
 
-    async def _once(self, client: AsyncOpenAI, content: bytes, headers: Mapping[str, str], tries: int, departing: Departing) -> Reply | Fault:
+    async def _once(self, line: Line, content: bytes, conversation: str, tries: int, departing: Departing) -> Reply | Fault:
         """What one request brings."""
-        import httpx2
-        import openai
+        import httpcore2
 
-        # one is made up else for every request, and never sent
-        options: Any = {"headers": headers, "idempotency_key": "none"}
         started = self._clock()
         fault: Fault
         try:
-            with departing:
-                async with asyncio.timeout(self._request_limits.timeout_s):  # of all of it: a server may drip
-                    response = await client.post("/chat/completions", cast_to=httpx2.Response, content=content, options=options)
-            latency_ms = (self._clock() - started) * 1000
-            return read_reply(response.content, latency_ms, self._endpoint.reasoning_fields)
-        except TimeoutError:
-            error = openai.APITimeoutError(request=httpx2.Request("POST", self._endpoint.public))
-            fault = self._fault(error, tries, departing.held.left)
+            async with asyncio.timeout(self._request_limits.timeout_s):  # of all of it: a server may drip
+                answer = await line.post(f"{self._endpoint.url}/chat/completions", self._headers(conversation), content, departing.follow)
+            if answer.status >= 300:
+                fault = self._refused(answer, tries)
+            else:
+                return read_reply(answer.body, (self._clock() - started) * 1000, self._endpoint.reasoning_fields)
+        except (TimeoutError, httpcore2.TimeoutException):
+            where, often = self._endpoint.public, f"in {tries} tries" if tries > 1 else "at the first try"
+            late = f"{where} gave no reply within {self._request_limits.timeout_s:g} s ({often}); try again later, or raise the setting timeout_s"
+            # a server that lets requests queue up says so by being late
+            fault = Fault("timeout", EndpointError(late, permanent=False), busy=True, begun=departing.held.left)
         except NoReplyError as nothing:
             fault = self._fault_in_body(nothing, tries)
-        except (openai.OpenAIError, httpx2.HTTPError, OSError) as error:
-            fault = self._fault(error, tries, departing.held.left)
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError, httpcore2.UnsupportedProtocol, OSError) as error:
+            fault = Fault("connection", explain_connection(error, self._endpoint, tries), begun=departing.held.left)
         if departing.trouble is not None:
             raise departing.trouble
         return fault
 
-    def _fault(self, error: Exception, tries: int, left: bool) -> Fault:
-        """An exception as a fault; ``left``: whether the request had left before it."""
-        import openai
-
-        told = explain(error, self._endpoint, self._model, self._request_limits.timeout_s, tries)
-        if isinstance(error, openai.APIStatusError):
-            return self._of_status(told, error.status_code, asked_wait(error.response.headers))
-        if isinstance(error, openai.APITimeoutError):
-            return Fault("timeout", told, busy=True, begun=left)  # a server that lets requests queue up says so by being late
-        return Fault("garbage" if isinstance(error, openai.APIResponseValidationError) else "connection", told, begun=left)
+    def _refused(self, answer: Answer, tries: int) -> Fault:
+        """What a server refused, with a status."""
+        told = explain_answer(answer.status, answer.body, self._endpoint, self._model, tries, "retry-after" in answer.headers)
+        return self._of_status(told, answer.status, asked_wait(answer.headers))
 
     def _of_status(self, told: EndpointError, status: int, wait_s: float | None = None) -> Fault:
         busy = not told.permanent and status in (402, 429, 503, 529)
@@ -356,17 +328,17 @@ class Client:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        for client in self._clients.pop(asyncio.get_running_loop(), {}).values():
-            await client.close()
+        for line in self._lines.pop(asyncio.get_running_loop(), {}).values():
+            await line.aclose()
 
     def close(self) -> None:
         """Close what can be closed without waiting: connections of loops that are over went with them."""
-        for loop, client in [(loop, client) for loop, clients in self._clients.items() for client in clients.values()]:
+        for loop, line in [(loop, line) for loop, lines in self._lines.items() for line in lines.values()]:
             if loop.is_running():
-                loop.create_task(client.close())
+                loop.create_task(line.aclose())
             elif not loop.is_closed():
-                loop.run_until_complete(client.close())
-        self._clients.clear()
+                loop.run_until_complete(line.aclose())
+        self._lines.clear()
 
 
 def _json(value: Any) -> bytes:

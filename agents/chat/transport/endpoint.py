@@ -7,6 +7,7 @@ anything that looks like a key has been taken out.
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import re
 from dataclasses import dataclass
@@ -174,27 +175,35 @@ class Endpoint:
         return text if len(text) <= 200 else text[:199] + "…"
 
 
-def explain(error: Exception, endpoint: Endpoint, model: str, timeout_s: float, tries: int) -> EndpointError:
-    """An exception of the openai client as one sentence; ``tries``: how often the request has left."""
-    import openai
-
-    where = endpoint.public
+def explain_connection(error: Exception, endpoint: Endpoint, tries: int) -> EndpointError:
+    """Why there was no connection, in a sentence; ``tries``: how often it was tried."""
     often = f"in {tries} tries" if tries > 1 else "at the first try"
-    if isinstance(error, openai.APITimeoutError):
-        return EndpointError(f"{where} gave no reply within {timeout_s:g} s ({often}); try again later, or raise the setting timeout_s", permanent=False)
-    if isinstance(error, openai.APIConnectionError):
-        cause = endpoint.redact(str(error.__cause__ or error))
-        return EndpointError(f"no connection to {where} {often} ({cause}); is the server running, and is {endpoint.source} right?", permanent=False)
-    if not isinstance(error, openai.APIStatusError):
-        return EndpointError(
-            f"{where} answered, but not as a chat-completions server does; is {endpoint.source} right (it usually ends in /v1)?", permanent=False
-        )
-    body = error.body
+    cause = endpoint.redact(str(error) or type(error).__name__)
+    return EndpointError(f"no connection to {endpoint.public} {often} ({cause}); is the server running, and is {endpoint.source} right?", permanent=False)
+
+
+def explain_answer(status: int, content: bytes, endpoint: Endpoint, model: str, tries: int, comes_back: bool) -> EndpointError:
+    """What a server refused, in a sentence.
+
+    Parameters
+    ----------
+    content : what it sent
+    tries : how often the request has left
+    comes_back : whether it says when to ask again
+    """
+    text = content.decode("utf-8", "replace").strip()
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = text
+    found = found[0] if isinstance(found, list) and found else found
+    body = found.get("error", found) if isinstance(found, dict) else found
     message = body.get("message") or body.get("detail") if isinstance(body, dict) else body
     metadata = body.get("metadata") if isinstance(body, dict) else None
+    code = body.get("code") if isinstance(body, dict) else None
     flagged = isinstance(metadata, dict) and bool(metadata.get("flagged_input") or metadata.get("reasons"))
     said = endpoint.redact(str(message or ""))
-    return explain_status(endpoint, model, error.status_code, said, tries, error.code or "", flagged, "retry-after" in error.response.headers)
+    return explain_status(endpoint, model, status, said, tries, code if isinstance(code, str) else "", flagged, comes_back)
 
 
 def explain_status(

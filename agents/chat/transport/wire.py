@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import select
 import ssl
-from collections.abc import AsyncGenerator, Iterable
+import zlib
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
 
 import httpcore2
 from typing_extensions import override
@@ -19,6 +22,111 @@ if TYPE_CHECKING:
 _NEXT_ADDRESS_S = 0.25
 #: how often it is looked whether the system has taken the rest of what was written
 _LOOK_S = 0.005
+#: how often a server may send a request elsewhere
+_MOST_REDIRECTIONS = 20
+#: headers that are for the server that was asked, and no other
+_FOR_ONE_SERVER = frozenset({"authorization", "cookie"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server sent, whatever it is: its status, headers by names in small letters, and body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Line:
+    """Connections to one server, over which requests go as they are: a client that builds, checks and follows each of them takes most of the time of one.
+
+    Proxies of the environment and certificates are those of that client, whose pools of connections these are.
+
+    Parameters
+    ----------
+    client : the client whose settings hold
+    timeout_s : for each step of a request
+    """
+
+    def __init__(self, client: httpx2.AsyncClient, timeout_s: float) -> None:
+        send_at_once(client)
+        self._client = client
+        self._timeout = dict.fromkeys(("connect", "read", "write", "pool"), timeout_s)
+        self._pools: dict[str, Any] = {}
+
+    async def post(self, url: str, headers: Mapping[str, str], content: bytes, follow: Callable[[str, Mapping[str, Any]], None]) -> Answer:
+        """Send a request, again where the server says so.
+
+        Parameters
+        ----------
+        headers : by names in small letters
+        follow : told how far it is
+
+        Raises
+        ------
+        httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException
+            when nothing came back.
+        """
+        answer = await self._send(url, headers, content, follow)
+        for _ in range(_MOST_REDIRECTIONS):
+            if answer.status not in (307, 308) or "location" not in answer.headers:
+                break
+            before, url = url, urljoin(url, answer.headers["location"])
+            if urlsplit(before)[:2] != urlsplit(url)[:2]:  # another server is not told the key
+                headers = {name: value for name, value in headers.items() if name not in _FOR_ONE_SERVER}
+            answer = await self._send(url, headers, content, follow)
+        return answer
+
+    async def _send(self, url: str, headers: Mapping[str, str], content: bytes, follow: Callable[[str, Mapping[str, Any]], None]) -> Answer:
+        async def trace(event: str, about: Mapping[str, Any]) -> None:
+            follow(event, about)
+
+        sent = [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
+        host = urlsplit(url).netloc.encode("ascii")
+        request = httpcore2.Request(
+            "POST",
+            url,
+            headers=[(b"host", host), *sent, (b"content-length", str(len(content)).encode("ascii"))],
+            content=content,
+            extensions={"trace": trace, "timeout": self._timeout},
+        )
+        response = await self._pool(url).handle_async_request(request)
+        try:
+            parts = [part async for part in response.stream]
+        finally:
+            await response.aclose()
+        told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+        return Answer(response.status, told, _decoded(b"".join(parts), told.get("content-encoding", "")))
+
+    def _pool(self, url: str) -> Any:
+        """The connections over which a request to this address goes: to the server, or to a proxy."""
+        where = urlsplit(url)
+        key = f"{where.scheme}://{where.netloc}"
+        if key not in self._pools:
+            import httpx2
+
+            self._pools[key] = self._client._transport_for_url(httpx2.URL(url))._pool  # type: ignore[attr-defined]
+        return self._pools[key]
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+
+def _decoded(body: bytes, encoding: str) -> bytes:
+    """A body as it was before it was compressed.
+
+    Raises
+    ------
+    httpcore2.RemoteProtocolError
+        when it cannot be read.
+    """
+    try:
+        if encoding in ("gzip", "deflate"):
+            return zlib.decompress(body, zlib.MAX_WBITS | 32)
+    except zlib.error as error:
+        raise httpcore2.RemoteProtocolError(f"the reply is compressed ({encoding}) and cannot be read") from error
+    return body
 
 
 def send_at_once(client: httpx2.AsyncClient) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from spanlab.agents.chat import ChatAgent, Endpoint
 from spanlab.agents.chat.providers import FILE_VARIABLE, providers, serving
-from spanlab.agents.chat.transport.endpoint import explain
+from spanlab.agents.chat.transport.endpoint import explain_answer
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import SpanLabError
 
@@ -266,13 +266,9 @@ def test_no_object_holds_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_asking_again_cannot_mend_is_told_as_that(monkeypatch: pytest.MonkeyPatch, status: int, message: str, code: Any, said: str) -> None:
-    import httpx2
-    import openai
-
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
-    response = httpx2.Response(status, request=httpx2.Request("POST", REMOTE["gemini"][0]))
-    error = openai.APIStatusError("", response=response, body={"message": message, "code": code})
-    told = explain(error, serving("m@gemini").endpoint, "m", 120, 1)
+    body = json.dumps({"error": {"message": message, "code": code}}).encode()
+    told = explain_answer(status, body, serving("m@gemini").endpoint, "m", 1, comes_back=False)
     assert said in str(told)
     assert told.permanent
     assert KEY not in str(told)
