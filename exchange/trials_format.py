@@ -1,18 +1,21 @@
-"""Formats that hold trials one by one: a subclass reads and writes them, and everything that is alike for all of them is done here."""
+"""Formats that hold trials one by one: a subclass reads and writes them, and everything that is alike for all of them is done here.
+
+However trials are read, they become trials files in one way (:func:`import_sets`): all sets or none, and what is malformed is told or left out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Generic
 
 from pydantic import Field
 from typing_extensions import TypeVar, override
 
 from ..core.atomic_files import whole_folder, whole_path
-from ..core.errors import Problem, SpanLabError
+from ..core.errors import MAX_PROBLEMS, Problem, SpanLabError
 from ..paradigms.compile import check_draws, drawn_values, resolve_levels
 from ..paradigms.paradigm import Generator, Paradigm
 from ..paradigms.trials_file import GivenTrial, given_trial, write_trials
@@ -52,16 +55,102 @@ class TrialSet:
     trials : each with its name, a level for every factor and a value for everything that is drawn at random; what is malformed is a ``Problem`` in its place
     generator : corrected or published
     source : what the record is to say of where they come from, besides the format and the name of the file
+    stem : what the trials file is called; after the paradigm when not given
     """
 
     paradigm: Paradigm
     trials: Iterable[GivenTrial | Problem]
     generator: Generator = "corrected"
     source: Mapping[str, Any] = field(default_factory=dict)
+    stem: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.paradigm, Paradigm):
             raise TypeError(f"the paradigm of a TrialSet is {self.paradigm!r:.100}; expected is what load_paradigm gives")
+
+
+S = TypeVar("S", bound=TrialSet)
+
+
+@dataclass(slots=True)
+class ImportedSet(Generic[S]):
+    """What became of a set of trials.
+
+    Parameters
+    ----------
+    set : as it was read
+    file : the trials file; there is none when all trials were left out
+    trials : in it
+    skipped : malformed trials that are not
+    named : what is wrong with them, or with the first of them
+    """
+
+    set: S
+    file: Path
+    trials: int = 0
+    skipped: int = 0
+    named: list[Problem] = field(default_factory=list)
+
+
+def import_sets(
+    source: Path,
+    output: Path,
+    sets: Iterable[S],
+    skip_malformed: bool = False,
+    *,
+    problems: Sequence[Problem] = (),
+    most_named: int | None = None,
+    unit: str = "trial",
+) -> list[ImportedSet[S]]:
+    """Write sets of trials as trials files, all of them or none; the sets are gone through once, one after the other.
+
+    Parameters
+    ----------
+    source : where they come from, for messages
+    output : new folder for the trials files
+    skip_malformed : leave out what is malformed, instead of importing nothing
+    problems : what is wrong besides; what is left out is named with the first set
+    most_named : malformed trials of a set that are named one by one when they are left out; all when not given
+    unit : what a trial is called
+
+    Raises
+    ------
+    SpanLabError
+        when no trial can be read, or (unless it is left out) for everything that is malformed; nothing is left behind then.
+    """
+    malformed = [*problems]
+    imported: list[ImportedSet[S]] = []
+
+    def well_formed(done: ImportedSet[S]) -> Iterator[GivenTrial]:
+        for item in done.set.trials:
+            if isinstance(item, GivenTrial):
+                yield item
+                continue
+            done.skipped += 1
+            if most_named is None or len(done.named) < most_named:
+                done.named.append(item)
+            if not skip_malformed:
+                malformed.append(item)
+                if most_named is not None and len(malformed) == MAX_PROBLEMS - 1:
+                    raise refused([*malformed, Problem(item.where, "", "so many trials are malformed that the rest was not read")])
+
+    with whole_folder(output) as partial:
+        for one in sets:
+            done = ImportedSet(one, output / f"{one.stem or one.paradigm.name}.jsonl")
+            trials = well_formed(done)
+            if (first := next(trials, None)) is not None:
+                # What a set's source says may be known only when all have been read; the first line of the file is written last.
+                done.trials = write_trials(partial / done.file.name, one.paradigm, one.generator, one.source, chain([first], trials))
+            if done.trials or done.skipped:
+                imported.append(done)
+        if malformed and not skip_malformed:
+            raise refused(malformed)
+        for first_set in imported[:1]:
+            first_set.named[:0] = problems
+        if not any(done.trials for done in imported):
+            left_out = [problem for done in imported for problem in done.named] or [*problems]
+            raise SpanLabError("\n".join([*format_problems(left_out), f"not one {unit} of {source} can be read"]))
+    return imported
 
 
 class TrialsFormat(Format[R, W]):
@@ -89,25 +178,10 @@ class TrialsFormat(Format[R, W]):
         (source,) = sources
         if not source.exists():
             raise SpanLabError(f"{source} cannot be read: there is no such file or folder")
-        problems: list[Problem] = []
-        written: dict[str, int] = {}
-        with whole_folder(output) as partial:
-            for trial_set in self._guarded(source, lambda: self.read_trials(source, options), TrialSet):
-                name = trial_set.paradigm.name
-                if name in written:
-                    raise SpanLabError(f"{source}: the format '{self.name}' gives two sets of trials of {name}; expected is one for each paradigm")
-                origin = {"format": self.name, "file": source.name, **trial_set.source}
-                trials = self._checked(source, trial_set, problems, origin)
-                if (first := next(trials, None)) is not None:
-                    # The origin counts what is left out; the first line of the file is written last.
-                    written[name] = write_trials(partial / f"{name}.jsonl", trial_set.paradigm, trial_set.generator, origin, chain([first], trials))
-            if problems and not options.skip_malformed:
-                raise refused(problems)
-            if not written:
-                raise SpanLabError("\n".join([*format_problems(problems), f"not one trial of {source} can be read"]))
-        report.left_out(problems)
-        for name, many in written.items():
-            report.done(f"{output / f'{name}.jsonl'}: {counted(many, 'trial')}")
+        for done in import_sets(source, output, self._sets(source, options), options.skip_malformed):
+            report.left_out(done.named)
+            if done.trials:
+                report.done(f"{done.file}: {counted(done.trials, 'trial')}")
 
     @override
     def write(self, sources: Sequence[str], output: Path, options: W, report: Report) -> None:
@@ -133,27 +207,40 @@ class TrialsFormat(Format[R, W]):
                 raise SpanLabError(f"the format '{self.name}' has written nothing to {output}; this is a fault of the format")
         report.done(f"{output}: {counted(len(chosen.plan), 'trial')}")
 
-    def _checked(self, source: Path, given: TrialSet, problems: list[Problem], origin: dict[str, Any]) -> Iterator[GivenTrial]:
-        """The trials that are well-formed; everything else goes to ``problems``, and its number into ``origin``."""
+    def _sets(self, source: Path, options: R) -> Iterator[TrialSet]:
+        """What the format gives, with all that is looked into and noted for every format."""
         names: set[str] = set()
-        before = len(problems)
+        for given in self._guarded(source, lambda: self.read_trials(source, options), TrialSet):
+            name = given.stem or given.paradigm.name
+            if name in names:
+                raise SpanLabError(f"{source}: the format '{self.name}' gives two sets of trials of {name}; expected is one for each paradigm")
+            names.add(name)
+            origin = {"format": self.name, "file": source.name, **given.source}
+            yield replace(given, trials=self._checked(source, given, origin), source=origin)
+
+    def _checked(self, source: Path, given: TrialSet, origin: dict[str, Any]) -> Iterator[GivenTrial | Problem]:
+        """The trials that are well-formed, and what is wrong with the others; their number goes into ``origin``."""
+        names: set[str] = set()
+        left_out = 0
         for item in self._guarded(source, lambda: given.trials, (GivenTrial, Problem)):
-            if isinstance(item, Problem):
-                problems.append(item)
-                continue
-            try:
-                if not (isinstance(item.name, str) and 0 < len(item.name) <= 200 and isinstance(item.levels, Mapping) and isinstance(item.draws, Mapping)):
-                    raise SpanLabError("expected a name, levels and draws")
-                trial = given_trial(given.paradigm, item.name, item.levels, item.draws)
-                check_draws(given.paradigm, trial.levels, given.generator, trial.draws)
-                if trial.name in names:
-                    raise SpanLabError("a second trial of this name")
-            except SpanLabError as error:
-                problems.append(Problem(str(source), str(item.name), str(error)))
-            else:
-                names.add(trial.name)
-                yield trial
-        origin["left_out"] = len(problems) - before
+            found = item if isinstance(item, Problem) else self._looked_into(source, given, item, names)
+            left_out += isinstance(found, Problem)
+            yield found
+        origin["left_out"] = left_out
+
+    def _looked_into(self, source: Path, given: TrialSet, item: GivenTrial, names: set[str]) -> GivenTrial | Problem:
+        """A trial that is well-formed and has a name of its own, or what is wrong with it."""
+        try:
+            if not (isinstance(item.name, str) and 0 < len(item.name) <= 200 and isinstance(item.levels, Mapping) and isinstance(item.draws, Mapping)):
+                raise SpanLabError("expected a name, levels and draws")
+            trial = given_trial(given.paradigm, item.name, item.levels, item.draws)
+            check_draws(given.paradigm, trial.levels, given.generator, trial.draws)
+            if trial.name in names:
+                raise SpanLabError("a second trial of this name")
+        except SpanLabError as error:
+            return Problem(str(source), str(item.name), str(error))
+        names.add(trial.name)
+        return trial
 
     def _guarded(self, source: Path, items: Callable[[], Iterable[T]], expected: type[T] | tuple[type[T], ...]) -> Iterator[T]:
         """What a format gives; whatever goes wrong in it is told in a sentence."""

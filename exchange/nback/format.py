@@ -58,9 +58,10 @@ class NBackBlocks(Format[_Reading, _Writing]):
 
         (folder,) = sources
         for imported in import_blocks(folder, output, options.paradigm, options.generator, options.seed, options.skip_malformed):
-            report.left_out(imported.left_out)
-            _tell_unlabelled(imported.unlabelled.items(), "item", report)
-            report.done(f"{imported.file}: {counted(imported.blocks, 'block')}, {imported.generator}")
+            report.left_out(imported.named)
+            if imported.trials:
+                _tell_unlabelled(imported.set.unlabelled.items(), "item", report)
+                report.done(f"{imported.file}: {counted(imported.trials, 'block')}, {imported.set.generator}")
 
     @override
     def write(self, sources: Sequence[str], output: Path, options: _Writing, report: Report) -> None:

@@ -7,41 +7,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from ...core.atomic_files import whole_folder
 from ...core.errors import Problem, SpanLabError
 from ...paradigms.identity import trial_seed
 from ...paradigms.paradigm import Generator, Paradigm, load_paradigm
-from ...paradigms.trials_file import GivenTrial, write_trials
-from ..malformed import format_problems, refused
+from ...paradigms.trials_file import GivenTrial
+from ..trials_format import ImportedSet, TrialSet, import_sets
 from .blocks import BlockTask, UnusedError
 from .files import BlockFile, LineError, Lines, find_blocks, name_of, read_lines, read_text, set_named, write_lines
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedBlocks:
+class BlockSet(TrialSet):
     """The blocks of one paradigm.
 
     Parameters
     ----------
-    file : the trials file
-    generator : whose blocks they are
-    blocks : how many there are
     unlabelled : ``SET/NBACK/B`` of blocks with unlabelled matches, and which of their items (from 1) these are
-    left_out : what was malformed and skipped on request
     """
 
-    file: Path
-    generator: Generator
-    blocks: int
-    unlabelled: Mapping[str, tuple[int, ...]]
-    left_out: tuple[Problem, ...]
+    unlabelled: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def import_blocks(
     folder: Path, output: Path, paradigm: str | None = None, generator: Generator | None = None, seed: int = 1, skip_malformed: bool = False
-) -> list[ImportedBlocks]:
+) -> list[ImportedSet[BlockSet]]:
     """Read block files into trials files, one for each paradigm.
 
     Parameters
@@ -60,20 +51,7 @@ def import_blocks(
     """
     found, problems = find_blocks(folder)
     read = [_read_blocks(loaded, files, generator, seed) for loaded, files in _by_paradigm(folder, found, paradigm)]
-    problems += [problem for blocks in read for problem in blocks.problems]
-    if problems and not skip_malformed:
-        raise refused(problems)
-    if not any(blocks.trials for blocks in read):
-        raise SpanLabError("\n".join([*format_problems(problems), f"not one block of {folder} can be read"]))
-    imported: list[ImportedBlocks] = []
-    with whole_folder(output) as partial:
-        for blocks in read:
-            if blocks.trials:
-                name = f"{blocks.paradigm.name}.jsonl"
-                write_trials(partial / name, blocks.paradigm, blocks.generator, blocks.source, blocks.trials)
-                imported.append(ImportedBlocks(output / name, blocks.generator, len(blocks.trials), blocks.unlabelled, tuple(problems)))
-                problems = []
-    return imported
+    return import_sets(folder, output, [blocks.as_set() for blocks in read], skip_malformed, problems=problems, unit="block")
 
 
 def _by_paradigm(folder: Path, found: Sequence[BlockFile], paradigm: str | None) -> list[tuple[Paradigm, list[BlockFile]]]:
@@ -101,16 +79,16 @@ class _Blocks:
     unlabelled: dict[str, tuple[int, ...]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    @property
-    def source(self) -> dict[str, Any]:
-        """What the trials file says about where they come from."""
-        return {
+    def as_set(self) -> BlockSet:
+        """The blocks as trials, and what the trials file says about where they come from."""
+        source = {
             "files": "N-back block files",
             "sets": self.sets,
             "labels": "as in the files",
             "unlabelled_matches": sum(map(len, self.unlabelled.values())),
             "left_out": len(self.problems),
         }
+        return BlockSet(self.paradigm, [*self.problems, *self.trials], self.generator, source, unlabelled=self.unlabelled)
 
 
 def _read_blocks(paradigm: Paradigm, files: Sequence[BlockFile], generator: Generator | None, seed: int) -> _Blocks:

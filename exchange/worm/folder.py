@@ -7,18 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ...core.atomic_files import whole_folder
-from ...core.errors import MAX_PROBLEMS, Problem, SpanLabError
+from ...core.errors import Problem, SpanLabError
 from ...paradigms.compile import GivenDrawError, check_draws
 from ...paradigms.identity import MAX_MASTER_SEED
 from ...paradigms.language.diagnostics import show
 from ...paradigms.paradigm import GENERATORS, Generator, Paradigm, load_paradigm
-from ...paradigms.trials_file import GivenTrial, write_trials
-from ..malformed import refused
+from ...paradigms.trials_file import GivenTrial
+from ..trials_format import ImportedSet, TrialSet, import_sets
 from .fields import Fields, MalformedError
 from .json_stream import read_lists
 from .names import DATA_SETS, ORIGIN, SPLITS, TRIALS, DataSet, trial_name
@@ -32,26 +31,18 @@ _NAMED = 5
 Tell = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class Imported:
-    """What became of one split of a data set.
+@dataclass(frozen=True, slots=True)
+class WormSet(TrialSet):
+    """One split of a data set.
 
     Parameters
     ----------
     data_set, split : in the benchmark
-    file : name of the trials file
-    trials : in it
-    skipped : malformed trials that are not
-    named : what is wrong with the first of them
-    notes : what has to be said, with the number of times that it happened
+    notes : what has to be said, with the number of times that it happened; whole when all trials have been read
     """
 
-    data_set: DataSet
-    split: str
-    file: str
-    trials: int = 0
-    skipped: int = 0
-    named: list[Problem] = field(default_factory=list)
+    data_set: DataSet = DATA_SETS[0]
+    split: str = ""
     notes: Counter[str] = field(default_factory=Counter)
 
 
@@ -79,7 +70,7 @@ def other_folders(folder: Path) -> list[str]:
     return sorted(path.parent.name for path in folder.glob(f"*/{TRIALS}") if path.parent.name not in known)
 
 
-def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: int = 1, tell: Tell | None = None) -> list[Imported]:
+def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: int = 1, tell: Tell | None = None) -> list[ImportedSet[WormSet]]:
     """Bring in all data sets of a WorM data folder: one trials file for each split, all of them or none.
 
     Their generator is ``published``, unless SpanLab has written the folder and noted another one.
@@ -99,17 +90,15 @@ def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: 
     """
     if not 0 <= seed <= MAX_MASTER_SEED:
         raise SpanLabError(f"the seed must be between 0 and {MAX_MASTER_SEED}; found {seed}")
-    report: list[Imported] = []
-    malformed: list[Problem] = []
     found = find_data_sets(folder)
-    with whole_folder(output) as partial:
+
+    def sets() -> Iterator[WormSet]:
         for data_set, path in found:
             if tell is not None:
                 tell(data_set.folder)
-            report += _Import(data_set, path, None if skip_malformed else malformed, seed).write(partial)
-        if malformed:
-            raise refused(malformed)
-    return report
+            yield from _DataSetFile(data_set, path, skip_malformed, seed).sets()
+
+    return import_sets(folder, output, sets(), skip_malformed, most_named=_NAMED)
 
 
 def _origin(path: Path) -> dict[str, Any]:
@@ -125,73 +114,53 @@ def _origin(path: Path) -> dict[str, Any]:
     return origin
 
 
-class _Import:
-    """The import of one data set. ``malformed`` gets what is wrong with trials, and is None when these are to be left out."""
+class _DataSetFile:
+    """The trials of one data set, as they are read."""
 
-    def __init__(self, data_set: DataSet, path: Path, malformed: list[Problem] | None, seed: int) -> None:
-        self._data_set, self._path, self._malformed, self._seed = data_set, path, malformed, seed
+    def __init__(self, data_set: DataSet, path: Path, skip_malformed: bool, seed: int) -> None:
+        self._data_set, self._path, self._skip, self._seed = data_set, path, skip_malformed, seed
         self._paradigm: Paradigm = load_paradigm(data_set.paradigm)
         self._task: WormTask = task_of(data_set)
         self._origin = _origin(path.with_name(ORIGIN))
         self._generator: Generator = self._origin.get("generator", "published")
+        self._seen = 0
 
-    def write(self, output: Path) -> list[Imported]:
-        """Write the trials files of all splits that have trials."""
-        done: list[Imported] = []
+    def sets(self) -> Iterator[WormSet]:
+        """One for each split that has trials; each is to be gone through before the next."""
         with closing(read_lists(self._path)) as objects:
             for split, group in groupby(objects, key=lambda entry: entry[0]):
                 if split not in SPLITS:
                     raise SpanLabError(f"{self._path}: expected the splits {', '.join(SPLITS)}; found {show(split)}")
-                imported = Imported(self._data_set, split, f"{self._data_set.stem}.{split}.jsonl")
-                trials = self._trials(imported, ((number, data) for _, number, data in group if number >= 0))
-                first = next(trials, None)
-                if first is not None:
-                    self._write_file(output / imported.file, imported, chain([first], trials))
-                elif imported.skipped and self._malformed is None:
-                    raise SpanLabError(f"{self._path}: none of the {imported.skipped} trials of {split} can be read; the first: {imported.named[0]}")
-                else:
-                    continue
-                done.append(imported)
-        if not done and not self._malformed:
+                source: dict[str, Any] = {"benchmark": "WorM", "data_set": self._data_set.folder, "split": split}
+                if self._origin:
+                    source["written_by_spanlab"] = self._origin
+                notes: Counter[str] = Counter()
+                trials = self._trials(split, ((number, data) for _, number, data in group if number >= 0), source, notes)
+                yield WormSet(self._paradigm, trials, self._generator, source, f"{self._data_set.stem}.{split}", self._data_set, split, notes)
+        if not self._seen:
             raise SpanLabError(f"{self._path} holds no trials")
-        return done
 
-    def _write_file(self, path: Path, imported: Imported, trials: Iterable[GivenTrial]) -> None:
-        source: dict[str, Any] = {"benchmark": "WorM", "data_set": self._data_set.folder, "split": imported.split}
-        if self._origin:
-            source["written_by_spanlab"] = self._origin
-
-        def valid_trials() -> Iterator[GivenTrial]:
-            yield from trials
-            # Known only when all have been read; the first line of the file is written last.
-            source.update({"skipped": imported.skipped, "notes": list(imported.notes)})
-
-        imported.trials = write_trials(path, self._paradigm, self._generator, source, valid_trials())
-
-    def _trials(self, imported: Imported, objects: Iterable[tuple[int, Any]]) -> Iterator[GivenTrial]:
+    def _trials(self, split: str, objects: Iterable[tuple[int, Any]], source: dict[str, Any], notes: Counter[str]) -> Iterator[GivenTrial | Problem]:
         names: set[str] = set()
+        skipped, first = 0, None
         for number, data in objects:
-            reading = Reading(self._seed, trial_name(imported.split, number))
+            self._seen += 1
+            reading = Reading(self._seed, trial_name(split, number))
             try:
                 trial = self._trial(data, reading)
                 if trial.name in names:
                     raise MalformedError("trial_id", f"a second trial called {trial.name}")
             except MalformedError as error:
-                told = Problem(str(self._path), f"{self._data_set.folder} > {imported.split} > {number}", str(error))
-                self._note(imported, told)
+                problem = Problem(str(self._path), f"{self._data_set.folder} > {split} > {number}", str(error))
+                skipped, first = skipped + 1, first or problem
+                yield problem
                 continue
             names.add(trial.name)
-            imported.notes.update(reading.notes)
+            notes.update(reading.notes)
             yield trial
-
-    def _note(self, imported: Imported, told: Problem) -> None:
-        imported.skipped += 1
-        if self._malformed is None:
-            imported.named += [told] if len(imported.named) < _NAMED else []
-            return
-        self._malformed.append(told)
-        if len(self._malformed) == MAX_PROBLEMS - 1:
-            raise refused([*self._malformed, Problem(str(self._path), "", "so many trials are malformed that the rest was not read")])
+        if skipped and not names and self._skip:
+            raise SpanLabError(f"{self._path}: none of the {skipped} trials of {split} can be read; the first: {first}")
+        source.update({"skipped": skipped, "notes": list(notes)})
 
     def _trial(self, data: Any, reading: Reading) -> GivenTrial:
         fields = Fields(data)

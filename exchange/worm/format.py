@@ -52,13 +52,13 @@ class WormTrials(Format[_Reading, _Writing]):
 
         (folder,) = sources
         for imported in import_worm(folder, output, options.skip_malformed, options.seed, lambda name: report.note(f"reading {name} ...")):
-            where = f"{imported.data_set.folder}, {imported.split}"
+            where = f"{imported.set.data_set.folder}, {imported.set.split}"
             report.left_out(imported.named)
             if imported.skipped > len(imported.named):
                 report.note(f"left out: {imported.skipped - len(imported.named)} more trials of {where}")
-            for note, many in imported.notes.items():
+            for note, many in imported.set.notes.items():
                 report.note(f"NOTE {where}: {note} ({many} times)")
-            report.done(f"{output / imported.file}: {counted(imported.trials, 'trial')}")
+            report.done(f"{imported.file}: {counted(imported.trials, 'trial')}")
         for name in other_folders(folder):
             report.note(f"NOTE {name} is no published data set of WorM and was left out")
 

@@ -143,9 +143,9 @@ def test_a_malformed_trial_is_named_with_its_key(tmp_path: Path, name: str, havi
     assert str(told.value).startswith(start), str(told.value)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"], "nothing is left"
     report = import_worm(folder, tmp_path / "trials", skip_malformed=True)
-    assert [(one.split, one.trials, one.skipped) for one in report] == [("train", 2, 0), ("test", 2, 1)]
+    assert [(one.set.split, one.trials, one.skipped) for one in report] == [("train", 2, 0), ("test", 2, 1)]
     assert str(report[1].named[0]).startswith(start)
-    assert [one.name for one in TrialsFile(tmp_path / "trials" / report[1].file)] == [order[0]["trial_id"], order[1]["trial_id"]]
+    assert [one.name for one in TrialsFile(report[1].file)] == [order[0]["trial_id"], order[1]["trial_id"]]
 
 
 JUNK = st.one_of(
@@ -324,15 +324,16 @@ def test_a_killed_import_leaves_no_trials_and_is_in_nobodys_way(tmp_path: Path) 
     program = f"""
 import os
 from pathlib import Path
+from spanlab.exchange import trials_format
 from spanlab.exchange.worm import folder as worm_folder
 
-write = worm_folder.write_trials
+write = trials_format.write_trials
 def write_some_then_die(path, *rest):
     if path.name.startswith("vir"):
         os._exit(9)
     return write(path, *rest)
 
-worm_folder.write_trials = write_some_then_die
+trials_format.write_trials = write_some_then_die
 worm_folder.import_worm(Path({str(folder)!r}), Path({str(tmp_path / "trials")!r}))
 """
     killed = subprocess.run([sys.executable, "-c", program], capture_output=True, env={**os.environ})

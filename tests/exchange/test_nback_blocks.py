@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nback_files import LETTERS, UNLABELLED, block_text, identity_block, write_block, write_letters
 
 from spanlab.core.errors import SpanLabError
-from spanlab.exchange.nback import sets
+from spanlab.exchange import trials_format
 from spanlab.exchange.nback.files import LineError, Lines, name_of, read_lines, set_named, write_lines
 from spanlab.exchange.nback.sets import export_blocks, import_blocks
 from spanlab.paradigms import compile_trial, load_paradigm
@@ -33,7 +33,7 @@ def trials_of(path: Path) -> dict[str, GivenTrial]:
 def test_letters_become_trials_that_show_and_score_what_the_files_say(tmp_path: Path) -> None:
     write_letters(tmp_path / "letters")
     (imported,) = import_blocks(tmp_path / "letters", tmp_path / "out")
-    assert (imported.blocks, imported.generator, imported.unlabelled, imported.left_out) == (6, "published", {}, ())
+    assert (imported.trials, imported.set.generator, imported.set.unlabelled, imported.named) == (6, "published", {}, [])
     trials = trials_of(imported.file)
     assert list(trials) == [f"letters/{n}back/{b}" for n in (1, 2, 3) for b in (0, 1)]
     paradigm = load_paradigm("nback_verbal")
@@ -95,7 +95,7 @@ def test_export_then_import_gives_the_same_blocks(tmp_path: Path, name: str, gen
             shown = [item["symbol"] if grid is None else str(item["symbol"] + 1) for item in items]
             assert text == block_text(shown, "".join(item["label"] for item in items), comma=(grid or 0) > 3)
             assert sum(item["label"] == "m" for item in items) == len(items) // 3
-        assert imported.generator == ("published" if generator == "published" or 7 not in sizes else imported.generator)
+        assert imported.set.generator == ("published" if generator == "published" or 7 not in sizes else imported.set.generator)
 
 
 def test_exported_blocks_are_those_of_the_paradigm_and_stay_when_others_are_added(tmp_path: Path, run: Run) -> None:
@@ -118,7 +118,7 @@ def test_blocks_with_cells_that_published_ones_never_use_are_of_the_other_genera
     place = next(n for n, label in enumerate(labels) if label == "-" and "m" not in labels[n + 2 : n + 3])
     items[place] = 42
     write_block(tmp_path, "grids_7x7/2back/0.txt", block_text(items, labels, comma=True))
-    assert import_blocks(tmp_path / "grids_7x7", tmp_path / "out")[0].generator == "corrected"
+    assert import_blocks(tmp_path / "grids_7x7", tmp_path / "out")[0].set.generator == "corrected"
     with pytest.raises(SpanLabError, match=rf"0\.txt:1 item {place + 1} is '42'; published blocks of 7 x 7 never use 27 and 42"):
         import_blocks(tmp_path / "grids_7x7", tmp_path / "out2", generator="published")
 
@@ -233,7 +233,7 @@ def test_folders_of_sets_one_set_and_one_level(tmp_path: Path) -> None:
     (tmp_path / "all" / "letters" / ".DS_Store").touch()
     (tmp_path / "all" / "letters" / "1back" / ".DS_Store").touch()
     everything = import_blocks(tmp_path / "all", tmp_path / "out1")
-    assert {(one.file.name, one.blocks) for one in everything} == {("nback_verbal.jsonl", 6), ("nback_spatial.jsonl", 3)}
+    assert {(one.file.name, one.trials) for one in everything} == {("nback_verbal.jsonl", 6), ("nback_spatial.jsonl", 3)}
     assert {one.levels["grid"] for one in TrialsFile(tmp_path / "out1" / "nback_spatial.jsonl")} == {3, 5, 7}
     (one_set,) = import_blocks(tmp_path / "all" / "letters", tmp_path / "out2")
     (one_level,) = import_blocks(tmp_path / "all" / "letters" / "2back", tmp_path / "out3")
@@ -325,13 +325,14 @@ def test_everything_malformed_is_told_at_once_and_nothing_good_is_left(tmp_path:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
+from spanlab.exchange import trials_format
 from spanlab.exchange.nback import sets as nback_sets
-write = nback_sets.write_trials
+write = trials_format.write_trials
 def write_one_then_die(path, *rest):
     if path.parent.glob("*.jsonl"):
         write(path, *rest)
     os.kill(os.getpid(), signal.SIGKILL)
-nback_sets.write_trials = write_one_then_die
+trials_format.write_trials = write_one_then_die
 nback_sets.import_blocks(Path(sys.argv[1]), Path(sys.argv[2]))
 """
 
@@ -353,7 +354,7 @@ def test_an_interrupted_import_leaves_nothing(tmp_path: Path, monkeypatch: pytes
         raise KeyboardInterrupt
 
     write_letters(tmp_path / "letters")
-    monkeypatch.setattr(sets, "write_trials", interrupted)
+    monkeypatch.setattr(trials_format, "write_trials", interrupted)
     with pytest.raises(KeyboardInterrupt):
         import_blocks(tmp_path / "letters", tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["letters"]

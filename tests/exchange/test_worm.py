@@ -45,7 +45,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("worm")
     write_folder(root / "data", {one.folder: {"train": trials_of(one)} for one in SETS.values()})
     report = import_worm(root / "data", root / "trials")
-    assert [(one.file, one.trials, one.skipped, dict(one.notes)) for one in report] == [(f"{name}.train.jsonl", 20, 0, {}) for name in SETS]
+    assert [(one.file.name, one.trials, one.skipped, dict(one.set.notes)) for one in report] == [(f"{name}.train.jsonl", 20, 0, {}) for name in SETS]
     return root / "trials"
 
 
@@ -131,14 +131,14 @@ def test_export_then_import_gives_the_same_trials(tmp_path: Path, name: str, gen
     assert [one.folder.name for one in exported] == [data_set.folder for data_set in sets]
     assert all(one.trials == {"train": many, "test": 3, "gen_test": 0} and one.frames == 0 for one in exported)
     report = import_worm(tmp_path / "data", tmp_path / "trials")
-    assert [(one.data_set, one.split, one.trials) for one in report] == [(one, split, n) for one in sets for split, n in (("train", many), ("test", 3))]
+    assert [(one.set.data_set, one.set.split, one.trials) for one in report] == [(one, split, n) for one in sets for split, n in (("train", many), ("test", 3))]
     for one in report:
-        assert not one.notes
-        file = TrialsFile(tmp_path / "trials" / one.file)
+        assert not one.set.notes
+        file = TrialsFile(one.file)
         assert file.header.generator == generator
-        assert [trial.name for trial in file] == [f"{one.split}_{number:06d}" for number in range(one.trials)]
-        split = "train" if one.split == "train" else "test"
-        drawn = [new_trial(paradigm, planned, generator) for planned in plan_dataset(paradigm, seed, split, one.trials, dict(one.data_set.levels))]
+        assert [trial.name for trial in file] == [f"{one.set.split}_{number:06d}" for number in range(one.trials)]
+        split = "train" if one.set.split == "train" else "test"
+        drawn = [new_trial(paradigm, planned, generator) for planned in plan_dataset(paradigm, seed, split, one.trials, dict(one.set.data_set.levels))]
         assert sorted(map(fingerprint, compiled(file))) == sorted(map(fingerprint, drawn))
 
 
@@ -180,10 +180,10 @@ def test_arrows_whose_order_is_lost_are_drawn_from_the_seed_and_that_is_said(tmp
     found: dict[str, list[GivenTrial]] = {}
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):
         (report,) = import_worm(folder, tmp_path / name, seed=seed)
-        (note,) = report.notes
+        (note,) = report.set.notes
         assert f"drawn anew from the seed {seed}, so these frames cannot be the original ones" in note
-        assert report.notes[note] == 2 * sum(spatial), "two probe displays in each"
-        file = TrialsFile(tmp_path / name / report.file)
+        assert report.set.notes[note] == 2 * sum(spatial), "two probe displays in each"
+        file = TrialsFile(report.file)
         assert note in str(file.header.source)
         found[name] = list(file)
     assert found["one"] == found["again"] != found["other"]
