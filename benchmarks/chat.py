@@ -2,8 +2,8 @@
 
 python benchmarks/chat.py [BLOCKS]        150 blocks of 24 questions when not given
 
-Much of the time of the processor that a request of a session takes is spent in the system: two writes to the connection, reads from it, a look at each
-idle connection whether it is still open, and lines that are on the disk before a reply is used. The rest is shared among the conversation, its record, and HTTP.
+Much of the time of the processor that a request of a session takes is spent in the system: two writes to the connection, reads from it, a look at each idle
+connection whether it is still open, and lines that are on the disk before a reply is used. The rest is shared among the conversation, its record, and HTTP.
 """
 
 from __future__ import annotations
