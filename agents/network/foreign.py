@@ -24,7 +24,7 @@ from ...core.overrides import check_overrides
 from ...core.registry import Registry
 from ...paradigms.language import yaml_source
 from ...paradigms.language.diagnostics import validated
-from .checkpoints_io.programs import Program, read_program
+from .checkpoints_io.programs import Program, is_program, read_program
 from .readout import one_thread
 from .settings import FRAME, need_torch
 
@@ -214,6 +214,12 @@ def foreign_network(detail: str) -> Foreign | None:
     """
     if detail.endswith((".yaml", ".yml")):
         return tried(_described(Path(detail)))
+    if is_program(Path(detail)):
+        described = Path(detail).with_suffix(".yaml").name
+        raise SpanLabError(
+            f"{detail} is a program, and SpanLab has to be told what goes into it and what comes out: say so in a description, such as {described} "
+            f"(docs/networks.md), and give that: network:{described}"
+        )
     name, _, file = detail.partition(":")
     if not re.fullmatch(r"[\w.-]+", name) or not _installed(name):
         return None

@@ -72,6 +72,16 @@ class Program:
         return self._call(*given)
 
 
+def is_program(path: Path) -> bool:
+    """Whether a file is a program, or means to be one."""
+    if path.suffix == ".pt2":
+        return True
+    if not path.is_file() or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any(name.partition("/")[2].startswith(("models/", "code/")) for name in archive.namelist())
+
+
 def read_program(path: Path, sha256: str | None) -> Program:
     """Read a program.
 

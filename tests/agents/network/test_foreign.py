@@ -273,6 +273,11 @@ def test_what_does_not_fit_is_told(tmp_path: Path, run: Run) -> None:
     fixed = describe(tmp_path / "fixed.pt2", "steps: 6\ntasks: {vsr: {logits: 0-8}}")
     assert "takes trials of up to 6 steps, and vsr has trials of" in complaint(*run("replay", "vsr", "--agent", fixed, "--data", "data"))
     assert "there is no program at" in refusal(tmp_path / "nothing.pt2")
+    # a program without its description, and a description where weights are needed
+    assert "give that: network:sum.yaml" in complaint(*run("replay", "vsr", "--agent", "network:sum.pt2", "--data", "data"))
+    torch.jit.script(Sum()).save("scripted.pt")
+    assert "give that: network:scripted.yaml" in complaint(*run("replay", "vsr", "--agent", "network:scripted.pt", "--data", "data"))
+    assert "made without SpanLab" in complaint(*run("neural", "sum.yaml", "-o", "out"))
     assert "there is no description of a network at" in complaint(*run("replay", "vsr", "--agent", "network:nowhere.yaml", "--data", "data"))
     assert not (tmp_path / "data").exists()
 
