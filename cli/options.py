@@ -135,7 +135,7 @@ def parse_prices(given: list[str] | None, agents: Sequence[str]) -> dict[str, Pr
         if equals and spec not in chats:
             from ..core.registry import nearest
 
-            raise SpanLabError(f"--price is for the agent '{spec}', which is none of this command's{nearest(spec, chats)}")
+            raise SpanLabError(f"--price is for the agent '{spec}', but this command runs no such agent{nearest(spec, chats)}")
         numbers = price.split("/")
         try:
             read, written = (float(number) for number in numbers)

@@ -51,7 +51,7 @@ class ChatAgent(ConcurrentAgent):
     Raises
     ------
     SpanLabError
-        when the model has no name, the key is missing, the address is none, or the openai package is not installed.
+        when the model has no name, the key is missing, the address is not valid, or the openai package is not installed.
     """
 
     kind: ClassVar[AgentKind] = CHAT

@@ -163,7 +163,7 @@ def _over(known: Mapping[str, Provider], document: Document) -> dict[str, Provid
     return found
 
 
-_NO_KEYS = "keys do not belong into a file: put it into an environment variable, name that with key_variable, and remove it here"
+_NO_KEYS = "an API key must not stand in a file: put it into an environment variable, name that variable with key_variable, and remove the key here"
 
 
 def serving(detail: str) -> Serving:
