@@ -98,12 +98,6 @@ def labels_of(trial: Trial, view: NetworkView) -> Labels:
     return Labels(tuple(trained), tuple(targets), tuple(questions))
 
 
-def loss_of(view: NetworkView, trials: Sequence[Trial]) -> Loss:
-    """Questions with one answer are classes, unless there is a single output; questions with several answers are outputs."""
-    several = any(isinstance(target, tuple) for trial in trials for target in labels_of(trial, view).targets)
-    return "outputs" if several or view.head == 1 else "classes"
-
-
 @dataclass(frozen=True, slots=True)
 class NetworkArrays:
     """Trials as the WorM benchmark hands them to networks.

@@ -120,13 +120,6 @@ class SessionTiming:
         """How many presses had no effect, and why, in a sentence; empty where all had one."""
         return ", ".join(f"{self.idle[why]:,} {said}" for why, said in _IDLE.items() if self.idle.get(why))
 
-    def drift_ms_per_min(self) -> float | None:
-        """How fast the two clocks part, ms a minute; None for less than a minute."""
-        if len(self.clock) < 10 or self.clock[-1][0] - self.clock[0][0] < 60:
-            return None
-        slope, _ = statistics.linear_regression([at for at, _ in self.clock], [ms for _, ms in self.clock])
-        return 60 * slope
-
 
 def session_timing(folder: Path) -> SessionTiming | None:
     """The timing of one session; None where nothing was shown for a given time, as in sessions of machines.

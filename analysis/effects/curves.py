@@ -75,16 +75,6 @@ def averages_of(cells: Cells, value: str = "correct", *, level: float = LEVEL, r
     return curve_frame(rows, [*cells.keys.columns, *(name for name in CURVE_COLUMNS if name not in WHO)])
 
 
-def accuracy_by_serial_position(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame:
-    """Proportion correct by ``list_length`` and ``serial_position``; see :func:`accuracy`."""
-    return accuracy(responses, ("list_length", "serial_position"), **options)  # type: ignore[arg-type]
-
-
-def accuracy_by_set_size(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame:
-    """Proportion correct by ``set_size``; see :func:`accuracy`."""
-    return accuracy(responses, ("set_size",), **options)  # type: ignore[arg-type]
-
-
 def overall(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame:
     """Proportion correct over everything an agent answered in a paradigm; see :func:`accuracy`."""
     return accuracy(responses, (), **options)  # type: ignore[arg-type]

@@ -30,24 +30,6 @@ TITLES: dict[str, str] = {
 }
 
 
-def nback_chart(cells: pd.DataFrame, agents: Sequence[Look], measures: Sequence[str], *, title: str, subtitle: str = "", columns: int = 4) -> dict[str, Any]:
-    """Measures over N, in one row of panels (or several, where ``columns`` are fewer).
-
-    Parameters
-    ----------
-    cells : a table of cells over ``n`` (printed values may be among its rows)
-    agents : how each agent looks, in drawing order
-    measures : one panel each
-    columns : panels in a row
-
-    Returns
-    -------
-    dict
-        the declaration: a Vega-Lite specification without configuration, fit for JSON
-    """
-    return nback_rows([("", cells)], agents, measures, title=title, subtitle=subtitle, columns=columns)
-
-
 def nback_rows(
     parts: Sequence[tuple[str, pd.DataFrame]],
     agents: Sequence[Look],
@@ -74,7 +56,7 @@ def nback_rows(
     Returns
     -------
     dict
-        the declaration, as of :func:`nback_chart`
+        the declaration: a Vega-Lite specification without configuration, fit for JSON
     """
     import pandas as pd
 

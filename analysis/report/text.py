@@ -155,7 +155,7 @@ def like_for_like(
 
     Parameters
     ----------
-    scored : all items (agents named by ``names.name_agents``)
+    scored : all items (agents named by ``style.name_agents``)
     overall, cells : curve tables of this paradigm: overall, and by its finest cells
     readouts : how networks were read out, in sentences
     """

@@ -123,7 +123,7 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
 
     Parameters
     ----------
-    scored : as from :func:`.scoring.score_table`; ``agent`` as figures call it (see :func:`.labels.name_agents`)
+    scored : as from :func:`.scoring.score_table`; ``agent`` as figures call it (see :func:`.style.name_agents`)
     by : the column of conditions, such as ``list_length`` or ``factor_lures`` (also without ``factor_`` or ``record_``); empty for none; chosen when not given
 
     Raises

@@ -3,7 +3,7 @@ a session that goes on after an interruption climbs the very same stairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -120,11 +120,3 @@ class Staircase:
             "highest_reached": max(self.levels, default=None),
             "at_limit": {"lowest": self.levels.count(self.rule.stairs[0]), "highest": self.levels.count(self.rule.stairs[-1])},
         }
-
-
-def climbed(rule: Rule, trials: Sequence[Sequence[Mapping[str, Any]]]) -> Staircase:
-    """The staircase after finished trials, given the scores of each in order."""
-    staircase = Staircase(rule)
-    for scores in trials:
-        staircase.take(rule.correct(scores))
-    return staircase

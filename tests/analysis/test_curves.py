@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 from analysis_tables import mixed, responses
 
-from spanlab.analysis.effects.curves import accuracy_by_serial_position, accuracy_by_set_size, overall, primacy_recency
+from spanlab.analysis.effects.curves import accuracy, overall, primacy_recency
 from spanlab.analysis.means.bootstrap import estimate
 
 
@@ -16,7 +16,7 @@ def bowed(length: int, position: int) -> float:
 
 
 def test_planted_serial_positions_come_back() -> None:
-    curve = accuracy_by_serial_position(responses(bowed, repetitions=2000, seed=1))
+    curve = accuracy(responses(bowed, repetitions=2000, seed=1), ("list_length", "serial_position"))
     assert len(curve) == 3 + 4 + 5
     for row in curve.to_dict("records"):
         assert row["mean"] == pytest.approx(bowed(row["list_length"], row["serial_position"]), abs=0.04)
@@ -26,7 +26,7 @@ def test_planted_serial_positions_come_back() -> None:
 
 
 def test_planted_set_size_effect_comes_back() -> None:
-    curve = accuracy_by_set_size(responses(lambda length, position: 1 - 0.15 * length, lengths=[2, 4, 6], repetitions=1500, seed=2))
+    curve = accuracy(responses(lambda length, position: 1 - 0.15 * length, lengths=[2, 4, 6], repetitions=1500, seed=2), ("set_size",))
     assert curve["set_size"].tolist() == [2, 4, 6]
     np.testing.assert_allclose(curve["mean"], [0.7, 0.4, 0.1], atol=0.03)
 
@@ -58,7 +58,7 @@ def test_chance_is_averaged_like_accuracy() -> None:
 def test_sem_over_trials_is_scipys() -> None:
     table = responses(bowed, lengths=[5], repetitions=17, seed=6)
     by_trial = table.groupby("trial")["correct"].mean().astype(float)
-    row = accuracy_by_set_size(table).iloc[0]
+    row = accuracy(table, ("set_size",)).iloc[0]
     assert row["mean"] == pytest.approx(by_trial.mean())
     assert row["sem"] == pytest.approx(scipy.stats.sem(by_trial))
     assert (row["unit"], row["n_units"]) == ("trial", 17)
@@ -83,7 +83,7 @@ def test_several_people_are_the_units() -> None:
 def test_a_cell_that_only_one_of_several_people_reached_has_no_interval() -> None:
     short = responses(bowed, agent="participant", kind="participant", participant="A", lengths=[3], repetitions=6)
     both = responses(bowed, agent="participant", kind="participant", participant="B", lengths=[3, 4], repetitions=6, seed=1)
-    curve = accuracy_by_set_size(mixed(short, both)).to_dict("records")
+    curve = accuracy(mixed(short, both), ("set_size",)).to_dict("records")
     assert [row["set_size"] for row in curve] == [3, 4]
     assert curve[1]["note"] == "one participant: no interval"
     assert np.isnan(curve[1]["low"])

@@ -10,7 +10,7 @@ import pytest
 from analysis_tables import mixed, responses
 
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.curves import accuracy, accuracy_by_serial_position, accuracy_by_set_size, intrusions, overall, primacy_recency, unplaced
+from spanlab.analysis.effects.curves import accuracy, intrusions, overall, primacy_recency, unplaced
 
 ALWAYS = lambda length, position: 1.0  # noqa: E731
 HALF = lambda length, position: 0.5  # noqa: E731
@@ -96,7 +96,7 @@ def test_intrusions_are_no_items_and_are_counted_per_trial() -> None:
     scored = score_table(table)
     assert len(scored.items) == 12
     assert len(scored.intrusions) == 1
-    assert accuracy_by_serial_position(scored)["mean"].tolist() == [1.0, 1.0, 0.75]
+    assert accuracy(scored, ("list_length", "serial_position"))["mean"].tolist() == [1.0, 1.0, 0.75]
     row = intrusions(scored).iloc[0]
     assert (row["n_trials"], row["n_intrusions"], row["per_trial"]) == (4, 1, 0.25)
     assert not len(intrusions(responses(ALWAYS)))
@@ -112,7 +112,13 @@ def test_an_empty_table_gives_notes_and_empty_curves() -> None:
     for empty in (pd.DataFrame(), responses(ALWAYS).iloc[0:0]):
         scored = score_table(empty)
         assert scored.notes == ("The table has no rows.",)
-        for curve in (overall(scored), accuracy_by_serial_position(scored), accuracy_by_set_size(scored), primacy_recency(scored), intrusions(scored)):
+        for curve in (
+            overall(scored),
+            accuracy(scored, ("list_length", "serial_position")),
+            accuracy(scored, ("set_size",)),
+            primacy_recency(scored),
+            intrusions(scored),
+        ):
             assert len(curve) == 0
             assert "agent" in curve.columns
 
@@ -127,7 +133,7 @@ def test_a_missing_needed_column_is_said(column: str) -> None:
 def test_missing_useful_columns_are_said_and_leave_curves_empty() -> None:
     scored = score_table(responses(ALWAYS).drop(columns=["serial_position", "chance", "practice", "oracle"]))
     assert "serial_position" in scored.notes[0]
-    assert len(accuracy_by_serial_position(scored)) == 0
+    assert len(accuracy(scored, ("list_length", "serial_position"))) == 0
     row = overall(scored).iloc[0]
     assert row["mean"] == 1
     assert np.isnan(row["chance"])
@@ -138,7 +144,7 @@ def test_every_column_may_be_missing_or_empty() -> None:
     for number, column in enumerate(name for name in whole.columns if whole[name].notna().any()):
         for table in (whole.drop(columns=column), whole.assign(**{column: None if number % 2 else np.nan})):
             scored = score_table(table)
-            for curve in (overall(scored), accuracy_by_serial_position(scored), primacy_recency(scored)):
+            for curve in (overall(scored), accuracy(scored, ("list_length", "serial_position")), primacy_recency(scored)):
                 assert curve["mean"].dropna().between(-1, 1).all()
             assert not len(intrusions(scored))
 
@@ -146,7 +152,7 @@ def test_every_column_may_be_missing_or_empty() -> None:
 def test_items_without_a_position_are_in_no_cell_and_counted() -> None:
     table = changed(responses(ALWAYS, lengths=[3], repetitions=2), slice(0, 1), serial_position=None)
     assert unplaced(table, ["serial_position"]) == 1
-    assert accuracy_by_serial_position(table)["n_items"].sum() == 5
+    assert accuracy(table, ("list_length", "serial_position"))["n_items"].sum() == 5
 
 
 def test_without_trial_numbers_there_is_no_interval() -> None:
