@@ -21,7 +21,7 @@ from .cost.account import Account
 from .memory import Memory, Past
 from .messages import Reply, Request
 from .open_request import variables_of
-from .providers import serving
+from .providers import Serving, serving
 from .reading.constrained import response_format
 from .reading.extraction import Reading, check_extraction, read, split_reasoning
 from .reading.judge import Judge
@@ -29,6 +29,8 @@ from .reading.logprobs import answer_logprobs, answer_probabilities
 from .settings import ChatSettings
 from .transport.client import Client
 from .transport.endpoint import Endpoint, EndpointError
+from .transport.hooks import SendHook
+from .transport.inspect_hook import PREFIX, InspectHook
 from .transport.paid_replies import PaidReplies, Send
 from .transport.request_limits import RequestLimits
 from .vision_check import VisionCheck
@@ -47,6 +49,7 @@ class ChatAgent(ConcurrentAgent):
     request_limits : time limits, repeats, requests at once, budgets
     clock : seconds from any origin, for latencies
     account : the running account; one without prices when not given
+    hook : what sends the requests, in place of an OpenAI-compatible server
 
     Raises
     ------
@@ -64,18 +67,22 @@ class ChatAgent(ConcurrentAgent):
         request_limits: RequestLimits | None = None,
         clock: Callable[[], float] = time.perf_counter,
         account: Account | None = None,
+        hook: SendHook | None = None,
     ) -> None:
         if not model.strip():
             raise SpanLabError("which chat model? Name it after the colon, such as chat:gpt-4o-mini")
         self._model = model
         self._settings = settings or ChatSettings()
         headers = self._settings.extra_headers
-        self._endpoint = replace(endpoint or Endpoint(), secret_variables=variables_of(headers))
+        served = (endpoint or Endpoint()) if hook is None else Endpoint(key_variable=None, by=hook.name)
+        self._endpoint = replace(served, secret_variables=variables_of(headers))
+        if hook is not None and (headers or self._settings.conversation_header):
+            raise SpanLabError(f"extra_headers and conversation_header are for servers, and {hook.name} is none: leave them out")
         self._request_limits = request_limits or RequestLimits()
         self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
         self.account = account or Account(self._request_limits)
         self._client = Client(
-            self._endpoint, model, self._request_limits, self._settings.conversation_header, clock, self.account, self._settings.repeat, headers
+            self._endpoint, model, self._request_limits, self._settings.conversation_header, clock, self.account, self._settings.repeat, headers, hook
         )
         self._judge = Judge(self._settings, self._endpoint, self._request_limits, self.account) if self._settings.judge else None
         self.practises = self._settings.practice == "feedback"
@@ -87,7 +94,8 @@ class ChatAgent(ConcurrentAgent):
     @classmethod
     @override
     def from_name(cls, detail: str, options: AgentOptions) -> ChatAgent:
-        served = serving(detail)
+        through = InspectHook(detail.removeprefix(PREFIX)) if detail.startswith(PREFIX) else None
+        served = serving(detail) if through is None else Serving(detail, Endpoint(key_variable=None, by=through.name))
         beside = {} if served.provider is None else {"max_tokens_field": served.provider.max_tokens_field}
         request_limits, prices = RequestLimits.read({**served.request_limits, **options.care}), options.prices or served.prices
         if request_limits.max_cost is not None and prices is None:
@@ -95,7 +103,7 @@ class ChatAgent(ConcurrentAgent):
                 f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read, written), or in a file of providers"
             )
         settings = options.chat if isinstance(options.chat, ChatSettings) else ChatSettings.read({**beside, **options.chat})
-        return cls(served.model, settings, served.endpoint, request_limits, account=Account(request_limits, prices))
+        return cls(served.model, settings, served.endpoint, request_limits, account=Account(request_limits, prices), hook=through)
 
     @property
     def model(self) -> str:

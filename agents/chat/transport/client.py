@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -22,6 +22,7 @@ from ..open_request import filled_headers
 from .cache import ReplyCache
 from .endpoint import Endpoint, EndpointError, explain_answer, explain_connection, explain_status
 from .faults import TRIES_OF_STRANGERS, Departures, Fault, FaultWord, asked_wait, may_be_paid, word_of_status
+from .hooks import Outgoing, SendHook
 from .rate_limiter import Limit, Pass, RateLimiter
 from .replies import NoReplyError, read_reply
 from .request_limits import RequestLimits
@@ -65,7 +66,7 @@ class Departing:
             return
         match event.partition(".")[2]:
             case "send_request_body.started":
-                self._leaves()
+                self.leaves()
             case "send_request_body.complete":
                 self._goes()
             case "receive_response_headers.complete":
@@ -73,10 +74,16 @@ class Departing:
             case "receive_response_headers.failed":
                 self._closed = _is_close(about["exception"])
 
-    def _leaves(self) -> None:
+    def leaves(self) -> None:
+        """It leaves."""
         self._gone = self._heard = self._closed = False
         self._note(None if self.departures is None else self.departures.leaves)
         self.held.leaves()
+
+    def heard(self) -> None:
+        """All of it has left, and something came back."""
+        self._goes()
+        self._heard = True
 
     def _goes(self) -> None:
         self._gone = True
@@ -116,6 +123,7 @@ class Client:
     account : what keeps the account of it; one of its own when not given
     repeat : number of this repetition; what other repetitions were answered does not come from the cache
     headers : further headers of every request; they may name environment variables
+    hook : what sends the requests, in place of connections to an address
     """
 
     def __init__(
@@ -128,8 +136,12 @@ class Client:
         account: Account | None = None,
         repeat: int = 1,
         headers: Mapping[str, str] | None = None,
+        hook: SendHook | None = None,
     ) -> None:
         endpoint.check()
+        self._hook = hook
+        if hook is not None:
+            hook.check()
         self._further = dict(headers or {})
         filled_headers(self._further)  # a variable that is not set shows before the first request
         self._endpoint = endpoint
@@ -219,7 +231,10 @@ class Client:
     async def _until_answered(self, request: Request, departures: Departures | None) -> Reply | EndpointError:
         """The reply, or why there will be none."""
         order = self._orders.setdefault(request.conversation, len(self._orders))
-        line, content, size = self._line(order), self._content(request), characters(request)
+        size = characters(request)
+        once = (
+            partial(self._hooked, request) if self._hook is not None else partial(self._once, self._line(order), self._content(request), request.conversation)
+        )
         at_most = next((request.options[name] for name in ("max_tokens", "max_completion_tokens") if name in request.options), None)
         faults: list[Fault] = []
         began = self._clock()
@@ -230,7 +245,7 @@ class Client:
                 if held.refusal:
                     return EndpointError(held.refusal)
                 waited = self._clock() - began
-                outcome = await self._sent(line, content, request.conversation, len(faults) + 1, Departing(held, departures))
+                outcome = await self._sent(once, len(faults) + 1, Departing(held, departures))
                 self._note(passed, outcome)
             if isinstance(outcome, Reply):
                 words = tuple(fault.word for fault in faults)
@@ -245,10 +260,10 @@ class Client:
                 return outcome.error if not self._met else EndpointError(str(outcome.error), False, outcome.error.status, of_request=True)
             await self._rate_limiter.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
 
-    async def _sent(self, line: Line, content: bytes, conversation: str, tries: int, departing: Departing) -> Reply | Fault:
+    async def _sent(self, once: Callable[[int, Departing], Awaitable[Reply | Fault]], tries: int, departing: Departing) -> Reply | Fault:
         """What one request brings, once the account and whoever keeps a journal have been told."""
         try:
-            outcome = await self._once(line, content, conversation, tries, departing)
+            outcome = await once(tries, departing)
         except BaseException:
             departing.held.fails(None, departing.in_doubt)
             raise
@@ -302,6 +317,30 @@ class Client:
             raise departing.trouble
         return fault
 
+    async def _hooked(self, request: Request, tries: int, departing: Departing) -> Reply | Fault:
+        """What one request brings that a hook sends: it leaves when the hook gets it, and nobody here knows how far it is until the hook is back."""
+        assert self._hook is not None
+        outgoing = Outgoing(self._model, tuple(message.sent() for message in request.messages), request.options, request.conversation)
+        started = self._clock()
+        departing.leaves()
+        try:
+            async with asyncio.timeout(self._request_limits.timeout_s):
+                reply = await self._hook.send(outgoing)
+        except TimeoutError:
+            late = f"{self._hook.name} gave no reply within {self._request_limits.timeout_s:g} s; try again later, or raise the setting timeout_s"
+            return Fault("timeout", EndpointError(late, permanent=False), busy=True, begun=True)
+        except EndpointError as error:
+            departing.heard()
+            told = EndpointError(self._endpoint.redact(str(error)), error.permanent, error.status, error.of_request, error.filtered)
+            return Fault("server", told) if error.status is None else self._of_status(told, error.status)
+        except Exception as error:
+            why = self._endpoint.redact(f"{type(error).__name__}: {error}")
+            return Fault(
+                "server", EndpointError(f"{self._hook.name} failed ({why}); nothing of this is SpanLab's: see to the hook or its provider"), begun=True
+            )
+        departing.heard()
+        return reply.model_copy(update={"latency_ms": (self._clock() - started) * 1000, "faults": (), "waited_ms": 0.0, "cached": False})
+
     def _refused(self, answer: Answer, tries: int) -> Fault:
         """What a server refused, with a status."""
         told = explain_answer(answer.status, answer.body, self._endpoint, self._model, tries, "retry-after" in answer.headers)
@@ -328,6 +367,8 @@ class Client:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
+        if self._hook is not None:
+            await self._hook.aclose()
         for line in self._lines.pop(asyncio.get_running_loop(), {}).values():
             await line.aclose()
 

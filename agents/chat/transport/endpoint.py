@@ -71,6 +71,7 @@ class Endpoint:
     provider : the provider whose server it is (see :mod:`.providers`); empty for one from the environment
     reasoning_fields : fields of a reply in which the server puts the model's reasoning, if it does; the first that is there
     secret_variables : further environment variables whose values are never told
+    by : by what it is reached in place of an address, where a hook sends the requests
     """
 
     base_url: str | None = None
@@ -78,6 +79,7 @@ class Endpoint:
     provider: str = ""
     reasoning_fields: tuple[str, ...] = REASONING_FIELDS
     secret_variables: tuple[str, ...] = ()
+    by: str = ""
 
     @property
     def url(self) -> str:
@@ -110,6 +112,8 @@ class Endpoint:
     @property
     def public(self) -> str:
         """The address, which holds no user name, password or query: those are refused."""
+        if self.by:
+            return self.by
         parts = self._parts
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
@@ -118,6 +122,8 @@ class Endpoint:
     def identity(self) -> str:
         """``public``, but without the port on this machine: local servers get another one at every start. It says in a record what a model is; a cache of
         replies, where ports tell servers apart, goes by ``public``."""
+        if self.by:
+            return self.by
         parts = self._parts
         return f"{parts.scheme}://{parts.hostname}{parts.path}" if self.is_local else self.public
 
@@ -161,6 +167,8 @@ class Endpoint:
 
     def check(self) -> None:
         """Raise an :class:`EndpointError` for all that can be known to be wrong before the first request."""
+        if self.by:
+            return
         try:
             need("chat", "openai", "a chat model")  # before a missing key: that would not help yet
         except SpanLabError as error:
