@@ -80,6 +80,7 @@ def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Pat
     """Sessions of everybody in the paradigms of a paper, those that are there already not taken again; and who could not take what, in sentences."""
     from ...api import resume
     from ...core.worker_pool import open_pool
+    from ...sessions.agent_checks import settings_hash
     from ...sessions.chosen_trials import choose_trials
     from ...sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
 
@@ -95,13 +96,13 @@ def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Pat
     folders: list[Path] = []
     absent: list[str] = []
     for paradigm, agent in [*wanted, *((paradigm, agent) for agent in agents for paradigm in PARADIGMS)]:
-        if (folder := there.get((paradigm, agent))) is not None:
-            resume(folder)
-            folders.append(folder)
-            continue
         design = "published" if paper == "nback" else None
         chosen = choose_trials(paradigm, seed=seed, trials=trials, design=design, generator="published")
         taker = make_machine(agent, chosen.seed, trials=chosen)
+        if (folder := there.get((agent, settings_hash(taker), chosen.paradigm.hash))) is not None:
+            resume(folder)
+            folders.append(folder)
+            continue
         try:
             request = prepare(taker, chosen, chosen.request(False), say_on_stderr)
         except SpanLabError as error:  # it cannot take these trials; whatever else goes wrong ends the command
@@ -113,11 +114,11 @@ def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Pat
     return folders, absent
 
 
-def _there(data: Path) -> dict[tuple[str, str], Path]:
-    """The sessions in a folder, by paradigm and answerer."""
+def _there(data: Path) -> dict[tuple[str, str, str], Path]:
+    """The sessions in a folder, by who answered, with which settings (another checkpoint under the same name is another network), and which paradigm."""
     from ...sessions import find_sessions, read_session
 
     if not data.is_dir() or not any(data.iterdir()):
         return {}
     infos = {folder: read_session(folder) for folder in find_sessions([data])}
-    return {(info["paradigm"], info["agent"]): folder for folder, info in infos.items()}
+    return {(info["agent"], info["agent_settings_hash"], info["paradigm_hash"]): folder for folder, info in infos.items()}

@@ -104,6 +104,13 @@ def test_one_command_trains_what_is_missing_and_makes_the_page(tmp_path: Path, r
     assert (tmp_path / "page" / "networks" / "tiny-1" / "tiny-1.pt").read_bytes() == trained
     assert sorted(one.name for one in (tmp_path / "page" / "data" / "32-trials-seed-1").iterdir()) == sessions, "nothing is taken twice"
     assert (tmp_path / "page" / "index.html").read_text(encoding="utf-8") == text
+    # another network under the same name is not taken for the one that answered
+    (tmp_path / "page" / "networks" / "tiny-1" / "tiny-1.json").unlink()
+    (tmp_path / "page" / "networks" / "tiny-1" / "tiny-1.state.pt").unlink()
+    (tmp_path / "page" / "networks" / "tiny-1" / "tiny-1.pt").unlink()
+    (tmp_path / "tiny.yaml").write_text((tmp_path / "tiny.yaml").read_text(encoding="utf-8") + "seed: 2\n", encoding="utf-8")
+    assert run(*asked)[0] == 0
+    assert len(list((tmp_path / "page" / "data" / "32-trials-seed-1").iterdir())) == len(sessions) + 1
 
 
 @pytest.mark.slow
