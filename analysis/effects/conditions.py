@@ -89,7 +89,7 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
         _check_levels(items, panel, MOST_PANELS, "by", paradigm)
     numeric = is_numeric(items[x])
     order = () if numeric else tuple(map(str, dict.fromkeys(sorted(_named(items[x]).dropna().astype(str)))))
-    words, sensitivity = _question(items, names, paradigm, what) if known == "d_prime" else (("", ""), None)
+    words, sensitivity = question_of(items, names, paradigm, what) if known == "d_prime" else (("", ""), None)
     said = plain_name(x).replace("_", " ")
     panel_labels = plain_name(panel).replace("_", " ")
     titles = {"correct": "correct", "rt_ms": "reaction time", "rt_median": "median reaction time", "d_prime": "d′"}
@@ -175,7 +175,7 @@ def _medians(items: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     return items.iloc[first].assign(rt_ms=medians.to_numpy(float))
 
 
-def _question(items: pd.DataFrame, names: Sequence[str], paradigm: str, what: str) -> tuple[tuple[str, str], Sensitivity]:
+def question_of(items: pd.DataFrame, names: Sequence[str], paradigm: str, what: str) -> tuple[tuple[str, str], Sensitivity]:
     """The word for a signal and the other, and how d' is made of them."""
     if "record_transition" in items.columns and items["record_transition"].notna().any():
         raise SpanLabError(f"no {what} of d_prime: in {paradigm} the same two words answer two tasks, so that none of them stands for a signal; take correct")
@@ -192,7 +192,7 @@ def _question(items: pd.DataFrame, names: Sequence[str], paradigm: str, what: st
         levels = truth.groupby(items[name].astype(str)).nunique()
         if (levels < 2).all():
             raise SpanLabError(f"no {what} of d_prime: each {plain_name(name)} of {paradigm} has questions of one right answer only; d′ needs both")
-    by = (*names[1:], names[0])
+    by = (*names[1:], *names[:1])
     return (signal, other), Sensitivity(by, "forced choice" if sides else "detection", ("d′",))
 
 

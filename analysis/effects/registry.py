@@ -6,9 +6,10 @@ An effect applies to whatever data have its columns, not to a list of paradigms,
 from __future__ import annotations
 
 from ...core.registry import Instances
-from . import transforms
+from . import recall, transforms
 from .capacity import capacity_of, capacity_sums
 from .effect import Effect
+from .sensitivity import Sensitivity
 
 _ITEMS = "{} items"
 _CUE_IGNORED = "somebody who ignores every cue and goes by the place of the marker alone"
@@ -16,6 +17,13 @@ _JUDGEMENTS = ("one task", "repetition", "switch")
 _CONGRUENCES = ("congruent", "incongruent")
 _COSTS = (("mixing cost", "one task", "repetition"), ("switch cost", "repetition", "switch"))
 _COSTS_IN_TIME = (("mixing cost", "repetition", "one task"), ("switch cost", "switch", "repetition"))
+_DETECTED = Sensitivity(("measure", "set_size"))
+_PARTS = Sensitivity(("measure", "list_length"))
+_CHOSEN = Sensitivity(("measure", "set_size"), "forced choice", ("d′", "side bias"))
+_DETECTION = (
+    "A hit is a change, an asymmetry or a difference that was said to be one, a false alarm one that was said and was not there: d′ = z(H) − z(F), criterion = "
+    "−(z(H) + z(F)) / 2, above 0 for somebody who rarely says so. Half an answer is added to each count (log-linear)."
+)
 _OURS = (
     Effect(
         name="serial_position",
@@ -307,6 +315,140 @@ _OURS = (
         human=False,
         method="From hit rate H (changes seen) and false-alarm rate F: Pashler's K = N (H − F) / (1 − F), for probes that show the whole display again, as in "
         "change detection here; Cowan's K = N (H − F), for probes of a single item, is put beside it.",
+    ),
+    Effect(
+        name="transpositions",
+        title="transpositions by distance",
+        paradigms=("vsr", "lsr"),
+        x="distance",
+        x_title="distance from the right position",
+        panels=("list_length",),
+        panel_said=(_ITEMS,),
+        needs=("list_length", "serial_position", "correct_answer", "answer"),
+        prepare=recall.transpositions,
+        measure="answered, for each item at that distance",
+        human=False,
+        method="How often an item was answered that belongs so many positions earlier or later, divided by the number of such items in the list. Only where "
+        "every position is asked for by itself and answers name items.",
+    ),
+    Effect(
+        name="recall_errors",
+        title="kinds of errors in serial recall",
+        paradigms=("vsr", "lsr"),
+        x="list_length",
+        x_title="list length",
+        panels=("error",),
+        panel_order=recall.ERRORS,
+        needs=("list_length", "serial_position", "correct_answer", "answer"),
+        prepare=recall.error_kinds,
+        measure="answers",
+        human=False,
+        method="Share of all positions at which another item of the list was answered (transposition), something that was not in it (intrusion), or nothing "
+        "that is an answer (omission).",
+    ),
+    Effect(
+        name="first_recall",
+        title="probability of first recall",
+        paradigms=("sfr",),
+        x="serial_position",
+        x_title="serial position",
+        panels=("list_length",),
+        panel_said=(_ITEMS,),
+        needs=("list_length", "serial_position", "output_position"),
+        prepare=recall.first_recalls,
+        measure="recalled first",
+        human=False,
+        method="How often each position was the first answer, of people and chat models, who answer in an order; trials without any recalled item are left "
+        "out.",
+    ),
+    Effect(
+        name="lag_crp",
+        title="transitions by lag (lag-CRP)",
+        paradigms=("sfr",),
+        x="lag",
+        x_title="lag between one recalled item and the next",
+        panels=("list_length",),
+        panel_said=(_ITEMS,),
+        needs=("list_length", "serial_position", "output_position"),
+        prepare=recall.lags,
+        measure="taken, where possible",
+        human=False,
+        method="How often the next recalled item was so many positions later (or earlier) in the list, in each list among the cases in which it could still "
+        "be, of people and chat models. Dotted: the same answers with the recalled positions shuffled among themselves, which keeps all spatial "
+        "distances.",
+    ),
+    Effect(
+        name="temporal_clustering",
+        title="temporal clustering",
+        paradigms=("sfr",),
+        x="clustering",
+        x_title="recalled positions",
+        panels=("list_length",),
+        panel_said=(_ITEMS,),
+        order=recall.CLUSTERING,
+        differences=(("clustering", *recall.CLUSTERING),),
+        needs=("list_length", "serial_position", "output_position"),
+        prepare=recall.clusters,
+        measure="percentile rank",
+        human=False,
+        method="Mean percentile rank of each transition's distance in the list among those that were possible (1: always the nearest), of people and chat "
+        "models. Shuffled: the same answers with the recalled positions shuffled among themselves, which keeps all spatial distances.",
+    ),
+    Effect(
+        name="sensitivity",
+        title="sensitivity and criterion",
+        paradigms=("cd", "sc"),
+        x="set_size",
+        x_title="set size",
+        panels=("measure",),
+        panel_order=_DETECTED.measures,
+        needs=("set_size", "correct_answer"),
+        prepare=_DETECTED.rows,
+        sums=_DETECTED.sums,
+        make=_DETECTED.table,
+        sensitivity=_DETECTED,
+        value="said",
+        measure="d′ or criterion",
+        human=False,
+        method=_DETECTION,
+    ),
+    Effect(
+        name="sensitivity_parts",
+        title="sensitivity and criterion by number of parts",
+        paradigms=("si",),
+        x="list_length",
+        x_title="parts to integrate",
+        panels=("measure",),
+        panel_order=_PARTS.measures,
+        needs=("factor_part_size", "list_length", "correct_answer"),
+        prepare=_PARTS.rows,
+        sums=_PARTS.sums,
+        make=_PARTS.table,
+        sensitivity=_PARTS,
+        value="said",
+        measure="d′ or criterion",
+        human=False,
+        method=_DETECTION,
+    ),
+    Effect(
+        name="forced_choice",
+        title="sensitivity and side bias",
+        paradigms=("vir", "vsrec"),
+        x="set_size",
+        x_title="set size",
+        panels=("measure",),
+        panel_order=_CHOSEN.measures,
+        needs=("set_size", "correct_answer"),
+        prepare=_CHOSEN.rows,
+        sums=_CHOSEN.sums,
+        make=_CHOSEN.table,
+        sensitivity=_CHOSEN,
+        value="said",
+        measure="d′ or side bias",
+        human=False,
+        method="A choice between two sides, both of which are shown: d′ = (z(H) − z(F)) / √2, with H and F how often the first side (left, first, top) was "
+        "said where it was right and where it was wrong; without a side bias this is √2 z(correct). Side bias = −(z(H) + z(F)) / 2, above 0 for somebody who "
+        "prefers the second side. Half an answer is added to each count (log-linear).",
     ),
 )
 #: Every effect: those above, and those that other packages name in the entry points ``spanlab.effects``.

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..data.coding import decoded
-from ..data.scoring import WHO, Scored
-from ..means.bootstrap import LEVEL, RESAMPLES, pooled_draws
+from ..data.scoring import WHO, Scored, plural
+from ..means.bootstrap import FEW, LEVEL, RESAMPLES, pooled_draws
 from ..means.cell_means import Cells, Sums, unit_sums
 from ..means.contrasts import Contrast, contrast
 from ..stats.signal_detection import NOISE, SIDES, SIGNALS
@@ -33,6 +33,8 @@ MEASURES: Mapping[Kind, tuple[str, ...]] = {
     "detection": ("d′", "criterion", "hits", "false alarms"),
     "forced choice": ("d′", "side bias"),
 }
+#: Columns of a table that stand beside every measure, and what they are.
+RATES: Mapping[str, str] = {"hit_rate": "hits", "false_alarm_rate": "false alarms"}
 #: With no sensitivity and no bias.
 _NOTHING = {"d′": 0.0, "criterion": 0.0, "side bias": 0.0}
 
@@ -93,11 +95,22 @@ class Sensitivity:
             numbers = [one for one in pair if one >= 0]
             counts: dict[str, Any] = {name: sum(int(column[one]) for one in numbers) for name, column in found.counts.items() if name != "oracle"}
             counts["oracle"] = any(bool(found.counts["oracle"][one]) for one in numbers)
+            for name, what in RATES.items():
+                counts[name] = self._mean(found, pair, what)
             for measure in self.measures:
                 said = {"measure": measure} if "measure" in self.by else {}
                 rows.append(head | counts | said | {"chance": _NOTHING.get(measure, math.nan)} | self._estimate(found, pair, measure, level, resamples, seed))
-        columns = [*(name for name in heads if name in WHO), *self.by, *(name for name in CURVE_COLUMNS if name not in WHO)]
+        columns = [*(name for name in heads if name in WHO), *self.by, *(name for name in CURVE_COLUMNS if name not in WHO), *RATES]
         return curve_frame(rows, columns)
+
+    def _mean(self, cells: Cells, pair: tuple[int, int], measure: str) -> float:
+        """A measure alone: of people's own values, or of summed answers."""
+        if min(pair) < 0:
+            return math.nan
+        if cells.unit[pair[0]] != "trial":
+            values = self.each(cells, pair, measure)[0]
+            return float(values.mean()) if len(values) else math.nan
+        return self.weighted(cells, [pair], np.ones(1), measure, resamples=2).value
 
     def pairs(self, cells: Cells) -> dict[tuple[Any, ...], tuple[int, int]]:
         """For everybody and every place, the cells of signals and of others; -1 where there is none."""
@@ -120,6 +133,7 @@ class Sensitivity:
         note = (
             "" if low == low else "no trial numbers: no interval" if not cells.told_apart[list(pair)].all() else f"no spread over {found.n} trials: no interval"
         )
+        note = note or (f"only {plural(found.n, 'trial')}: rough interval" if found.n < FEW else "")
         row = {"unit": unit, "n_units": found.n, "mean": found.value, "sem": found.se, "low": low, "high": high}
         return row | {"interval": "bootstrap" if low == low else "none", "note": note}
 

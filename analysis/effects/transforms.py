@@ -106,7 +106,7 @@ def detections(scored: Scored) -> Scored:
     return _with(scored, items[asked].assign(changed=(truth[asked] == "different").to_numpy()))
 
 
-def _recalls(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+def recalls(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Items and intrusions of free recall in one table, the number of each row's trial, and the first item of each trial."""
     import pandas as pd
 
@@ -133,7 +133,7 @@ def whole_recall(scored: Scored) -> Scored:
     import pandas as pd
     from scipy.special import gammaln
 
-    both, number, first = _recalls(scored)
+    both, number, first = recalls(scored)
     item, correct = both["_item"].to_numpy(bool), both["correct"].to_numpy(float) == 1
     place, output = both["serial_position"].to_numpy(float), both["output_position"].to_numpy(float)
 
@@ -155,7 +155,7 @@ def recalled_first(scored: Scored) -> Scored:
     """Four rows for each trial of free recall: whether the first answer was such an item (``recalled_first``)."""
     import pandas as pd
 
-    both, number, first = _recalls(scored)
+    both, number, first = recalls(scored)
     starts = np.flatnonzero(both["output_position"].to_numpy(float) == 1)
     answer = np.full(len(first), -1)
     answer[number[starts]] = starts

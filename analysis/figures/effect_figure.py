@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks
 from ..effects.effect import Effect
+from ..effects.sensitivity import RATES
 from ..effects.trends import between_panels, trends
 from .charts import plain, title_lines
 from .curve_marks import PROPORTIONS, curve_layers, curve_points
@@ -261,5 +262,5 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
 
 def shown(effect: Effect, table: pd.DataFrame) -> pd.DataFrame:
     """The columns of an effect's table that a terminal shows."""
-    further = [effect.without] if effect.without in table.columns else []
+    further = [one for one in (effect.without, *RATES) if one in table.columns]
     return table[["agent", *effect.by, *_COLUMNS[:-3], *further, *_COLUMNS[-3:]]]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.numbers import counted, limits, number, p_value, with_sign
 from ..data.style import GROUP_MEANS
 from ..effects.effect import Effect
+from ..effects.sensitivity import RATES
 from ..figures.effect_figure import ComputedEffect, panel_names
 from .folder import Folder
 from .html_tables import PageTable, PageColumn, page_table, percent_points, words_of
@@ -77,6 +78,7 @@ def _numbers(computed: ComputedEffect, file: str) -> PageTable:
         ("s.e.m.", sem),
         ("95% interval", interval),
         ("chance", lambda row: "" if row["chance"] != row["chance"] else _value(row["chance"], shares)),
+        *[(name.replace("_", " "), lambda row, name=name: percent(row[name])) for name in RATES if name in computed.table.columns],
         ("n", lambda row: "not published" if row["agent_kind"] == GROUP_MEANS else counted(row["n_units"], row["unit"])),
         words_of("note"),
     ]

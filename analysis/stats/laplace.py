@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from .curvature import SINGULAR, Apart, Curvature, Factors, FitError, Held
 
@@ -124,8 +125,8 @@ class Laplace:
         precision, held = self._precision(sd), None if first else self.held
         value = self._joint(u, precision)
         for _ in range(_STEPS):
-            chance, weight = self._at(u)
-            slope = (self.transposed @ (self.y - self.n * chance) - precision * (u - self.centre))[first:]
+            gain, weight, _ = self._at(u)
+            slope = (self.transposed @ gain - precision * (u - self.centre))[first:]
             factors = self._factors(weight, precision, first)
             step = factors.solve(slope)
             if held is not None:
@@ -169,13 +170,13 @@ class Laplace:
         design, random = self.design[:, : self.p].toarray(), self.design[:, self.p :].tocsr()
         for _ in range(_STEPS):
             u, inner = self.mode(sd, fixed)
-            chance, weight = self._at(u)
-            slope = design.T @ (self.y - self.n * chance) - precision[: self.p] * (fixed - self.centre[: self.p])
+            gain, weight, change = self._at(u)
+            slope = design.T @ gain - precision[: self.p] * (fixed - self.centre[: self.p])
             # How the curvature of the random effects changes with the fixed effects, these moving the random effects along.
             leverage = self._apart(random).leverage(inner)
             along = -inner.solve(random.T @ (design * weight[:, None]))
             moved = design + random @ along
-            step = covariance @ (slope - ((weight * (1 - 2 * chance) * leverage) @ moved) / 2)
+            step = covariance @ (slope - ((change * leverage) @ moved) / 2)
             fixed = fixed + step
             if (np.abs(step) <= 1e-2 * np.sqrt(np.maximum(np.diag(covariance), 0)) + 1e-9).all():
                 break
@@ -242,19 +243,24 @@ class Laplace:
             raise FitError(SINGULAR)
         return (covariance + covariance.T) / 2
 
-    def _at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The chance to be right in each row, and its weight in the curvature."""
+    def _at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For each row, how the log likelihood of its answers rises with what the design says of it; its curvature there, and how that changes."""
         from scipy.special import expit
 
         chance = expit(self.design @ u + self.offset)
-        return chance, self.n * chance * (1 - chance)
+        weight = self.n * chance * (1 - chance)
+        return self.y - self.n * chance, weight, weight * (1 - 2 * chance)
+
+    def _of_answers(self, eta: np.ndarray) -> float:
+        """The log likelihood of all answers."""
+        return float(self.y @ eta - self.n @ np.logaddexp(0, eta))
 
     def _precision(self, sd: Sequence[float] | np.ndarray) -> np.ndarray:
         return np.concatenate([np.full(self.p, self.prior), *(np.full(many, float(deviation) ** -2) for many, deviation in zip(self.many, sd, strict=True))])
 
     def _joint(self, u: np.ndarray, precision: np.ndarray) -> float:
         eta = self.design @ u + self.offset
-        return float(self.y @ eta - self.n @ np.logaddexp(0, eta) - (precision * (u - self.centre) ** 2).sum() / 2)
+        return self._of_answers(eta) - float((precision * (u - self.centre) ** 2).sum()) / 2
 
     def _factors(self, weight: np.ndarray, precision: np.ndarray, first: int = 0) -> Factors:
         if first not in self.curvatures:
@@ -265,6 +271,30 @@ class Laplace:
         if not self.parts:
             self.parts.append(Apart(random))
         return self.parts[0]
+
+
+class Probit(Laplace):
+    """The same with the normal distribution in the place of the logistic one: ``p = Phi(A u)``, as in signal detection."""
+
+    @override
+    def _at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        from scipy.special import log_ndtr
+
+        eta = self.design @ u + self.offset
+        gains, weights, changes = np.zeros(len(eta)), np.zeros(len(eta)), np.zeros(len(eta))
+        for sign, many in ((1.0, self.y), (-1.0, self.n - self.y)):
+            ratio = np.exp(-0.5 * eta**2 - 0.5 * math.log(2 * math.pi) - log_ndtr(sign * eta))
+            weight = ratio * (ratio + sign * eta)
+            gains += sign * many * ratio
+            weights += many * weight
+            changes += sign * many * (ratio * (1 - weight) - weight * (ratio + sign * eta))
+        return gains, weights, changes
+
+    @override
+    def _of_answers(self, eta: np.ndarray) -> float:
+        from scipy.special import log_ndtr
+
+        return float(self.y @ log_ndtr(eta) + (self.n - self.y) @ log_ndtr(-eta))
 
 
 def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> Fit:

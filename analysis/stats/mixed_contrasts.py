@@ -145,7 +145,7 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
     if model.fit is None:
         return pd.DataFrame(columns=[*CONTRAST_COLUMNS])
     rows, by_likelihood = [], Counter[str]()
-    for asked_contrast in _asked(model.cells):
+    for asked_contrast in asked_of(model.cells):
         estimate = float(asked_contrast.weights @ model.fit.fixed)
         se = float(np.sqrt(asked_contrast.weights @ model.fit.covariance @ asked_contrast.weights))
         df = model.fit.degrees(asked_contrast.weights)
@@ -159,7 +159,7 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
         low, high = (math.nan, math.nan) if up and down else (-math.inf if down else low, math.inf if up else high)
         row = {
             "kind": asked_contrast.kind,
-            "contrast": _spelt(asked_contrast, model.cells),
+            "contrast": spelt(asked_contrast, model.cells),
             "first": asked_contrast.first,
             "second": asked_contrast.second,
             "condition": asked_contrast.condition,
@@ -230,7 +230,7 @@ def _mean(weights: Sequence[np.ndarray]) -> np.ndarray:
     return np.mean(weights, axis=0)
 
 
-def _asked(cells: Cells) -> Iterator[_Contrast]:
+def asked_of(cells: Cells) -> Iterator[_Contrast]:
     grid, agents, common = _grid(cells)
     own = {agent: [condition for condition in sorted(cells.table["condition"].unique()) if (agent, condition) in grid] for agent in agents}
     shared = {pair: [condition for condition in own[pair[0]] if condition in own[pair[1]]] for pair in combinations(agents, 2)}
@@ -265,7 +265,7 @@ def _slope(grid: Mapping[tuple[str, Any], np.ndarray], agent: str, conditions: S
     return np.sum([one * grid[agent, condition] for one, condition in zip(x / (x @ x), conditions, strict=True)], axis=0)
 
 
-def _spelt(contrast: _Contrast, cells: Cells) -> str:
+def spelt(contrast: _Contrast, cells: Cells) -> str:
     where = f", {cells.by} {contrast.condition}" if cells.by and contrast.condition != "" else ""
     if contrast.kind == "trend":
         return f"{contrast.first}, for each {cells.by}"

@@ -152,8 +152,8 @@ def _notes_on_fit(cells: Cells, found: Fit) -> list[str]:
     return [f"Next to no variation was found between levels of {listed(flat)} (standard deviation below 0.1)."] if flat else []
 
 
-def sort_cells(scored: Scored, paradigm: str, by: str | None = None) -> Cells:
-    """The answers of one paradigm in cells of agent and condition, with the random effects that can be told."""
+def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: Sequence[str] = ()) -> Cells:
+    """The answers of one paradigm in cells of agent and condition, with the random effects that can be told, and some further columns ``beside``."""
     import pandas as pd
 
     items = scored.items[scored.items["paradigm"] == paradigm]
@@ -180,7 +180,9 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None) -> Cells:
     table = groups.agg(n=("correct", "size"), correct=("correct", "mean"), chance=("chance", "mean"), persons=("person", "nunique")).reset_index()
     levels = _levels(items, notes) if len(items) else {}
     _tell(items, table, column, notes)
-    kept = pd.DataFrame({"cell": groups.ngroup().to_numpy(int), "correct": items["correct"].to_numpy(float), **levels})
+    kept = pd.DataFrame(
+        {"cell": groups.ngroup().to_numpy(int), "correct": items["correct"].to_numpy(float), **levels, **{name: items[name].to_numpy() for name in beside}}
+    )
     numeric = bool(column) and all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in table["condition"])
     return Cells(paradigm, column, table, kept, tuple(levels), numeric, tuple(notes))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Kinds with more contrasts than these are in the files only.
 _SHOWN = 15
-_TABLES = ("terms", "contrasts", "guessing", "random", "notes")
+_TABLES = ("terms", "contrasts", "sensitivity", "guessing", "random", "notes")
 
 
 def stats(
@@ -41,6 +41,7 @@ def stats(
     from ...analysis.stats.against_guessing import against_guessing
     from ...analysis.stats.mixed_contrasts import contrasts, terms
     from ...analysis.stats.mixed_model import mixed_model
+    from ...analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
     from ...core.registry import nearest
 
     loaded = load(data, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude))
@@ -63,13 +64,16 @@ def stats(
     for name in paradigm or there:
         model = mixed_model(scored, name, "" if by == "none" else by)
         found = {"terms": terms(model), "contrasts": contrasts(model), "guessing": against_guessing(scored.parts[name]), "random": model.random()}
-        notes = [*([model.problem] if model.problem else []), *model.notes]
+        sensitivity = sensitivity_model(scored, name, "" if by == "none" else by)
+        found["sensitivity"] = sensitivity_contrasts(sensitivity)
+        notes = [*([model.problem] if model.problem else []), *model.notes, *([sensitivity.problem] if sensitivity.cells and sensitivity.problem else [])]
         found["notes"] = _notes(notes)
         _print(name, model, found, notes)
         for table in _TABLES:
-            tables[table].append(found[table].assign(paradigm=name, model=model.cells.formula))
+            formula = sensitivity.formula if table == "sensitivity" else model.cells.formula
+            tables[table].append(found[table].assign(paradigm=name, model=formula))
     if output is not None:
-        _write(tables, output)
+        _write({name: parts for name, parts in tables.items() if name != "sensitivity" or any(map(len, parts))}, output)
 
 
 def _notes(notes: list[str]) -> pd.DataFrame:
@@ -105,6 +109,8 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
         for kind, many in tested.loc[~tested.index.isin(shown.index), "kind"].value_counts().items():
             print(f"... and {many} contrasts of {kind}: -o DIR writes them all")
         print()
+    if len(found["sensitivity"]):
+        _print_sensitivity(found["sensitivity"])
     if len(found["guessing"]):
         told = guessing_table(found["guessing"])
         print(f"{told.title}\n")
@@ -115,6 +121,19 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
         print_table(("random effect", "levels", "SD (log odds)"), rows)
         print()
     print(*notes, "", sep="\n")
+
+
+def _print_sensitivity(found: pd.DataFrame) -> None:
+    from ...analysis.data.numbers import limits, number
+
+    kept = found[found["kind"] != "agent"]
+    kept = kept[kept.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
+    print("Sensitivity and bias (mixed-effects probit model)\n")
+    rows = [
+        (f"{row['measure']}: {row['contrast']}", number(row["estimate"]), limits(row["low"], row["high"]), _p(row["p_holm"])) for row in kept.to_dict("records")
+    ]
+    print_table(("contrast", "estimate", "95% interval", "p (Holm)"), rows)
+    print()
 
 
 def _contrast(row: dict[Any, Any]) -> tuple[str, ...]:

@@ -1,0 +1,205 @@
+"""How lists are recalled: transpositions and kinds of errors in serial recall; first recalls, transitions (lag-CRP) and temporal clustering in free recall.
+
+Free recall has an order of answers only where somebody gives them one after the other: people and chat models. Its baseline shuffles the serial positions of
+the recalled items among themselves, so that the answers, and with them all spatial distances between one and the next, and the set of positions that were
+recalled stay as they are: what is above the baseline is neither nearness in space nor better memory for some positions.
+
+Lag-CRP: Kahana (1996, Memory & Cognition 24, 103-109). Temporal clustering is the mean percentile rank of each transition's lag among those that were possible
+(Polyn, Norman & Kahana, 2009, Psychological Review 116, 129-156). In both, an intrusion between two items parts them, and what has been recalled is possible
+no more.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.agent_kinds import CHAT
+from ..data.coding import decoded, groups
+from ..data.scoring import Scored
+from .reaction_times import KINDS as TIMED
+from .transforms import TRIAL, recalls
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Who gives answers one after the other; trials that nobody has taken yet have no kind.
+IN_ORDER = (*TIMED, CHAT.name, "")
+ERRORS = ("transposition", "intrusion", "omission")
+CLUSTERING = ("as recalled", "shuffled")
+#: Shuffles of each trial for its baseline.
+SHUFFLES = 10
+
+
+def _serial(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
+    """Whole lists of serial recall: items, the number of each one's trial, whether it was answered, and the position that its answer belongs to (0: none).
+
+    A list is serial recall where each of its positions is asked for by itself and every item has an answer of its own; else answers name no items.
+    """
+    items = scored.items
+    asked = items["serial_position"].notna() & items["list_length"].notna() & items["output_position"].isna()
+    items = items[asked].reset_index(drop=True)
+    nothing = items.iloc[:0], np.empty(0, int), np.empty(0, bool), np.empty(0, int)
+    if not len(items):
+        return nothing
+    number, first = groups(items, [name for name in TRIAL if name not in ("step", "ask")])
+    place = items["serial_position"].to_numpy(float).astype(int)
+    length = items["list_length"].to_numpy(float)
+    whole = (np.bincount(number) == length[first]) & (length[first] > 1)
+    kept = whole[number]
+    truth, given = _told(items["correct_answer"]), _told(items["answer"])
+    where: dict[tuple[int, str], int] = {}
+    for trial, answer, at in zip(number[kept], truth[kept], place[kept], strict=True):
+        if where.setdefault((int(trial), answer), int(at)) != at:
+            return nothing
+    answered = ~items["outcome"].isin(["omitted", "invalid"]).to_numpy()
+    told = [where.get((int(trial), answer), 0) if said else 0 for trial, answer, said in zip(number, given, answered, strict=True)]
+    return items[kept].reset_index(drop=True), number[kept], answered[kept], np.array(told, int)[kept]
+
+
+def _told(column: pd.Series) -> np.ndarray:
+    """Answers as text; a number is the same with and without a decimal point."""
+    return np.array([f"{value:g}" if isinstance(value, int | float) else str(value) for value in decoded(column)], dtype=object)
+
+
+def transpositions(scored: Scored) -> Scored:
+    """For every item and every distance at which the list has other items: how often one of these was answered instead, for each of them (``distance``)."""
+    import pandas as pd
+
+    items, _, _, told = _serial(scored)
+    if not len(items):
+        return Scored(items.assign(distance=np.nan), scored.intrusions, scored.notes)
+    place, length = items["serial_position"].to_numpy(int), items["list_length"].to_numpy(int)
+    parts = []
+    for distance in range(1, int(length.max(initial=1))):
+        others = (place - distance >= 1).astype(int) + (place + distance <= length)
+        moved = (told > 0) & (np.abs(told - place) == distance)
+        there = others > 0
+        parts.append(items[there].assign(distance=distance, correct=(moved[there] / others[there]).astype(float)))
+    return Scored(pd.concat(parts, ignore_index=True), scored.intrusions, scored.notes)
+
+
+def error_kinds(scored: Scored) -> Scored:
+    """Three rows for each item: whether another item of the list was answered, something that was not in it, or nothing (``error``)."""
+    import pandas as pd
+
+    items, _, answered, told = _serial(scored)
+    place = items["serial_position"].to_numpy(float)
+    which = {"transposition": (told > 0) & (told != place), "intrusion": answered & (told == 0), "omission": ~answered}
+    chance = items["chance"].to_numpy(float)
+    length = items["list_length"].to_numpy(float)
+    odds = {"transposition": (length - 1) * chance, "intrusion": 1 - length * chance, "omission": np.zeros(len(items))}
+    parts = [items.assign(error=name, correct=which[name].astype(float), chance=odds[name]) for name in ERRORS]
+    return Scored(pd.concat(parts, ignore_index=True), scored.intrusions, scored.notes)
+
+
+def _outputs(scored: Scored) -> tuple[pd.DataFrame, list[np.ndarray]]:
+    """Trials of free recall by somebody who answers in order: their first items, and of each the positions of its answers in their order (0: an intrusion)."""
+    both, number, first = recalls(Scored(_in_order(scored.items), _in_order(scored.intrusions), scored.notes))
+    output = both["output_position"].to_numpy(float)
+    place = np.where(both["_item"].to_numpy(bool), both["serial_position"].to_numpy(float), 0.0)
+    given = np.isfinite(output)
+    order = np.lexsort([output[given], number[given]])
+    cuts = np.searchsorted(number[given][order], np.arange(1, len(first)))
+    return both.iloc[first], [one.astype(int) for one in np.split(place[given][order], cuts)] if len(first) else []
+
+
+def _in_order(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["agent_kind"].isin(IN_ORDER)]
+
+
+def first_recalls(scored: Scored) -> Scored:
+    """Every position of every list with an answer: whether it was recalled first."""
+    items = _in_order(scored.items)
+    items = items[items["serial_position"].notna() & items["list_length"].notna()]
+    number, first = groups(items, TRIAL)
+    said = np.bincount(number, weights=items["output_position"].notna().to_numpy(float), minlength=len(first)) > 0
+    chance = items["chance"].to_numpy(float) / items["list_length"].to_numpy(float)
+    kept = said[number] if len(items) else np.empty(0, bool)
+    return Scored(items.assign(correct=(items["output_position"] == 1).to_numpy(float), chance=chance)[kept], scored.intrusions, scored.notes)
+
+
+def transitions(answers: Sequence[int], length: int) -> list[tuple[int, list[int]]]:
+    """From each recalled item to the next one: the lag, and all lags that were possible. Answers that are no items, or repeated, are 0 or left out."""
+    found, seen = [], set[int]()
+    for here, there in pairwise(answers):
+        if here:
+            seen.add(here)
+        if here and there and there not in seen:
+            found.append((there - here, [place - here for place in range(1, length + 1) if place not in seen]))
+    return found
+
+
+def lag_counts(answers: Sequence[int], length: int) -> tuple[np.ndarray, np.ndarray]:
+    """How often each lag (from ``1 - length`` to ``length - 1``) was taken, and how often it was possible."""
+    taken, possible = np.zeros(2 * length - 1), np.zeros(2 * length - 1)
+    for lag, lags in transitions(answers, length):
+        taken[lag + length - 1] += 1
+        possible[np.array(lags) + length - 1] += 1
+    return taken, possible
+
+
+def clustering(answers: Sequence[int], length: int) -> float:
+    """The mean percentile rank of lags, nearer ones ranked higher; NaN where no transition had a choice."""
+    ranks = []
+    for lag, lags in transitions(answers, length):
+        if len(lags) > 1:
+            away = np.abs(lags)
+            ranks.append((float((away > abs(lag)).sum()) + (float((away == abs(lag)).sum()) - 1) / 2) / (len(lags) - 1))
+    return float(np.mean(ranks)) if ranks else float("nan")
+
+
+def _shuffled(answers: np.ndarray, of: Callable[[Sequence[int]], Any]) -> Any:
+    """The mean of something over shuffles of the recalled positions among themselves; the same for the same answers."""
+    random = np.random.RandomState(zlib.crc32(answers.astype(np.int64).tobytes()))
+    at = np.flatnonzero(answers)
+    values = []
+    for _ in range(SHUFFLES):
+        again = answers.copy()
+        again[at] = random.permutation(answers[at])
+        values.append(of(again.tolist()))
+    found = np.array(values, float)
+    known = np.isfinite(found)
+    return np.divide(np.where(known, found, 0.0).sum(axis=0), known.sum(axis=0), out=np.full(found.shape[1:], np.nan), where=known.any(axis=0))
+
+
+def lags(scored: Scored) -> Scored:
+    """For each list, a row for every lag that was possible: in which share of the cases it was taken (``lag``), and in which share by shuffled positions."""
+    heads, outputs = _outputs(scored)
+    lengths = heads["list_length"].to_numpy(float).astype(int)
+    at, lag, share, baseline = [], [], [], []
+    for number, (answers, length) in enumerate(zip(outputs, lengths, strict=True)):
+
+        def of(given: Sequence[int], length: int = int(length)) -> np.ndarray:
+            taken, possible = lag_counts(given, length)
+            return np.divide(taken, possible, out=np.full(len(taken), np.nan), where=possible > 0)
+
+        crp = of(answers.tolist())
+        there = np.flatnonzero(np.isfinite(crp))
+        if not len(there):
+            continue
+        expected = _shuffled(answers, of)
+        at += [number] * len(there)
+        lag += (there - length + 1).tolist()
+        share += crp[there].tolist()
+        baseline += expected[there].tolist()
+    rows = heads.iloc[at].assign(lag=np.array(lag, float), correct=np.array(share, float), chance=np.array(baseline, float))
+    return Scored(rows, scored.intrusions, scored.notes)
+
+
+def clusters(scored: Scored) -> Scored:
+    """Two rows for each list with transitions: its temporal clustering as it was, and with shuffled positions (``clustering``)."""
+    import pandas as pd
+
+    heads, outputs = _outputs(scored)
+    lengths = heads["list_length"].to_numpy(float).astype(int)
+    found = np.array([clustering(answers.tolist(), int(length)) for answers, length in zip(outputs, lengths, strict=True)], float)
+    at = np.flatnonzero(np.isfinite(found))
+    baseline = np.array([_shuffled(outputs[one], lambda given, one=one: clustering(given, int(lengths[one]))) for one in at], float)
+    rows = heads.iloc[at]
+    parts = [rows.assign(clustering=name, correct=score, chance=0.5) for name, score in zip(CLUSTERING, (found[at], baseline), strict=True)]
+    return Scored(pd.concat(parts, ignore_index=True), scored.intrusions, scored.notes)

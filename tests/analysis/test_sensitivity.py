@@ -1,0 +1,112 @@
+"""Sensitivity everywhere: planted d', criteria and side biases come back, in figures and in the mixed-effects probit model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from observed import Trial, rows_by, switching, table, together
+from scipy.special import ndtr, ndtri
+
+from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.effects.registry import effect
+from spanlab.analysis.stats.laplace import Laplace, Probit
+from spanlab.analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
+
+WORDS = {"cd": ("different", "same"), "sc": ("asymmetric", "symmetric"), "si": ("different", "same")}
+
+
+def detection(paradigm: str, dprime: dict[int, float], criterion: float = 0.3, shift: float = 0.0) -> Trial:
+    """Somebody who says the first word as signal detection has it."""
+
+    def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
+        size, signal = int(random.choice([*dprime])), bool(random.rand() < 0.5)
+        said = float(ndtr((0.5 if signal else -0.5) * (dprime[size] + shift) - criterion))
+        column = {"list_length": size, "factor_part_size": 12 // size} if paradigm == "si" else {"set_size": size}
+        return [({**column, "correct_answer": json.dumps(WORDS[paradigm][not signal])}, said if signal else 1 - said, None)]
+
+    return trial
+
+
+@pytest.mark.parametrize(("paradigm", "name", "column"), [("cd", "sensitivity", "set_size"), ("si", "sensitivity_parts", "list_length")])
+def test_hits_false_alarms_sensitivity_and_criterion(paradigm: str, name: str, column: str) -> None:
+    data = table(detection(paradigm, {2: 2.0, 6: 1.0}), 2400, paradigm=paradigm)
+    found = rows_by(effect(name).table(data, paradigm), "measure", column)
+    for size, dprime in ((2, 2.0), (6, 1.0)):
+        row = found["d′", size]
+        assert row["mean"] == pytest.approx(dprime, abs=0.25)
+        assert row["mean"] == pytest.approx(ndtri(row["hit_rate"]) - ndtri(row["false_alarm_rate"]), abs=0.01)
+        assert found["criterion", size]["mean"] == pytest.approx(0.3, abs=0.12)
+        assert row["low"] < row["mean"] < row["high"]
+
+
+def test_a_choice_between_two_sides_has_a_side_bias_and_no_criterion() -> None:
+    def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
+        side, size = str(random.choice(["left", "right"])), int(random.choice([4, 6]))
+        return [({"set_size": size, "correct_answer": json.dumps(side)}, float(ndtr(1.2 / np.sqrt(2) + (0.4 if side == "left" else -0.4))), None)]
+
+    data = table(trial, 2400, paradigm="vir")
+    found = rows_by(effect("forced_choice").table(data, "vir"), "measure", "set_size")
+    assert found["d′", 4]["mean"] == pytest.approx(1.2, abs=0.2)
+    assert found["side bias", 4]["mean"] == pytest.approx(-0.4, abs=0.12)
+    assert effect("sensitivity").missing(data, "vir")
+
+
+def test_words_that_answer_two_tasks_are_no_signals() -> None:
+    data = table(
+        switching(dict.fromkeys(("one task", "repetition", "switch"), 0.8), dict.fromkeys(("one task", "repetition", "switch"), 500)), 20, paradigm="sts"
+    )
+    sides = data.assign(correct_answer=['"left"', '"right"'] * 80, set_size=[1, 1, 2, 2] * 40)
+    assert effect("forced_choice").missing(sides, "sts")
+
+
+def test_the_probit_model_without_random_effects_is_d_prime() -> None:
+    """Against z scores of the shares; its slopes are those of its own likelihood."""
+    y, n = np.array([70.0, 30.0, 45.0]), np.array([100.0, 100.0, 60.0])
+    model = Probit(y, n, np.eye(3))
+    fixed, covariance = model.at_marginal_mode([])
+    assert fixed == pytest.approx(ndtri(y / n), abs=1e-6)
+    density = np.exp(-(fixed**2) / 2) / np.sqrt(2 * np.pi)
+    assert np.diag(covariance) == pytest.approx((y / n) * (1 - y / n) / n / density**2, rel=1e-6)
+    for kind in (Probit, Laplace):
+        model = kind(y, n, np.eye(3))
+        at, step = np.array([0.4, -1.2, 2.0]), 1e-5
+        gain, weight, change = model._at(at)
+        for place in range(3):
+            move = step * np.eye(3)[place]
+            up, down = model._at(at + move), model._at(at - move)
+            assert (model._of_answers(at + move) - model._of_answers(at - move)) / (2 * step) == pytest.approx(gain[place], rel=1e-5)
+            assert (down[0][place] - up[0][place]) / (2 * step) == pytest.approx(weight[place], rel=1e-5)
+            assert (up[1][place] - down[1][place]) / (2 * step) == pytest.approx(change[place], rel=1e-4)
+
+
+def crowd(seed: int = 0, people: int = 10, trials: int = 120, network: float = 0.8) -> pd.DataFrame:
+    """People whose d' varies around 1.5 and 1, and a network with so much more."""
+    random, parts = np.random.RandomState(seed), []
+    for at in range(people):
+        own = detection("cd", {2: 1.5, 6: 1.0}, shift=float(random.normal(0, 0.4)), criterion=float(random.normal(0.2, 0.3)))
+        parts.append(table(own, trials, agent="participant", kind="participant", participant=f"P{at}", paradigm="cd", seed=100 * seed + at))
+    return together(*parts, table(detection("cd", {2: 1.5 + network, 6: 1.0 + network}), 600, paradigm="cd", seed=100 * seed + 99))
+
+
+def test_the_mixed_model_tells_sensitivity_from_criterion() -> None:
+    model = sensitivity_model(score_table(crowd()), "cd", "set_size")
+    assert not model.problem
+    assert model.cells is not None
+    assert {"participant", "participant x signal"} <= {*model.cells.components}
+    found = rows_by(sensitivity_contrasts(model), "measure", "kind", "contrast")
+    apart = next(row for (measure, kind, _), row in found.items() if (measure, kind) == ("d′", "agents"))
+    assert abs(apart["estimate"]) == pytest.approx(0.8, abs=0.45)
+    assert apart["p_holm"] < 0.05
+    slopes = [row for (measure, kind, _), row in found.items() if (measure, kind) == ("d′", "trend")]
+    assert all(row["low"] - 0.05 < -0.125 < row["high"] + 0.05 for row in slopes)
+    assert 'said "different"' in model.formula
+
+
+def test_no_model_of_sensitivity_where_answers_are_no_two_words() -> None:
+    model = sensitivity_model(score_table(table(lambda random: [({"set_size": int(random.choice([2, 4]))}, 0.7, None)], 30)), "vsr")
+    assert "one of two words" in model.problem
+    assert not len(sensitivity_contrasts(model))
