@@ -50,7 +50,7 @@ class Prospects:
 
 def prospects(responses: pd.DataFrame, paradigm: str) -> Prospects:
     """What a response table promises of a paradigm."""
-    scored = score_table(responses)
+    scored = score_table(responses.assign(agent_kind=""))  # nobody has taken them yet
     figures: list[str] = []
     lacking: dict[str, tuple[str, ...]] = {}
     why: dict[str, str] = {}

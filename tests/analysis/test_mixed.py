@@ -18,7 +18,7 @@ from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.stats import effect_sizes as effects
 from spanlab.analysis.stats.corrections import bonferroni, holm
 from spanlab.analysis.stats.laplace import FitError, Laplace, fit
-from spanlab.analysis.stats.mixed_contrasts import _asked, _by_likelihood, contrasts, terms
+from spanlab.analysis.stats.mixed_contrasts import _by_likelihood, asked_of, contrasts, terms
 from spanlab.analysis.stats.mixed_model import Cells, Mixed, mixed_model
 from spanlab.core.errors import SpanLabError
 
@@ -271,7 +271,7 @@ def test_a_contrast_at_the_edge_is_tested_by_its_likelihood() -> None:
 def test_far_from_the_edges_the_likelihood_says_what_wald_does(fitted: Mixed) -> None:
     table = contrasts(fitted)
     wald = row(table, "trend", "net")
-    weights = next(one.weights for one in _asked(fitted.cells) if (one.kind, one.first) == ("trend", "net"))
+    weights = next(one.weights for one in asked_of(fitted.cells) if (one.kind, one.first) == ("trend", "net"))
     reach = float(stats.t.ppf(0.975, wald["df"]))
     found = _by_likelihood(fitted, weights, wald["t"], wald["se"], reach, (True, True))
     assert found is not None

@@ -116,7 +116,15 @@ def serial(answers: list[list[Any]], length: int = 4) -> pd.DataFrame:
                         "practice": False,
                         "pilot": False,
                     },
-                    **{"trial": number, "practice": False, "trial_id": f"t{number}", "step": length + place, "ask": place, "set_size": length, "list_length": length},
+                    **{
+                        "trial": number,
+                        "practice": False,
+                        "trial_id": f"t{number}",
+                        "step": length + place,
+                        "ask": place,
+                        "set_size": length,
+                        "list_length": length,
+                    },
                     **{"serial_position": place, "output_position": None, "chance": 1 / 9, "oracle": False, "correct_answer": str(place - 1)},
                     **{
                         "answer": None if answer is None else str(answer),
