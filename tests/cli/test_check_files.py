@@ -249,7 +249,8 @@ def test_the_figures_foretold_are_those_that_a_session_has(name: str, tmp_path: 
     session = begin(tmp_path, paradigm, IdealAgent(), plan_session(paradigm, 3, session_design(paradigm, None), {}, 40), Request(seed=3))
     Runner(session, IdealAgent()).run()
     scored = score_table(read_responses(session.folder))
-    timed = {"reaction_time", *(effect.name for effect in EFFECTS if "rt_ms" in (effect.value, *effect.needs))}  # of people
+    timed = {"reaction_time", *(effect.name for effect in EFFECTS if "rt_ms" in (effect.value, *effect.needs))}
+    timed |= {"first_recall", "lag_crp", "temporal_clustering"}  # all of people
     assert {effect.name for effect in EFFECTS if effect.applies(scored)} - timed == {*told_of(name).figures} - timed
 
 
