@@ -39,7 +39,7 @@ def _there(name: str, names: Iterable[str]) -> str:
     """The nearest of some names, or else all of them."""
     all_of_them = sorted(names)
     more = ", ..." if len(all_of_them) > _MOST_NAMES else ""
-    return nearest(name, all_of_them) or (f"; there are {', '.join(all_of_them[:_MOST_NAMES])}{more}" if all_of_them else "; nothing is")
+    return nearest(name, all_of_them) or (f" (known: {', '.join(all_of_them[:_MOST_NAMES])}{more})" if all_of_them else "")
 
 
 def meaning(tree: ast.AST) -> Value:
