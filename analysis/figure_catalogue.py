@@ -75,8 +75,10 @@ def wish_for(figure: FigureDeclaration, paradigms: Sequence[str], bars: str, by:
     SpanLabError
         when there are no such bars, or the figure cannot be apart for a column.
     """
-    if bars != "interval" and bars != "sem":
-        raise SpanLabError(f"{option}bars is 'interval' (95%) or 'sem' (one standard error to each side), not '{bars}'")
+    if bars != "interval" and bars != "sem" and bars != "within":
+        raise SpanLabError(f"{option}bars is 'interval' (95%), 'sem' (one standard error to each side) or 'within' (95%, within people), not '{bars}'")
+    if bars == "within" and figure.section != "effects" and not figure.along:
+        raise SpanLabError(f"{option}bars within is for figures of effects, which have every person in several conditions; {figure.name} is none")
     if by and not figure.by:
         able = " and ".join(figure.name for figure in FIGURES if figure.by)
         raise SpanLabError(f"{option}by is for the figure {able}; {figure.name} has the conditions that it shows")

@@ -106,7 +106,7 @@ IDEAL = AgentKind(
 CAPACITY = AgentKind(
     *("capacity", "oracle: a limited buffer with decay; capacity:PLACES sets its size", "yardstick", True, _KNOWS),
     order=7,
-    mark=Mark(("#b07c00", "#d9a62b"), ("#f0c04a", "#c2922a"), _DASHED, 1.6, "triangle-right", 44),
+    mark=Mark(("#d8bf86", "#e6d4a8"), ("#7d682f", "#63542b"), _DASHED, 1.4, "triangle-right", 38),
 )
 SIMULATED = AgentKind(
     *("simulated", "oracle: presses real keys and clicks in the real window; simulated:OBSERVER", "stand-in", True, _KNOWS),

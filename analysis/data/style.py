@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.agent_kinds import CHANCE, KINDS, PARTICIPANT, PRINTED, SCRIPTED, SIMULATED, AgentKind, kind_named
+from ...core.agent_kinds import CHANCE, IDEAL, KINDS, PARTICIPANT, PRINTED, SCRIPTED, SIMULATED, AgentKind, kind_named
 from .coding import groups
 from .scoring import as_text, plural
 from .sessions import SessionFacts
@@ -215,10 +215,20 @@ def of_kinds(column: pd.Series, question: Callable[[AgentKind], bool]) -> pd.Ser
     return column.isin([name for name in column.unique() if question(kind_named(str(name)))])
 
 
+def unasked(agents: Sequence[Look]) -> list[str]:
+    """Who of those in a figure is shown only to somebody who asks: guessing, of which the line of chance tells, and the oracle without errors. Where there are
+    only yardsticks, all are shown."""
+    others = [look for look in agents if look.kind != GROUP_MEANS and not kind_named(look.kind).yardstick]
+    return [look.label for look in agents if look.kind in (CHANCE.name, IDEAL.name)] if others else []
+
+
 def competitors(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of everybody but yardsticks; all rows where there is nobody else."""
-    kept = table[~of_kinds(table["agent_kind"], lambda kind: kind.yardstick)]
-    return kept if len(kept) else table
+    """The rows of everybody but yardsticks; where there is nobody else, of all but guessing, and all rows where that is alone."""
+    for aside in (lambda kind: kind.yardstick, lambda kind: kind.name == CHANCE.name):
+        kept = table[~of_kinds(table["agent_kind"], aside)]
+        if len(kept):
+            return kept
+    return table
 
 
 def looks(agents: Iterable[tuple[str, str]]) -> list[Look]:

@@ -49,7 +49,7 @@ def conjunctions(scored: Scored) -> Scored:
     """Trials in which any feature may change; ``change`` says which one did."""
     items = scored.items[scored.items["factor_feature"] == "conjunction"]
     changed = items["record_changed_feature"].astype(object)
-    return _with(scored, items.assign(change=changed.where(changed.notna(), "nothing").astype("str")))
+    return _with(scored, items.assign(change=changed.where(changed.notna() & (changed != "none"), "nothing").astype("str")))
 
 
 def judgements(scored: Scored) -> Scored:

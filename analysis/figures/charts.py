@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from ...core.atomic_files import user_cache, write_whole
 from ...core.errors import SpanLabError
 from ..data.style import Look
+from .sheet import PLAIN, PX, Sheet, composed, fitted, in_dark, legend_of, lettered
 
 #: The Vega-Lite that figures are written in.
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -53,12 +55,13 @@ def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None) -
     }
 
 
-def print_theme(agents: Sequence[Look]) -> dict[str, Any]:
-    """The Vega-Lite configuration of files: dark on white."""
-    theme = _theme("#1b1b1b", "#4a4a4a", "#b9b9b9", "#ececec", "#ffffff")
+def print_theme(agents: Sequence[Look], sheet: Sheet = PLAIN) -> dict[str, Any]:
+    """The Vega-Lite configuration of files: dark on white, unless another theme is asked for."""
+    dark = sheet.theme == "dark"
+    theme = _theme("#eceef2", "#a9b0bc", "#4a515d", "#292d34", "#15171b") if dark else _theme("#1b1b1b", "#4a4a4a", "#b9b9b9", "#ececec", "#ffffff")
     if all(_widest(look.label) <= theme["legend"]["labelLimit"] / theme["legend"]["labelFontSize"] for look in agents):
         theme["legend"] |= {"labelLimit": 0}
-    return theme | {"range": {"category": [look.light for look in agents]}}
+    return theme | {"range": {"category": [look.dark if dark else look.light for look in agents]}}
 
 
 def _widest(label: str) -> float:
@@ -185,14 +188,33 @@ def save(spec: dict[str, Any], stem: Path, agents: Sequence[Look]) -> list[Path]
     return [svg, pdf]
 
 
-def draw(spec: dict[str, Any], agents: Sequence[Look]) -> str:
-    """A declared chart as SVG text, in the print theme."""
+def draw(spec: dict[str, Any], agents: Sequence[Look], sheet: Sheet = PLAIN) -> str:
+    """A declared chart as SVG text, in the print theme. Heading and legend are set around it here: Vega would measure each of their words many times over."""
+    theme = print_theme(agents, sheet)
+    legend, title = legend_of(spec, agents), spec.get("title")
+    chart = {key: value for key, value in (for_page(spec) if legend else spec).items() if key != "title"}
+    chart = lettered(chart) if sheet.letters else chart
+    chart = in_dark(chart, agents) if sheet.theme == "dark" else chart
+    if sheet.width_mm is None:
+        return composed(_drawn(chart, agents, theme), title, legend, sheet, theme)
+    room = wanted = sheet.width_mm * PX
+    drawn = ""
+    for _ in range(3):  # what axes take is known when they are drawn
+        drawn = _drawn(fitted(chart, room), agents, theme)
+        wide = float(re.findall(r' width="([\d.]+)"', drawn.partition(">")[0])[0])
+        if wide <= wanted:
+            break
+        room -= wide - wanted + 1
+    return composed(drawn, title, legend, sheet, theme)
+
+
+def _drawn(spec: Mapping[str, Any], agents: Sequence[Look], theme: Mapping[str, Any]) -> str:
     import vl_convert as vlc
 
-    return vlc.vega_to_svg(_with_plain_legend(vlc.vegalite_to_vega(spec, vl_version=vegalite_version(), config=print_theme(agents)), agents))
+    return vlc.vega_to_svg(_with_plain_legend(vlc.vegalite_to_vega(dict(spec), vl_version=vegalite_version(), config=dict(theme)), agents))
 
 
-def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = ()) -> Path:
+def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = (), sheet: Sheet = PLAIN) -> Path:
     """Write a declared chart to a file whose name ends in ``.svg``, ``.pdf``, ``.png`` or ``.html`` (a page that tells the numbers, and needs no network).
 
     Raises
@@ -202,10 +224,16 @@ def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = ()) -> Pa
     """
     import vl_convert as vlc
 
-    kinds = {".svg": lambda drawn: drawn.encode(), ".pdf": vlc.svg_to_pdf, ".png": lambda drawn: vlc.svg_to_png(drawn, scale=2)}
+    kinds = {
+        ".svg": lambda drawn: drawn.encode(),
+        ".pdf": vlc.svg_to_pdf,
+        ".png": lambda drawn: vlc.svg_to_png(drawn, scale=72 / 96, ppi=sheet.dpi),
+    }
     if file.suffix.lower() not in (*kinds, ".html"):
         raise SpanLabError(f"figures are written as {', '.join(kinds)} or .html; found '{file.name}'")
-    drawn = page(spec, agents).encode() if file.suffix.lower() == ".html" else kinds[file.suffix.lower()](draw(spec, agents))
+    if file.suffix.lower() == ".html" and sheet != PLAIN:
+        raise SpanLabError("--width, --theme, --no-title, --letters and --dpi are for .svg, .pdf and .png; a page has the looks of whoever reads it")
+    drawn = page(spec, agents).encode() if file.suffix.lower() == ".html" else kinds[file.suffix.lower()](draw(spec, agents, sheet))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(drawn)

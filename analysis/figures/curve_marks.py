@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ..data.style import Look
+import numpy as np
+
+from ..data.style import Look, unasked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 #: Width and height of a panel, in px.
 PANEL = (190, 150)
 #: Distance of neighbouring agents at one position, as a share of a panel's width.
-_DODGE = 0.016
+_DODGE = 0.012
 
 
 def panel_label(length: Any) -> str:
@@ -41,6 +43,14 @@ def whole_axis(low: float, high: float) -> dict[str, Any]:
     return {"grid": False, "format": "d", "values": values}
 
 
+def _ticks(places: Sequence[int | float]) -> list[int | float]:
+    """The places that have a label: all of them, or the first and round ones where there are too many to read."""
+    if len(places) <= 10 or places[-1] <= 10:
+        return list(places)
+    step = 5 if places[-1] <= 30 else 10 if places[-1] <= 60 else 50
+    return [one for at, one in enumerate(places) if not at or one % step == 0]
+
+
 def format_percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.0f}%"
 
@@ -53,27 +63,32 @@ def curve_points(
     format_value: Callable[[float | None], str] = format_percent,
     in_order: bool = False,
     lacking: str = "",
+    yardsticks: bool = False,
+    each: pd.DataFrame | None = None,
 ) -> list[dict[str, Any]]:
     """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other), those of the chance line, and those of
     the line of somebody who lacks one thing, where there is a column ``lacking``.
 
-    ``format_value`` makes the words of a value, for pointing at it. Side by side means with people in the middle, or ``in_order``, from left to
-    right as a legend has them.
+    ``each`` has the means of single people, as points of their own; ``yardsticks`` says whether all of these are seen. ``format_value`` makes the words of a
+    value, for pointing at it. Side by side means with people in the middle, or ``in_order``, from left to right as a legend has them.
     """
     rows: list[dict[str, Any]] = []
     drawn = set(curve["agent"])
-    present = [look for look in agents if look.label in drawn]
+    everybody = [look for look in agents if look.label in drawn]
+    aside = [] if yardsticks else unasked(everybody)  # in the middle, so that nobody steps aside for those who are not seen
+    present = [look for look in everybody if look.label not in aside]
     # people in the middle, on the true position; machines to both sides
     places: dict[str, float] = {look.label: (1 if rank % 2 else -1) * ((rank + 1) // 2) for rank, look in enumerate(reversed(present))}
     if in_order:
         places = {look.label: rank - (len(present) - 1) / 2 for rank, look in enumerate(reversed(present))}
-    widest = (0.5 if in_order else 0.7) / max(1, len(present))
+    places |= dict.fromkeys(aside, 0.0)
+    widest = (0.5 if in_order else 0.36) / max(1, len(present))
     grid = sorted(curve[over].dropna().astype(float).unique())
     step = min((right - left for left, right in pairwise(grid)), default=1.0)
     cells: dict[str, list[dict[Any, Any]]] = {}
     for row in curve.sort_values([name for name in (panel, over) if name]).to_dict("records"):
         cells.setdefault(row["agent"], []).append(row)
-    for look in present:
+    for look in everybody:
         for row in cells[look.label]:
             mean, low, high = _number(row["mean"]), _number(row["low"]), _number(row["high"])
             if mean is None:
@@ -98,6 +113,12 @@ def curve_points(
                 }
                 | ({"panel": panel_label(row[panel])} if panel else {})
             )
+    if each is not None:
+        random = np.random.RandomState(0)  # a little to the side, so that equal people are seen to be several
+        for row in each.to_dict("records"):
+            aside_by = 0.06 * step * (random.rand() - 0.5)
+            point = {"role": "person", "agent": row["agent"], "x": float(row[over]) + aside_by, "at": _plain(row[over]), "mean": float(row["mean"])}
+            rows.append(point | ({"panel": panel_label(row[panel])} if panel else {}))
     rows += _line_rows(curve, over, panel, step, "chance", "chance")
     if lacking and lacking in curve.columns:
         line = _line_rows(curve, over, panel, step, lacking, "lacking")
@@ -137,6 +158,8 @@ def curve_layers(
     bars: str = "95% interval",
     span: tuple[float, float] | None = None,
     lacking: bool = False,
+    yardsticks: bool = False,
+    singles: bool = False,
 ) -> dict[str, Any]:
     """The layers that all figures share, as plain data: chance, intervals, lines, points. ``vertical`` is their vertical axis, ``called`` the name of what it
     shows; ``names`` are those of the places 1, 2, ... along the horizontal axis, where these are no numbers; ``line`` and ``bars`` say what a line and its bars
@@ -145,15 +168,23 @@ def curve_layers(
     Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown.
     """
     labels, drawn = [look.label for look in agents], set(curve["agent"])
-    legend = {"orient": "bottom", "columns": 3, "title": None, "symbolOpacity": 1, "values": [label for label in labels[::-1] if label in drawn]}
+    off = [] if yardsticks else unasked([look for look in agents if look.label in drawn])
+    legend = {
+        "orient": "bottom",
+        "columns": 3,
+        "title": None,
+        "symbolOpacity": 1,
+        "values": [label for label in labels[::-1] if label in drawn and label not in off],
+    }
     agent = {"field": "agent", "type": "nominal", "scale": {"domain": labels}}
     colour = agent | {"legend": legend}
 
     places = [_plain(value) for value in sorted(curve[over].dropna().unique())]
+    lined = "chance" in curve.columns and bool(curve["chance"].notna().any())  # its line goes half a step further than the points
     labels_of: dict[str, Any] = {"labelExpr": f"{json.dumps(list(names))}[datum.value - 1]"} if names else {}
     whole = all(isinstance(value, int) for value in places)
     labels_of = labels_of or ({"format": "d"} if whole else {"format": ".6~g", "tickCount": 5})
-    labels_of = labels_of | ({"values": places} if whole else {})
+    labels_of = labels_of | ({"values": _ticks(places)} if whole else {})
 
     def each(values: Sequence[Any], kind: str = "nominal") -> dict[str, Any]:
         return {"field": "agent", "type": kind, "legend": None, "scale": {"type": "ordinal", "domain": labels, "range": list(values)}}
@@ -163,7 +194,7 @@ def curve_layers(
         "field": "x",
         "type": "quantitative",
         "title": x_title or None,
-        "scale": {"zero": False, "nice": False, "padding": 6, **covers},
+        "scale": {"zero": False, "nice": False, "padding": 0 if lined else 6, **covers},
         "axis": {"grid": False, "labelOverlap": "parity", **labels_of},
     }
     upright = {
@@ -224,5 +255,11 @@ def curve_layers(
             "tooltip": tooltip,
         },
     }
-    switches = [{"name": "hidden", "value": []}, {"name": "intervals", "value": True}]
-    return {"layer": [guess, *lacked, spread, lines, points], "params": switches, "width": width, "height": height}
+    switches = [{"name": "hidden", "value": off}, {"name": "intervals", "value": True}]
+    person = {
+        "transform": [{"filter": "datum.role == 'person' && indexof(hidden, datum.agent) < 0"}],
+        "mark": {"type": "point", "filled": True, "shape": "circle", "size": 9, "opacity": 0.35, "clip": True},
+        "encoding": place | {"color": colour},
+    }
+    people = [person] if singles else []
+    return {"layer": [guess, *lacked, *people, spread, lines, points], "params": switches, "width": width, "height": height}

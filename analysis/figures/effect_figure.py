@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..data.scoring import WHO
 from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks
 from ..effects.effect import Effect
 from ..effects.sensitivity import RATES
 from ..effects.trends import between_panels, trends
+from ..means.within_people import of_each_person, within_people
 from .charts import plain, title_lines
 from .curve_marks import PROPORTIONS, curve_layers, curve_points
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
@@ -32,7 +34,17 @@ def looks_of(*tables: pd.DataFrame) -> list[Look]:
     return looks([pair for table in tables for pair in table[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)])
 
 
-def effect_chart(effect: Effect, table: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = "", bars: Bars = "interval") -> dict[str, Any]:
+def effect_chart(
+    effect: Effect,
+    table: pd.DataFrame,
+    agents: Sequence[Look],
+    *,
+    title: str,
+    subtitle: str = "",
+    bars: Bars = "interval",
+    yardsticks: bool = False,
+    each: pd.DataFrame | None = None,
+) -> dict[str, Any]:
     """The figure of an effect: a line for each answerer, a panel for each condition.
 
     Parameters
@@ -40,6 +52,8 @@ def effect_chart(effect: Effect, table: pd.DataFrame, agents: Sequence[Look], *,
     effect, table : the effect, and its table in one paradigm (:meth:`.Effect.table`)
     agents : how each agent looks, in drawing order (:func:`looks_of`)
     bars : what bars stand for
+    yardsticks : whether the oracle without errors and guessing are shown beside people and models
+    each : the means of single people, with the columns of the effect
 
     Returns
     -------
@@ -48,11 +62,12 @@ def effect_chart(effect: Effect, table: pd.DataFrame, agents: Sequence[Look], *,
     """
     drawn = with_bars(table, bars)
     if not effect.panels:
-        return _curves(effect, drawn, agents, [], 1, title, subtitle, "who", bars)
+        return _curves(effect, drawn, agents, [], 1, title, subtitle, "who", bars, yardsticks, each)
+    each = None if each is None else each.assign(_panel=[effect.panel(row) for row in each.to_dict("records")])
     drawn = drawn.assign(_panel=[effect.panel(row) for row in drawn.to_dict("records")])
     panels = panel_names(effect, drawn)
     columns = drawn[effect.panels[-1]].nunique() if len(effect.panels) > 1 else min(_IN_A_ROW, len(panels))
-    return _curves(effect, drawn, agents, panels, columns, title, subtitle, "who", bars)
+    return _curves(effect, drawn, agents, panels, columns, title, subtitle, "who", bars, yardsticks, each)
 
 
 def condition_chart(
@@ -96,11 +111,24 @@ def _only(effect: Effect, panels: Sequence[str]) -> Effect:
 
 
 def _curves(
-    effect: Effect, drawn: pd.DataFrame, agents: Sequence[Look], panels: Sequence[str], columns: int, title: str, subtitle: str, line: str, bars: Bars
+    effect: Effect,
+    drawn: pd.DataFrame,
+    agents: Sequence[Look],
+    panels: Sequence[str],
+    columns: int,
+    title: str,
+    subtitle: str,
+    line: str,
+    bars: Bars,
+    yardsticks: bool = False,
+    each: pd.DataFrame | None = None,
 ) -> dict[str, Any]:
     """Lines in panels (``_panel``), or in one panel where there are no names of panels."""
     names = [name for name in effect.order if name in set(drawn[effect.x])] if effect.order else []
-    places = drawn[effect.x].map({name: place for place, name in enumerate(names, start=1)}) if names else drawn[effect.x]
+    numbered = {name: place for place, name in enumerate(names, start=1)}
+    places = drawn[effect.x].map(numbered) if names else drawn[effect.x]
+    if each is not None:
+        each = each.assign(_x=(each[effect.x].map(numbered) if names else each[effect.x]).astype(float)).dropna(subset=["_x"])
     drawn = drawn.assign(_x=places.astype(float), chance=drawn["chance"].astype(float))
     proportion = _proportion(effect)
     vertical: dict[str, Any] = PROPORTIONS | {"title": effect.measure} if proportion else _axis(effect, drawn)
@@ -110,11 +138,13 @@ def _curves(
 
     lacking = effect.without if effect.without in drawn.columns else ""
     options: dict[str, Any] = {"lacking": bool(lacking), "vertical": vertical, "called": effect.measure, "names": names, "line": line, "bars": BAR_LABELS[bars]}
+    options |= {"yardsticks": yardsticks, "singles": each is not None}
+    points: dict[str, Any] = {"yardsticks": yardsticks, "each": each, "lacking": lacking}
     if not panels:
         layers = curve_layers(agents, drawn, "_x", effect.x_title, width=_ONE_PANEL[0], height=_ONE_PANEL[1], **options)
-        rows = curve_points(drawn, "_x", agents, format_value=format_number, lacking=lacking)
+        rows = curve_points(drawn, "_x", agents, format_value=format_number, **points)
         return plain(layers | {"title": title_lines(title, subtitle)}, rows)
-    rows = curve_points(drawn, "_x", agents, panel="_panel", format_value=format_number, in_order=line != "who", lacking=lacking)
+    rows = curve_points(drawn, "_x", agents, panel="_panel", format_value=format_number, in_order=line != "who", **points)
     if line != "who":  # the same conditions in every panel: one axis for all
         places = [row["x"] for row in rows]
         options["span"] = (min(places), max(places))
@@ -148,9 +178,11 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     """What must be said below every figure of an effect; ``conditions`` are the lines of a :func:`condition_chart`."""
     own = table[table["agent_kind"] != GROUP_MEANS]
     units = sorted({unit for unit in own["unit"].dropna() if unit})
-    what = "95% intervals" if bars == "interval" else "standard errors of the mean"
-    spread = own["low" if bars == "interval" else "sem"].notna().any()
-    drawn = f"Bars: {what} over {' or '.join(unit + 's' for unit in units)}." if spread else "No bars: too few units."
+    what = {"interval": "95% intervals", "sem": "standard errors of the mean", "within": "95% intervals within people (Cousineau-Morey)"}[bars]
+    column = {"interval": "low", "sem": "sem", "within": "within_low"}[bars]
+    spread = column in own.columns and own[column].notna().any()
+    over = "" if bars == "within" else f" over {' or '.join(unit + 's' for unit in units)}"
+    drawn = f"Bars: {what}{over}." if spread else "No bars: too few units." if bars != "within" else "No bars: nobody is several people in all conditions."
     dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is none, or the record does not tell it."
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
     if effect.without and effect.without in table.columns:
@@ -237,7 +269,12 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
     """
     paradigm = chosen(effect.name, effect.missing, data, wish, expected=effect.paradigms)
     table = effect.table(data.scored, paradigm, human=data.human.get(paradigm))
+    each = None
+    if (wish.points or wish.bars == "within") and effect.make is None:
+        table, each = _of_people(effect, data, paradigm, table)
     title, below = f"{data.titles[paradigm]}: {effect.title}", caption(effect, table, wish.bars)
+    each = each if wish.points and each is not None and len(each) else None
+    below += " Small points: single people." if each is not None else ""
     found = trends(effect, data.scored, paradigm)
     between = between_panels(effect, data.scored, paradigm) if panels else found.iloc[:0]
     heading = "Slopes and differences (t-tests against guessing; omnibus: do the conditions differ at all?)"
@@ -249,7 +286,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         caption=below,
         table=table,
         shown=shown(effect, table),
-        picture=lambda agents: effect_chart(effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars),
+        picture=lambda agents: effect_chart(effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars, yardsticks=wish.yardsticks, each=each),
         looks=looks_of(table),
         notes=effect.notes(data.scored, paradigm, table),
         readouts=data.readouts.get(paradigm, ()),
@@ -258,6 +295,18 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         trends=found,
         between=between,
     )
+
+
+def _of_people(effect: Effect, data: Data, paradigm: str, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The table of an effect with limits within people, and the means of single people."""
+    import pandas as pd
+
+    cells = effect.whole(data.scored, paradigm).cells[""]
+    names = [*cells.keys.columns]
+    limits = dict(zip(cells.keys.itertuples(index=False, name=None), within_people(cells, len(WHO)), strict=True))
+    found = [limits.get(key, (math.nan, math.nan)) for key in table[names].itertuples(index=False, name=None)]
+    each = pd.DataFrame([{**key, "mean": value} for key, value in of_each_person(cells)], columns=[*names, "mean"])
+    return table.assign(within_low=[low for low, _ in found], within_high=[high for _, high in found]), each
 
 
 def shown(effect: Effect, table: pd.DataFrame) -> pd.DataFrame:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from ..data.loading import Data
 
-#: What bars stand for: 95% intervals, or one standard error of the mean to each side.
-Bars = Literal["interval", "sem"]
+#: What bars stand for: 95% intervals, one standard error of the mean to each side, or 95% intervals without what sets people apart (Cousineau-Morey).
+Bars = Literal["interval", "sem", "within"]
 #: What tooltips call them.
-BAR_LABELS: Mapping[Bars, str] = {"interval": "95% interval", "sem": "mean ± s.e.m."}
+BAR_LABELS: Mapping[Bars, str] = {"interval": "95% interval", "sem": "mean ± s.e.m.", "within": "95% within-person interval"}
 #: Letters in a line below a title.
 _WIDTH = 110
 
@@ -35,6 +35,8 @@ class Wish:
     bars : what the bars of curves stand for
     by : a column, for each value of which there is a panel; none when empty
     along, value : a column along the horizontal axis, and what is measured there, where a figure can be of any
+    points : whether each of several people is a small point, too
+    yardsticks : whether the oracle without errors and guessing are shown beside people and models
     """
 
     paradigms: tuple[str, ...] = ()
@@ -42,6 +44,8 @@ class Wish:
     by: str = ""
     along: str = ""
     value: str = "correct"
+    points: bool = False
+    yardsticks: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,10 @@ def _nothing(scored: Scored, paradigm: str) -> tuple[str, ...]:
     return ()
 
 
+def _enough(scored: Scored, paradigm: str) -> str:
+    return ""
+
+
 #: Sections of a paradigm's page, in their order: effects, figures of N-back blocks, reaction times, all others.
 Section = Literal["effects", "blocks", "times", "others"]
 SECTIONS: tuple[Section, ...] = ("effects", "blocks", "times", "others")
@@ -150,6 +158,7 @@ class FigureDeclaration:
     line : what it shows, as lists of figures say it; the title when not given
     answers : of what it is: of N-back ``blocks``, of other ``items``, or of ``any`` answers
     section, place : where it stands on a paradigm's page (lines must then be answerers), and in which order there; on none where the section is None
+    too_few : why a page does not show it although it can be made, in a sentence; empty where it does
     expected : paradigms of the library that have it; where they do not, the page says why
     effects : those whose sums are all that it needs, so that it can be made from data that are read piece by piece, here or elsewhere; empty where it needs all
         answers at once
@@ -169,6 +178,7 @@ class FigureDeclaration:
     answers: Literal["items", "blocks", "any"] = "any"
     section: Section | None = "others"
     place: int = 0
+    too_few: Callable[[Scored, str], str] = _enough
     expected: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
     by: bool = False
@@ -201,6 +211,8 @@ def with_bars(table: pd.DataFrame, bars: Bars) -> pd.DataFrame:
     """A table of curves whose ``low`` and ``high`` are what bars stand for."""
     if bars == "interval":
         return table
+    if bars == "within":
+        return table.assign(low=table["within_low"], high=table["within_high"]) if "within_low" in table.columns else table
     mean, sem = table["mean"].astype(float), table["sem"].astype(float)
     return table.assign(low=mean - sem, high=mean + sem)
 

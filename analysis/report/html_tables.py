@@ -17,21 +17,6 @@ if TYPE_CHECKING:
 #: Longer tables are cut on the page; the file has every row.
 MOST_ROWS = 240
 
-#: Outlines of the figures' point shapes, for the legend.
-SHAPES = {
-    "circle": "M-4.4 0a4.4 4.4 0 1 0 8.8 0a4.4 4.4 0 1 0-8.8 0Z",
-    "square": "M-3.6-3.6H3.6V3.6H-3.6Z",
-    "diamond": "M0-5.2L4.2 0L0 5.2L-4.2 0Z",
-    "triangle-up": "M0-4.6L4.6 3.6H-4.6Z",
-    "triangle-down": "M0 4.6L-4.6-3.6H4.6Z",
-    "triangle-right": "M4.8 0L-3.6 4.6V-4.6Z",
-    "triangle-left": "M-4.8 0L3.6-4.6V4.6Z",
-    "cross": "M-1.5-4.2H1.5V-1.5H4.2V1.5H1.5V4.2H-1.5V1.5H-4.2V-1.5H-1.5Z",
-    "wedge": "M0-4.5L-1.2 2.2H1.2Z",
-    "stroke": "M-4.5-1.2H4.5V1.2H-4.5Z",
-}
-
-
 @dataclass(frozen=True)
 class PageTable:
     """A table on the page.

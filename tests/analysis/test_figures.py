@@ -14,7 +14,7 @@ from analysis_tables import mixed, responses
 
 from spanlab.analysis.data.style import looks
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.figures.charts import for_page, page_theme, save
+from spanlab.analysis.figures.charts import draw, for_page, page_theme, save
 from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -43,7 +43,10 @@ def test_serial_positions_are_drawn_with_panels_people_and_chance(table: pd.Data
     svg, pdf = save(spec, tmp_path / "figures" / "position", agents)
     found = words(svg)
     assert {"3 items", "4 items", "5 items", "serial position", "A title", "What is dotted"} <= set(found)
-    assert {"Participant <A & B>", "ideal (simulated)", "network:test", "Avons 1998 (people)"} <= set(found)
+    assert {"Participant <A & B>", "network:test", "Avons 1998 (people)"} <= set(found)
+    assert "ideal (simulated)" not in found
+    asked = effect_chart(POSITION, curve, agents, title="A title", yardsticks=True)
+    assert "ideal (simulated)" in draw(asked, agents)
     assert pdf.read_bytes().startswith(b"%PDF")
     rows = spec["data"]["values"]
     levels = [row["mean"] for row in rows if row["role"] == "chance"]

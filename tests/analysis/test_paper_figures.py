@@ -257,7 +257,7 @@ def test_the_command_prints_writes_and_draws(spanlab: Run, tmp_path: Path) -> No
         ("figure worm-5a table.csv", "'spanlab neural table.csv -o DIR' draws it"),
         ("figure worm-4c table.csv", "Fig. 4C"),
         ("figure worm-vsr table.csv", "no figure worm-vsr: these data have no vsr"),
-        ("figure nback_bars table.csv --bars both", "--bars is 'interval' (95%) or 'sem'"),
+        ("figure nback_bars table.csv --bars both", "--bars is 'interval' (95%), 'sem'"),
         ("figure nback_bars table.csv --by set_size", "--by is for the figure conditions and reaction_time"),
         ("figure nback_bars table.csv --paradigm smu", "smu is no N-back paradigm"),
         ("figure nback_lures table.csv", "no item of these data is recorded as a lure"),

@@ -1,0 +1,125 @@
+"""Figures for a journal: width, theme, heading, letters, single people, bars within people."""
+
+from __future__ import annotations
+
+import math
+import re
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from analysis_tables import mixed, responses
+from command_line import command_line
+
+from spanlab.analysis.data.scoring import WHO, score_table
+from spanlab.analysis.effects.registry import effect
+from spanlab.analysis.figures.charts import draw
+from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
+from spanlab.analysis.figures.sheet import Sheet, sheet_for, text_width, wrapped
+from spanlab.analysis.means.within_people import of_each_person, within_people
+from spanlab.core.errors import SpanLabError
+
+POSITION = effect("serial_position")
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    """Six people of different strength, and a network."""
+    parts = [
+        responses(lambda length, position, own=own: own - 0.1 * position, lengths=[3, 12], agent="p", kind="participant", participant=f"P{own}", repetitions=6)
+        for own in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+    ]
+    return mixed(*parts, responses(lambda length, position: 0.6, lengths=[3, 12], agent="network:test", kind="network", repetitions=12))
+
+
+@pytest.mark.parametrize("width", [88.0, 180.0])
+def test_a_figure_is_as_wide_as_asked(people: pd.DataFrame, width: float) -> None:
+    table = POSITION.table(people, "vsr")
+    agents = looks_of(table)
+    spec = effect_chart(POSITION, table, agents, title="A title", subtitle="What is dotted")
+    svg = draw(spec, agents, Sheet(width_mm=width, letters=True))
+    assert f'width="{width:g}mm"' in svg.partition(">")[0]
+    box = re.search(r'viewBox="0 0 ([\d.]+) ', svg)
+    assert box is not None
+    assert float(box[1]) == pytest.approx(width * 96 / 25.4, rel=0.02)  # letters keep their size
+    assert "A\u20023 items" in svg
+    assert "B\u200212 items" in svg
+    bare = draw(spec, agents, Sheet(width_mm=width, theme="dark", heading=False))
+    assert "A title" not in bare
+    assert "What is dotted" not in bare
+    assert "#15171b" in bare
+    assert "#c84a00" in svg  # people on white, and on black
+    assert "#c84a00" not in bare
+    assert "#ff8c42" in bare
+
+
+def test_a_picture_has_the_dots_that_were_asked_for(
+    people: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from PIL import Image
+
+    people.to_csv(tmp_path / "people.csv", index=False)
+    spanlab = command_line(tmp_path, monkeypatch, capsys)
+    status, out, err = spanlab("figure", "set_size", "people.csv", "--width", "88mm", "--points", "--bars", "within", "-o", "small.png")
+    assert status == 0, out + err
+    picture = Image.open(BytesIO((tmp_path / "small.png").read_bytes()))
+    assert picture.width == round(88 / 25.4 * 300)
+    assert picture.info["dpi"][0] == pytest.approx(300, abs=1)
+    for wrong in (("--width", "88"), ("--width", "3mm"), ("--theme", "blue"), ("--dpi", "7"), ("--bars", "between")):
+        status, out, err = spanlab("figure", "set_size", "people.csv", *wrong, "-o", "no.png")
+        assert status != 0
+        assert wrong[0] in out + err
+        assert "Traceback" not in out + err
+
+
+def test_what_is_no_sheet_is_said() -> None:
+    assert sheet_for("8.8cm").width_mm == pytest.approx(88)
+    with pytest.raises(SpanLabError, match="88mm"):
+        sheet_for("wide")
+
+
+def test_no_two_ticks_say_more_than_the_panel_has(people: pd.DataFrame) -> None:
+    table = POSITION.table(people, "vsr")
+    agents = looks_of(table)
+    svg = draw(effect_chart(POSITION, table, agents, title=""), agents)
+    labels = re.findall(r">(\d+)</text>", svg)
+    assert max(map(int, labels)) == 10
+    assert "13" not in labels
+
+
+def test_bars_within_people_are_those_of_differences() -> None:
+    """Of two conditions, each bar is as wide as the interval of the difference over the root of 2."""
+    random = np.random.RandomState(5)
+    parts = []
+    for person in range(9):
+        strength = random.rand() * 0.6 + 0.2
+        parts.append(
+            responses(lambda length, position, own=strength: own, lengths=[2, 5], agent="p", kind="participant", participant=f"P{person}", seed=person)
+        )
+    cells = effect("set_size").whole(score_table(mixed(*parts)), "vsr").cells[""]
+    (low, high), (other_low, other_high) = within_people(cells, len(WHO))
+    one, two = (cells.values[number][np.argsort(cells.ids[number])] for number in (0, 1))
+    from scipy import stats
+
+    half = stats.t.ppf(0.975, 8) * (one - two).std(ddof=1) / math.sqrt(9)
+    assert high - low == pytest.approx(2 * half / math.sqrt(2))
+    assert other_high - other_low == pytest.approx(2 * half / math.sqrt(2))
+    assert (low + high) / 2 == pytest.approx(one.mean())
+    assert len(of_each_person(cells)) == 18
+
+
+def test_somebody_without_a_condition_leaves_no_bars_within_people() -> None:
+    whole = responses(lambda length, position: 0.5, lengths=[2, 5], agent="p", kind="participant", participant="A")
+    half = responses(lambda length, position: 0.5, lengths=[2], agent="p", kind="participant", participant="B")
+    cells = effect("set_size").whole(score_table(mixed(whole, half)), "vsr").cells[""]
+    assert all(math.isnan(low) for low, _ in within_people(cells, len(WHO)))
+
+
+def test_lines_of_text_are_no_wider_than_they_may_be() -> None:
+    text = "In free recall an item is correct when it was recalled at all, in whatever order."
+    lines = wrapped(text, 9, 150)
+    assert " ".join(lines) == text
+    assert len(lines) > 1
+    assert max(text_width(line, 9) for line in lines) <= 150
