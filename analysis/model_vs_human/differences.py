@@ -31,6 +31,8 @@ class Difference:
     over : what these conditions are, in words; empty where there is only one for everybody
     units : of the agent: how many, and what they are
     note : why there is no interval
+    share, share_low, share_high : the agent's own mean over these conditions
+    people, people_low, people_high : people's
     """
 
     agent: str
@@ -42,6 +44,12 @@ class Difference:
     over: str = ""
     units: str = ""
     note: str = ""
+    share: float = math.nan
+    share_low: float = math.nan
+    share_high: float = math.nan
+    people: float = math.nan
+    people_low: float = math.nan
+    people_high: float = math.nan
 
 
 def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
@@ -124,7 +132,14 @@ def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | flo
     if low != low:
         few = f"only one {unit}" if mine.n == 1 else "only one person" if isinstance(theirs, Contrast) and theirs.n == 1 else "no spread"
         note = few if mine.n else "trials cannot be told apart"
-    return Difference(agent, against, value, low, high, conditions, over, plural(mine.n, unit), note)
+    return Difference(agent, against, value, low, high, conditions, over, plural(mine.n, unit), note, *_with_limits(mine), *_with_limits(theirs))
+
+
+def _with_limits(found: Contrast | float) -> tuple[float, float, float]:
+    if not isinstance(found, Contrast):
+        return found, math.nan, math.nan
+    low, high = found.limits(found.draws) if found.draws is not None and found.n > 1 and found.se > 0 else (math.nan, math.nan)
+    return found.value, max(0.0, low), min(1.0, high)
 
 
 def _known(value: float) -> float:

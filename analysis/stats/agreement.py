@@ -302,11 +302,17 @@ class Crowd:
         shapes = _shapes(self.curves)
         if many < _POINTS or len(shapes) < 2:
             return nothing
-        total = shapes.sum(axis=0)
-        rest = total - shapes
-        sizes = np.linalg.norm(rest, axis=1)
-        low = float(np.mean(np.sum(shapes * rest, axis=1)[sizes > 1e-12] / sizes[sizes > 1e-12])) if (sizes > 1e-12).any() else math.nan
+        total, others = shapes.sum(axis=0), self.with_others()[1]
+        low = float(others.mean()) if len(others) else math.nan
         return nothing | {"r_low": low, "r_high": float(np.linalg.norm(total)) / len(shapes)}
+
+    def with_others(self) -> tuple[np.ndarray, np.ndarray]:
+        """Everybody's curve as a shape (without its mean, of length 1; flat ones are left out), and its correlation with the mean of the others' shapes."""
+        shapes = _shapes(self.curves)
+        rest = shapes.sum(axis=0) - shapes
+        sizes = np.linalg.norm(rest, axis=1)
+        known = sizes > 1e-12
+        return shapes[known], np.sum(shapes * rest, axis=1)[known] / sizes[known]
 
     def distance(self, curve: Mapping[tuple[Any, ...], float], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Any]:
         """A curve against each of these people: the mean of the correlations with an interval over people, and the root of the mean squared difference."""
