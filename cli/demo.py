@@ -16,11 +16,12 @@ from ..sessions import Request, Runner, Session, begin
 from ..sessions.conduct import remove_unused
 
 SEED = 7
-#: the list lengths for which there are published human curves
-LENGTHS = (3, 4, 5, 6)
-REPETITIONS = 4
-#: trials of the paradigms that only machines take here
+#: one list length, long enough for a middle that is harder than its ends, of which there is a published human curve; and as many lists as few minutes hold
+LENGTH = 6
+REPETITIONS = 12
+#: trials of the paradigms that only machines take here, and the levels that they have where these are not all
 MACHINE_TRIALS = 96
+LEVELS: dict[str, dict[str, list[int]]] = {"sfr": {"list_length": [4, 8, 12]}, "smu": {}}
 
 
 def run_demo(output: Path, me: bool = False) -> Path:
@@ -54,7 +55,7 @@ def run_demo(output: Path, me: bool = False) -> Path:
     if me:
         need_window()
     vsr = load_paradigm("vsr")
-    plan = plan_session(vsr, SEED, SessionDesign(repetitions=REPETITIONS, max_run=3, interval=500.0), {"list_length": list(LENGTHS)})
+    plan = plan_session(vsr, SEED, SessionDesign(repetitions=REPETITIONS, interval=500.0), {"list_length": [LENGTH]})
     with ExitStack() as stack:
         output = stack.enter_context(_fresh(output))
         with _stage("starting a scripted chat server (fakellm) on this machine"):
@@ -68,9 +69,9 @@ def run_demo(output: Path, me: bool = False) -> Path:
         for agent in (IdealAgent(), CapacityAgent(), Chance(), network, server.agent()):
             with _stage(f"{agent.name}: the same trials"):
                 _take(begin(data, vsr, agent, plan, Request(SEED, design="demo", like=session.name)), agent)
-        for name in ("sfr", "smu"):
+        for name, levels in LEVELS.items():
             paradigm = load_paradigm(name)
-            trials = plan_session(paradigm, SEED, SessionDesign(), trials=MACHINE_TRIALS)
+            trials = plan_session(paradigm, SEED, SessionDesign(), levels, trials=MACHINE_TRIALS)
             for agent in (IdealAgent(), CapacityAgent(), Chance(), network, server.agent()):
                 with _stage(f"{agent.name}: {MACHINE_TRIALS} trials of {name}"):
                     _take(begin(data, paradigm, agent, trials, Request(SEED, design="demo")), agent)
