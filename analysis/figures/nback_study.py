@@ -13,7 +13,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SpanLabError
-from ..data.scoring import WHO, Scored, has_blocks
+from ..data.scoring import WHO, Scored, has_blocks, plural
 from ..data.style import Look, condition_looks
 from ..nback.cells import AVERAGED, nback_cells
 from ..nback.measures import GRID, OURS, PUBLISHED, Rules, describe_exceptions, gridded_blocks
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _MEASURES = ("hit_rate", "false_alarm_rate", "accuracy")
 _LURES = ("lure_rate", "before_rate", "after_rate", "plain_rate")
+#: So many blocks of somebody at one N are a distribution.
+_DISTRIBUTION = 10
 #: Models whose printed values are drawn; all printed values are in the table.
 _DRAWN = (STUDY_MODEL, "gpt-4")
 _OURS = (
@@ -251,6 +253,16 @@ def _no_lures(scored: Scored, paradigm: str) -> str:
     return f"{paradigm} has no item that is recorded as a lure (record lure_lag)."
 
 
+def _few_blocks(scored: Scored, paradigm: str) -> str:
+    """Why a distribution of blocks is not worth a place on a page."""
+    blocks = gridded_blocks(scored.parts[paradigm], OURS)
+    most = int(blocks.groupby([*WHO, "n"], observed=True).size().max()) if len(blocks) else 0
+    if most >= _DISTRIBUTION:
+        return ""
+    said = f"nobody has more than {plural(most, 'block')} at one N, and a distribution needs {_DISTRIBUTION}"
+    return f"No figure “d′ of blocks”: {said}. 'spanlab figure nback_dprime' draws it all the same."
+
+
 def _declared(
     name: str,
     title: str,
@@ -258,11 +270,13 @@ def _declared(
     compute: Callable[[str, str, Data, Wish], Computed],
     missing: Callable[[Scored, str], str] = _no_blocks,
     place: int | None = None,
+    too_few: Callable[[Scored, str], str] | None = None,
 ) -> FigureDeclaration:
     """A figure of N-back data; ``place`` is that on the page, None where it is on none."""
     line = f"N-back: {title}" + (f" ({details})" if details else "")
     section: Section | None = None if place is None else "blocks"
-    return FigureDeclaration(name, title, partial(compute, name, title), missing, line=line, answers="blocks", section=section, place=place or 0)
+    found = FigureDeclaration(name, title, partial(compute, name, title), missing, line=line, answers="blocks", section=section, place=place or 0)
+    return replace(found, too_few=too_few) if too_few else found
 
 
 _OVER_N = "hits, false alarms, accuracy and d′ over N"
@@ -270,7 +284,7 @@ NBACK_FIGURES: tuple[FigureDeclaration, ...] = (
     _declared("nback_measures", _OVER_N, "variants compared, for each answerer and family", _measures),
     _declared("nback_models", _OVER_N, "answerers compared, for each variant", _models, place=1),
     _declared("nback_bars", "means of blocks with t intervals", "bars for each answerer, as the study counted", _bars),
-    _declared("nback_dprime", "d′ of blocks", "histograms with densities, signed and without its sign", _dprime, place=4),
+    _declared("nback_dprime", "d′ of blocks", "histograms with densities, signed and without its sign", _dprime, place=4, too_few=_few_blocks),
     _declared("nback_lures", "false alarms on lures and on other items", "", _lures, _no_lures, place=2),
     _declared("nback_published", "as the study counted", "with its printed values beside", _published, place=3),
 )

@@ -13,7 +13,7 @@ from ..data.style import Look
 from ..figure_catalogue import FIGURES
 from ..figures.conditions_figure import CONDITIONS, unnamed
 from ..figures.effect_figure import ComputedEffect
-from ..figures.figure import Computed, Wish
+from ..figures.figure import Computed, DrawnFigure, Wish
 from ..figures.reaction_time_figure import ComputedTimes
 from .commands import Commands
 from .effects import effect_tables
@@ -26,9 +26,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure with everything that is told below it."""
+    """A figure with everything that is told beside it.
+
+    Parameters
+    ----------
+    agents, off : who is in it, people first, and who of them is not shown at first
+    bars, chance : whether it has intervals that can be switched off, and a line of chance
+    """
 
     figure: Figure
+    agents: tuple[str, ...]
+    off: tuple[str, ...]
+    bars: bool
+    chance: bool
     tables: tuple[PageTable, ...]
     notes: tuple[str, ...]
     command: str
@@ -45,7 +55,9 @@ def compute_figures(data: Data, paradigm: str) -> tuple[dict[str, Computed], lis
         why = figure.missing(data.scored, paradigm)
         if why and paradigm in figure.expected:
             absent.append(f"No figure “{figure.title}”: {why}")
-        if not why:
+        if not why and (few := figure.too_few(data.scored, paradigm)):
+            absent.append(few)
+        elif not why:
             try:
                 found[figure.name] = figure.compute(data, Wish((paradigm,)))
             except SpanLabError as error:
@@ -76,13 +88,26 @@ def show_figure(name: str, computed: Computed, paradigm: str, title: str, stem: 
     drawing = computed.draw(styles)
     figure = folder.figure(key, drawing.spec, words, computed.caption, file, drawing.agents)
     return Shown(
-        figure, tuple(_tables(name, computed, file, key, folder)), tuple(computed.notes), _command(name, computed, paradigm, f"{figure.stem}.svg", commands)
+        figure,
+        *_shown(drawing),
+        tuple(_tables(name, computed, file, key, folder)),
+        tuple(computed.notes),
+        _command(name, computed, paradigm, f"{figure.stem}.svg", commands),
     )
 
 
 def _command(name: str, computed: Computed, paradigm: str, file: str, commands: Commands) -> str:
     """The command that makes a figure again."""
     return commands.figure(CONDITIONS.name if computed.asked else name, paradigm, file, computed.asked)
+
+
+def _shown(drawing: DrawnFigure) -> tuple[tuple[str, ...], tuple[str, ...], bool, bool]:
+    """Who is in a figure, people first, who of them is not shown at first, and whether it has intervals and a line of chance."""
+    rows = [row for row in drawing.spec.get("data", {}).get("values", ()) if isinstance(row, Mapping)]
+    there, roles = {row.get("agent") for row in rows}, {row.get("role") for row in rows}
+    switches = {one["name"]: one.get("value") for one in drawing.spec.get("params", ())}
+    who = tuple(look.label for look in reversed(drawing.agents) if look.label in there)
+    return who, tuple(switches.get("hidden") or ()), "intervals" in switches, "chance" in roles
 
 
 def _tables(name: str, computed: Computed, file: str, key: str, folder: Folder) -> list[PageTable]:

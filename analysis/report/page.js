@@ -18,8 +18,8 @@
       const most = Math.max(1, Math.min(panels.length, Math.floor((width - axis + gap) / (least + gap))));
       const columns = Math.ceil(panels.length / Math.ceil(panels.length / most)); // rows of about equal length
       fit.columns = columns;
-      fit.spec.width = Math.min(340, Math.floor((width - axis - gap * (columns - 1)) / columns) - 3);
-      fit.spec.height = narrow ? 125 : 150;
+      fit.spec.width = Math.min(panels.length === 1 ? 700 : 340, Math.floor((width - axis - gap * (columns - 1)) / columns) - 3);
+      fit.spec.height = panels.length === 1 ? (narrow ? 200 : 260) : narrow ? 125 : 150;
     } else if (fit.concat) { // panels with an axis each
       const between = 46;
       const room = Math.max(1, Math.min(fit.concat.length, Math.floor((width + between) / ((narrow ? 110 : 150) + between))));
@@ -54,14 +54,17 @@
     view.runAsync();
   }
 
+  // Every figure has its legend; who is switched off in one is off in all.
+  const buttons = [...document.querySelectorAll("button.who")];
   function press(button, on) {
-    button.setAttribute("aria-pressed", String(on));
-    if (button.id === "intervals") intervals = on;
-    else if (on) hidden.delete(button.dataset.agent);
-    else hidden.add(button.dataset.agent);
+    const agent = button.dataset.agent;
+    for (const one of buttons) if (one.dataset.agent === agent) one.setAttribute("aria-pressed", String(on));
+    if (agent === undefined) intervals = on;
+    else if (on) hidden.delete(agent);
+    else hidden.add(agent);
   }
 
-  const buttons = [...document.querySelectorAll("button.who")];
+  for (const button of buttons) if (button.getAttribute("aria-pressed") === "false") hidden.add(button.dataset.agent);
   for (const button of buttons) {
     button.addEventListener("click", () => {
       press(button, button.getAttribute("aria-pressed") !== "true");
@@ -98,7 +101,7 @@
   let waiting;
   addEventListener("resize", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => charts.filter((chart) => chart.clientWidth !== Number(chart.dataset.width)).forEach(draw), 150);
+    waiting = setTimeout(() => charts.filter((chart) => chart.clientWidth && chart.clientWidth !== Number(chart.dataset.width)).forEach(draw), 150);
   });
 
   // A page that is watched loads itself again when another has taken its place, and comes back as it was left.
@@ -134,10 +137,32 @@
     memory?.removeItem(kept);
   }
 
-  // One after the other, from the top, so that the page answers meanwhile.
-  (async () => {
-    for (const chart of charts) await draw(chart);
-  })().then(
+  // What is seen first is drawn first, then what lies below, one after the other, so that the page answers meanwhile; what is folded, when it is opened.
+  const pending = () => charts.filter((chart) => chart.clientWidth && chart.dataset.width === undefined);
+  let drawing = null;
+  async function drawAll() {
+    for (let next = pending(); next.length; next = pending()) {
+      await draw(next.find((chart) => chart.getBoundingClientRect().bottom > 0) ?? next[0]);
+      await new Promise((done) => setTimeout(done, 0));
+    }
+    drawing = null;
+  }
+  const drawOpen = () => { drawing ??= drawAll(); return drawing; };
+  document.querySelectorAll(".paradigm > details").forEach((one) => one.addEventListener("toggle", () => { if (one.open) drawOpen(); }));
+  addEventListener("beforeprint", () => document.querySelectorAll(".paradigm > details").forEach((one) => { one.open = true; }));
+
+  // A link into what is folded opens it.
+  function reveal() {
+    const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = place && (place.querySelector(":scope > details") ?? place.closest(".paradigm > details"));
+    if (!fold || fold.open) return;
+    fold.open = true;
+    place.scrollIntoView({ behavior: "instant" });
+  }
+  addEventListener("hashchange", reveal);
+  reveal();
+
+  drawOpen().then(
     () => {
       if (left) scrollTo({ top: left.top, behavior: "instant" });
       mark();

@@ -13,6 +13,7 @@ from ...core.errors import SpanLabError
 from ...core.atomic_files import write_whole
 from ..data.exclusions import Rule
 from ..figures.charts import page_theme, vega_script
+from ..figures.sheet import SHAPES
 from ..data.loading import Data, load
 from ..data.style import GROUP_MEANS, looks
 from ..nback.published import REFERENCE
@@ -21,13 +22,15 @@ from .folder import Folder, names_of_files
 from .lab import exclusion_part, timing_part
 from .scores import compared
 from ..means.bootstrap import RESAMPLES
-from .paradigm import Part, numbers_of, part_of
+from .overview import leaderboard, overview
+from .paradigm import Part, anchor_of, numbers_of, part_of
 from .text import Note, opening
-from .html_tables import SHAPES
 
 #: What a page that is watched looks for: a script that tells the latest page's stamp.
 STAMP_FILE = "report.stamp.js"
 _STAMP = "@stamp@"
+#: Sections of further paradigms are folded.
+OPEN_SECTIONS = 3
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,8 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
     drawn = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}
     parts = [part_of(data, name, numbers[name], styles, drawn, stems[name], folder, commands, options.models) for name in names]
     specs = {figure.figure.key: figure.figure.spec for part in parts for figure in part.figures}
+    differences = {name: one.differences for name, one in numbers.items()}
+    first = overview(numbers, differences, data.titles, {name: anchor_of(stem) for name, stem in stems.items()}, drawn, folder) if names else None
     title, lead, facts = opening(data.sessions, data.scored, names)
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
@@ -125,6 +130,9 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
         vega=vega_script() if specs else "",
         figures=json.dumps({"specs": specs, "config": page_theme(styles)}, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         looks=list(drawn.values()),
+        overview=first,
+        leaderboard=leaderboard(data, folder, commands) if names else None,
+        open_sections=OPEN_SECTIONS,
         notes=[*shared, *_notes(data, names)],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],

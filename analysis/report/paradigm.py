@@ -14,10 +14,11 @@ from ..effects.effect import sources
 from ..effects.evidence import tally
 from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed
-from ..model_vs_human.differences import from_people
+from ..model_vs_human.differences import Difference, from_people
 from ..stats.against_guessing import against_guessing
 from . import html_tables as tables
 from .commands import Commands
+from .effect_sentences import effect_sentence
 from .figures import Shown, compute_figures, show_figure
 from .folder import Folder
 from .models import Modelled, modelled
@@ -41,6 +42,7 @@ class Numbers:
     figures : those that it has, by name and in their order
     absent, failed : why it lacks others, and why some could not be computed
     nback : N-back results, None for other paradigms
+    differences : how far everybody is from people
     """
 
     own: Scored
@@ -52,6 +54,13 @@ class Numbers:
     absent: tuple[str, ...]
     failed: tuple[str, ...]
     nback: NBack | None
+    differences: Mapping[str, Difference]
+
+    @property
+    def blind(self) -> float:
+        """The share of right answers of the best blind guess; NaN where the record does not tell it."""
+        told = tally(self.own.items)
+        return told.blind / told.answers if told.answers else float("nan")
 
     @property
     def printed(self) -> list[str]:
@@ -72,6 +81,7 @@ class Part:
     ----------
     paradigm, title, anchor : its names
     same : that everybody took the same trials, in a sentence; empty where a warning says that it is not so
+    effect : what the paradigm is taken for, in a sentence: its name, and the rest
     headline : sentences: a name, and what is said of it
     instructions, told_how : what people and models were told, and how far this holds for all of them; empty where it does
     figures : with their tables
@@ -87,6 +97,7 @@ class Part:
     title: str
     anchor: str
     same: str
+    effect: tuple[str, str]
     headline: list[tuple[str, str]]
     instructions: str
     told_how: str
@@ -117,6 +128,7 @@ def numbers_of(data: Data, paradigm: str) -> Numbers:
         absent=tuple(absent),
         failed=tuple(failed),
         nback=nback_results(own, paradigm),
+        differences=from_people(data, paradigm),
     )
 
 
@@ -143,7 +155,7 @@ def part_of(
         details.append(tables.guessing_table(numbers.guessed, folder.table(f"{stem}_guessing", numbers.guessed)))
     notes = [*_notes(data, paradigm, numbers), *map(Note, numbers.failed)]
     sizes = numbers.figures.get("set_size")
-    sentences = headline(total, total.iloc[:0] if sizes is None else sizes.table, from_people(data, paradigm), numbers.guessed, _blind(numbers))
+    sentences = headline(total, total.iloc[:0] if sizes is None else sizes.table, numbers.differences, numbers.guessed, numbers.blind)
     if numbers.nback is not None:
         folder.table(f"{stem}_nback_blocks", numbers.nback.blocks)
         details += nback_tables(numbers.nback)
@@ -153,8 +165,9 @@ def part_of(
     return Part(
         paradigm=paradigm,
         title=title,
-        anchor=f"paradigm-{stem}",
+        anchor=anchor_of(stem),
         same="" if same is False else sentence,
+        effect=effect_sentence(numbers.effects, numbers.own),
         headline=sentences,
         instructions=told,
         told_how=how,
@@ -172,6 +185,11 @@ def part_of(
     )
 
 
+def anchor_of(stem: str) -> str:
+    """Where a paradigm stands on the page."""
+    return f"paradigm-{stem}"
+
+
 def _instructions(data: Data, paradigm: str) -> tuple[str, str]:
     """What was told, and in a sentence when it was not the same to everybody and all the time."""
     sessions = [facts for facts in data.sessions if facts.paradigm == paradigm and facts.instructions]
@@ -181,11 +199,6 @@ def _instructions(data: Data, paradigm: str) -> tuple[str, str]:
     said = "As told before the first trial; the text changes with the conditions." if any(facts.changing for facts in sessions) else ""
     several = f"Sessions were told {len(texts)} different texts; this is that of {sessions[0].name}." if len(texts) > 1 else ""
     return texts[0], " ".join(filter(None, (several, said)))
-
-
-def _blind(numbers: Numbers) -> float:
-    told = tally(numbers.own.items)
-    return told.blind / told.answers if told.answers else float("nan")
 
 
 def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Note]:

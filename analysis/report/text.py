@@ -119,13 +119,14 @@ def _from_people(found: Difference | None) -> str:
         far = f"{abs(points):.0f} points {'above' if points > 0 else 'below'} {found.against} {where}"
     if low != low:
         return f"; {far} (no interval: {found.note})"
-    interval = f"95% interval {_signed(low)} to {_signed(high)}; {found.units}"
+    interval = f"95% interval {signed(low)} to {signed(high)}; {found.units}"
     if low <= 0 <= high:
-        return f"; not told apart from {found.against} {where} (difference {_signed(points)} points, {interval})"
+        return f"; not told apart from {found.against} {where} (difference {signed(points)} points, {interval})"
     return f"; {far} ({interval})"
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
+    """``+3`` or ``−3``, in whole numbers; ``0`` without a sign."""
     said = f"{value:+.0f}"
     return "0" if not float(said) else said.replace("-", "−")
 

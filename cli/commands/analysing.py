@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,10 +34,17 @@ def figure(
     data: Annotated[list[Path] | None, typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="file: .svg, .pdf, .png, .html, or .csv for its table", metavar="FILE")] = None,
     paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="of which paradigm; figures of N-back may have several", metavar="NAME")] = None,
-    bars: Annotated[str, typer.Option("--bars", help="what bars of curves are: 'interval' (95%) or 'sem'", metavar="BARS")] = "interval",
+    bars: Annotated[str, typer.Option("--bars", help="bars of curves: 'interval' (95%), 'sem', or 'within' (95%, within people)", metavar="BARS")] = "interval",
     along: Annotated[str, typer.Option("--along", help="any column along the horizontal axis; the first factor when not given", metavar="COLUMN")] = "",
     by: Annotated[str, typer.Option("--by", help="a panel for each value of this column: with --along or --value, or of reaction_time", metavar="COLUMN")] = "",
     value: Annotated[str, typer.Option("--value", help="what is measured: correct, rt_ms (means), rt_median or d_prime", metavar="VALUE")] = "",
+    points: Annotated[bool, typer.Option("--points", help="each person as a small point, too")] = False,
+    yardsticks: Annotated[bool, typer.Option("--yardsticks", help="also the oracle without errors and guessing, beside people and models")] = False,
+    width: Annotated[str, typer.Option("--width", help="as wide as this, such as 88mm or 180mm (columns of journals)", metavar="WIDTH")] = "",
+    theme: Annotated[str, typer.Option("--theme", help="light or dark", metavar="THEME")] = "light",
+    title: Annotated[bool, typer.Option("--title/--no-title", help="title and caption above the figure, or neither")] = True,
+    letters: Annotated[bool, typer.Option("--letters", help="A, B, C ... on panels")] = False,
+    dpi: Annotated[int, typer.Option("--dpi", help="dots per inch of .png", metavar="N")] = 300,
     exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
@@ -46,6 +54,7 @@ def figure(
     """One figure of one effect, from any data; its table when no file is named."""
     from ...analysis.figure_catalogue import FIGURES, figure_named, wish_for
     from ...analysis.figures.charts import save_as
+    from ...analysis.figures.sheet import sheet_for
 
     data = data or []
     if (along or value) and name not in FIGURES.known():
@@ -53,7 +62,8 @@ def figure(
     if not data:
         raise SpanLabError("no data are named: give sessions, folders full of them, or response tables after the name of the figure")
     declared = figure_named(name, tuple(map(str, data)))
-    wish = wish_for(declared, paradigm or (), bars, by, "--", along=along, value=value)
+    wish = replace(wish_for(declared, paradigm or (), bars, by, "--", along=along, value=value), points=points, yardsticks=yardsticks)
+    sheet = sheet_for(width, theme, title, letters, dpi)
     loaded = _load_for(declared, data, practice, pilot, exclude, workers, scheduler)
     drawn = declared.draw(loaded, wish)
     if output is None:
@@ -64,7 +74,7 @@ def figure(
     elif output.suffix.lower() == ".csv":
         _write(drawn.table, output)
     else:
-        print(save_as(drawn.spec, output, drawn.agents))
+        print(save_as(drawn.spec, output, drawn.agents, sheet))
     _tell([*loaded.notes, *drawn.notes])
 
 
@@ -80,6 +90,7 @@ def scores(
 ) -> None:
     """How far machines are from people: slope difference A and mean difference B, in the layout of WorM's table; curves and errors compared."""
     from ...analysis.model_vs_human.comparison import ceilings, distances
+    from ...analysis.model_vs_human.leaderboard import fits
     from ...analysis.model_vs_human.score_layout import layout
     from ...analysis.model_vs_human.scores import DECISIONS
     from ...analysis.model_vs_human.scores import scores as table_of
@@ -97,6 +108,7 @@ def scores(
     found: list[tuple[str, Any]] = [
         ("Curves: correlation and root mean square difference", distances(loaded.scored, loaded.human, against)),
         ("Errors on the same trials (kappa)", error_consistency(loaded.scored, most=None if pairs else MOST_ANSWERERS)),
+        ("Fit to people, as a share of the noise ceiling", fits(loaded.scored, loaded.human)),
         ("Noise ceilings: how near a curve can come to these people", ceilings(loaded.scored)),
     ]
     for title, part in found:

@@ -1,0 +1,138 @@
+"""What a paradigm is taken for, said in a sentence: a cost, a number of items held, the ends of a list, or a slope, for people and models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...core.agent_kinds import kind_named
+from ..data.numbers import number
+from ..data.scoring import Scored
+from ..data.style import of_kinds
+from ..effects.curves import primacy_recency
+from ..figures.effect_figure import ComputedEffect, panel_names
+from .text import ranked, signed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: More than this many answerers are no sentence; people are still said.
+_MOST = 6
+#: Differences that are effects of their own, the first that there is; in points, as all are of shares.
+_COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect"))
+
+
+def effect_sentence(effects: Sequence[ComputedEffect], own: Scored) -> tuple[str, str]:
+    """The effect of a paradigm: its name, and what it is in everybody who is no yardstick, with 95% intervals; empty where no effect is known or nobody has it.
+
+    Parameters
+    ----------
+    effects : that the paradigm shows
+    own : its answers, in which the ends of lists are looked for also where there is one list length only
+
+    """
+    found = {one.effect.name: one for one in effects}
+    for name, contrast in _COSTS:
+        if name in found and (said := _each(_rows(found[name].trends, contrast), _in_points)):
+            return contrast[:1].upper() + contrast[1:], f": {said}."
+    for name, said in (_capacity(found), _ends(found, own)):
+        if said:
+            return name, said
+    for one in effects:
+        if one.effect.value == "correct" and one.effect.make is None and len(one.trends):
+            name, said = _slope(one)
+            if said:
+                return name, said
+    return "", ""
+
+
+def _capacity(found: Mapping[str, ComputedEffect]) -> tuple[str, str]:
+    if "capacity" not in found:
+        return "", ""
+    table = found["capacity"].table
+    table = table[(table["formula"] == "Pashler") & table["mean"].notna()]
+    shared = _shared(table, "set_size")
+    if shared is None:
+        return "", ""
+    said = _each(table[table["set_size"] == shared].rename(columns={"mean": "value"}), lambda value: number(value, 1), above_0=True)
+    return (f"Items held (Pashler's K, {int(shared)} shown)", f": {said}.") if said else ("", "")
+
+
+def _ends(found: Mapping[str, ComputedEffect], own: Scored) -> tuple[str, str]:
+    if "primacy_recency" in found:
+        table = found["primacy_recency"].table
+    elif "serial_position" in found and (own.items["list_length"] >= 3).any():
+        table = primacy_recency(own)
+    else:
+        return "", ""
+    table = table[table["mean"].notna()].rename(columns={"mean": "value"})
+    shared = _shared(table, "list_length")
+    if shared is None:
+        return "", ""
+    table = table[table["list_length"] == shared]
+    first, last = (_each(table[table["index"] == index], _in_points) for index in ("primacy", "recency"))
+    if not first or not last:
+        return "", ""
+    return f"Ends of lists of {int(shared)}", f": the first item against those between, {first}; the last one, {last}."
+
+
+def _slope(one: ComputedEffect) -> tuple[str, str]:
+    table = _rows(one.trends, "slope")
+    if not len(table):
+        return "", ""
+    where = ""
+    if one.effect.panels:  # of several panels the last that everybody has
+        names = panel_names(one.effect, one.table)
+        of_panel = table.assign(_panel=[one.effect.panel(row) for row in table.to_dict("records")])
+        everybody = _telling(of_panel)["agent"].nunique()
+        full = [name for name in names if _telling(of_panel[of_panel["_panel"] == name])["agent"].nunique() == everybody]
+        if not full:
+            return "", ""
+        table, where = of_panel[of_panel["_panel"] == full[-1]], f" ({full[-1]})"
+    said = _each(table, _in_points)
+    step = {"set_size": "item", "list_length": "item", "serial_position": "place in the list"}.get(one.effect.x, "unit")
+    name = f"Slope of {one.effect.title}{where}"
+    return (name, f": for each further {step}{f' of {one.effect.x_title}' if step == 'unit' else ''}, {said}.") if said else ("", "")
+
+
+def _rows(table: pd.DataFrame, contrast: str) -> pd.DataFrame:
+    return table[(table["contrast"] == contrast) & table["value"].notna()] if len(table) else table
+
+
+def _telling(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of everybody but yardsticks and means of groups."""
+    return table[of_kinds(table["agent_kind"], lambda kind: kind.role not in ("yardstick", "print"))]
+
+
+def _shared(table: pd.DataFrame, column: str) -> float | None:
+    """The largest value of a column that everybody who is told has."""
+    told = _telling(table)
+    many = told.groupby(column, observed=True)["agent"].nunique()
+    full = many[many == told["agent"].nunique()]
+    return None if not len(full) else float(max(full.index))
+
+
+def _in_points(value: float) -> str:
+    return signed(100 * value)
+
+
+def _each(table: pd.DataFrame, say: Callable[[float], str], above_0: bool = False) -> str:
+    """``people (n = 9) +12 points (95% interval +8 to +16), network +3 (−2 to +8: not told apart from 0)``."""
+    rows = ranked(_telling(table)).to_dict("records")
+    people = [row for row in rows if kind_named(str(row["agent_kind"])).role == "person"]
+    told = rows if len(rows) <= _MOST else people
+    said = []
+    for row in told:
+        text = f"{_called(row)} {say(row['value'])}{'' if above_0 or said else ' points'}"
+        if row["low"] == row["low"]:
+            interval = f"{say(row['low'])} to {say(row['high'])}"
+            text += f" ({'' if said else '95% interval '}{interval}{': not told apart from 0' if row['low'] <= 0 <= row['high'] else ''})"
+        else:
+            text += " (no interval)"
+        said.append(text)
+    return ", ".join(said)
+
+
+def _called(row: Mapping[Any, Any]) -> str:
+    name = str(row["agent"])
+    return name[:1].lower() + name[1:] if name.startswith("People (") else name

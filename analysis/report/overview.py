@@ -1,0 +1,262 @@
+"""What a page opens with: one picture of people and models in every paradigm, and who comes nearest to people over all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...core.agent_kinds import PARTICIPANT, kind_named
+from ..data.loading import Data
+from ..data.style import of_kinds
+from ..model_vs_human.differences import Difference
+from ..model_vs_human.leaderboard import fits, standings
+from ..stats.agreement import MOST_ANSWERERS
+from .commands import Commands
+from .folder import Folder
+from .html_tables import PageTable, PageColumn, page_table, words_of
+from .text import between, percent, ranked, signed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .paradigm import Numbers
+
+#: With more lines than this, differences are in the table alone, and lines are close to each other.
+_MANY_LINES = 32
+#: Of more models than this in one paradigm, each is a point without an interval, and all are on one line.
+_MOST_LINES = 8
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the picture: somebody in a paradigm, all numbers in percent.
+
+    Parameters
+    ----------
+    agent, look : who, and how that looks
+    at, low, high : share of right answers and its interval
+    people, people_low, people_high : where people are under the same conditions; None where nobody knows
+    said : the difference from people, or the share itself, in words
+    told : everything about it, in words
+    """
+
+    agent: str
+    look: Mapping[str, Any]
+    at: float
+    low: float | None
+    high: float | None
+    people: float | None
+    people_low: float | None
+    people_high: float | None
+    said: str
+    told: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A paradigm in the picture: its lines, points that share one line, and what a blind guess reaches (percent)."""
+
+    title: str
+    anchor: str
+    lines: tuple[Line, ...]
+    crowd: tuple[Line, ...]
+    blind: float | None
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The picture, what its bands are, who is in it, and its table."""
+
+    rows: tuple[Row, ...]
+    looks: tuple[Mapping[str, Any], ...]
+    band: bool
+    line: bool
+    dense: bool
+    table: PageTable
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Who comes nearest to people: a table, or why there is none."""
+
+    table: PageTable | None
+    paradigms: PageTable | None
+    said: str
+    command: str
+
+
+def overview(
+    numbers: Mapping[str, Numbers],
+    differences: Mapping[str, Mapping[str, Difference]],
+    titles: Mapping[str, str],
+    anchors: Mapping[str, str],
+    looks: Any,
+    folder: Folder,
+) -> Overview | None:
+    """Everybody who is no yardstick in every paradigm; yardsticks where there is nobody else."""
+    import pandas as pd
+
+    rows, told = [], []
+    for paradigm, one in numbers.items():
+        table = ranked(one.overall)
+        kept = table[of_kinds(table["agent_kind"], lambda kind: kind.role != "yardstick")]
+        records = (kept if len(kept) else table).to_dict("records")
+        lines = [_line(row, differences[paradigm], looks) for row in records if row["mean"] == row["mean"]]
+        crowded = len(lines) > _MOST_LINES
+        people = [line for line, row in zip(lines, records, strict=False) if row["agent_kind"] == PARTICIPANT.name]
+        blind = one.blind if one.blind == one.blind else float(one.overall["chance"].mean())
+        shown = tuple(_published(differences[paradigm], looks, table)) + tuple(people if crowded else lines)
+        crowd = tuple(line for line in lines if line not in people) if crowded else ()
+        rows.append(Row(titles[paradigm], anchors[paradigm], shown, crowd, None if math.isnan(blind) else 100 * blind))
+        told += [_told(paradigm, row, differences[paradigm].get(row["agent"]), blind) for row in records]
+    if not any(row.lines or row.crowd for row in rows):
+        return None
+    everybody = [line for row in rows for line in (*row.lines, *row.crowd)]
+    there = {line.agent: line.look for line in everybody}
+    frame = pd.DataFrame(told)
+    dense = sum(len(row.lines) for row in rows) > _MANY_LINES
+    return Overview(
+        rows=tuple(rows),
+        looks=tuple(sorted(there.values(), key=lambda look: -int(look["number"]))) if len(there) <= MOST_ANSWERERS else (),
+        band=any(line.people_low is not None for line in everybody),
+        line=any(line.people is not None for line in everybody),
+        dense=dense,
+        table=_table(frame, folder.table("overview", frame)),
+    )
+
+
+def _line(row: Mapping[Any, Any], found: Mapping[str, Difference], looks: Any) -> Line:
+    mine = found.get(row["agent"])
+    use = mine is not None and mine.share == mine.share
+    at, low, high = (mine.share, mine.share_low, mine.share_high) if mine is not None and use else (row["mean"], row["low"], row["high"])
+    people = (mine.people, mine.people_low, mine.people_high) if mine is not None and use else (math.nan,) * 3
+    if row["agent_kind"] == PARTICIPANT.name and not use:  # where the others are held against them
+        other = next((one for one in found.values() if one.people == one.people), None)
+        if other is not None:
+            at, low, high = people = (other.people, other.people_low, other.people_high)
+    interval = between(low, high)
+    told = f"{row['agent']}: {percent(at)} right" + (f" (95% interval {interval})" if interval else "")
+    said = percent(at)
+    if mine is not None and use:
+        limits = f" ({_points(mine.low)} to {_points(mine.high)})" if mine.low == mine.low else ""
+        said = f"{_points(mine.value)}{limits}"
+        told += f"; difference from {mine.against} {said} points, over the same {mine.over or 'answers'}"
+    places = [_hundred(one) for one in people]
+    return Line(row["agent"], looks[row["agent"]], 100 * at, _hundred(low), _hundred(high), places[0], places[1], places[2], said, told)
+
+
+def _published(found: Mapping[str, Difference], looks: Any, table: pd.DataFrame) -> list[Line]:
+    """Published people whom somebody is held against."""
+    against = {one.against: one for one in found.values() if one.against in looks and one.against not in set(table["agent"])}
+    return [
+        Line(
+            name,
+            looks[name],
+            100 * one.people,
+            None,
+            None,
+            None,
+            None,
+            None,
+            percent(one.people),
+            f"{name}: {percent(one.people)} right (group means from print)",
+        )
+        for name, one in against.items()
+        if one.people == one.people
+    ]
+
+
+def _points(value: float) -> str:
+    return signed(100 * value)
+
+
+def _hundred(value: float) -> float | None:
+    return None if value is None or value != value else round(100 * value, 2)
+
+
+def _told(paradigm: str, row: Mapping[Any, Any], found: Difference | None, blind: float) -> dict[str, Any]:
+    told = {"paradigm": paradigm, "agent": row["agent"], "agent_kind": row["agent_kind"], "correct": row["mean"], "low": row["low"], "high": row["high"]}
+    told |= {"blind": blind, "unit": row["unit"], "n_units": row["n_units"]}
+    names = ("against", "value", "low", "high", "share", "people", "over", "note")
+    values = [getattr(found, name) for name in names] if found is not None else ["", *[math.nan] * 5, "", ""]
+    return told | {f"difference_{name}" if name in ("value", "low", "high") else name: value for name, value in zip(names, values, strict=True)}
+
+
+def _table(frame: pd.DataFrame, file: str) -> PageTable:
+    def difference(row: Mapping[Any, Any]) -> str:
+        if row["difference_value"] != row["difference_value"]:
+            return ""
+        limits = "" if row["difference_low"] != row["difference_low"] else f" ({_points(row['difference_low'])} to {_points(row['difference_high'])})"
+        return f"{_points(row['difference_value'])}{limits}"
+
+    columns: list[PageColumn] = [
+        words_of("paradigm"),
+        words_of("agent", "who"),
+        ("correct", lambda row: percent(row["correct"])),
+        ("95% interval", lambda row: between(row["low"], row["high"]) or "–"),
+        ("points from people (95% interval)", difference),
+        words_of("against"),
+        words_of("over", "over the same"),
+        ("best blind guess", lambda row: percent(row["blind"])),
+        words_of("note"),
+    ]
+    caption = "Differences are of mean accuracies over the conditions that both have, each with the same weight; they are not corrected for their number."
+    return page_table(frame, columns, "The numbers", caption, words=("who", "against", "over the same"), file=file)
+
+
+def leaderboard(data: Data, folder: Folder, commands: Commands) -> Leaderboard | None:
+    """Models by their fit to people; None where there is no model."""
+    kinds = data.scored.items["agent_kind"].unique()
+    if not any(kind_named(str(kind)).role != "person" and not kind_named(str(kind)).yardstick for kind in kinds):
+        return None
+    crowds = data.scored.items[data.scored.items["agent_kind"] == PARTICIPANT.name]["participant"].nunique()
+    if crowds < 2:
+        why = "nobody was measured" if not crowds else "one person was measured"
+        said = (
+            f"There is no leaderboard: {why}, and how near a model can come to people is known only from several of them. Published people are means of groups."
+        )
+        return Leaderboard(None, None, said, "")
+    found = fits(data.scored, data.human)
+    if not len(found):
+        return Leaderboard(None, None, "There is no leaderboard: people and models have no curve of three points or more in common.", "")
+    order = standings(found)
+
+    def interval(row: Mapping[Any, Any]) -> str:
+        return "" if row["low"] != row["low"] else f"{row['low']:.2f} to {row['high']:.2f}"
+
+    def score(row: Mapping[Any, Any]) -> str:
+        return "no score" if row["fit"] != row["fit"] else f"{row['fit']:.2f}"
+
+    def ceiling(row: Mapping[Any, Any]) -> str:
+        return "" if row["ceiling"] != row["ceiling"] else f"{row['ceiling']:.2f} ({row['ceiling_low']:.2f} to {row['ceiling_high']:.2f})"
+
+    best: list[PageColumn] = [
+        words_of("agent", "who"),
+        ("fit", score),
+        ("95% interval", interval),
+        ("paradigms", lambda row: str(row["n_paradigms"])),
+        words_of("note"),
+    ]
+    caption = (
+        "Fit: how a model's curve correlates with the curve of each person, as a share of how each person's curve correlates with the mean of the others'. "
+        "1: as near to people as their own mean is to one more person. The mean over paradigms; intervals take people as drawn from more of their kind. "
+        "Fit is about the shape of curves; how many answers are right is in the picture."
+    )
+    each: list[PageColumn] = [
+        words_of("paradigm"),
+        words_of("agent", "who"),
+        words_of("effect", "curve"),
+        ("points", lambda row: str(row["n_points"])),
+        ("people", lambda row: str(row["n_people"])),
+        ("ceiling (95% interval)", ceiling),
+        ("fit", score),
+        ("95% interval", interval),
+        words_of("note"),
+    ]
+    tables = (
+        page_table(order, best, "Fit to people", caption, file=folder.table("leaderboard", order)),
+        page_table(found, each, "By paradigm", words=("who", "curve"), file=folder.table("leaderboard_paradigms", found)),
+    )
+    return Leaderboard(*tables, "", commands.scores())

@@ -1,0 +1,90 @@
+"""What a page opens with: the picture of everybody, the sentence of an effect, and who comes nearest to people."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from analysis_tables import mixed, responses
+from report_page import read
+
+from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.model_vs_human.leaderboard import fits, standings
+from spanlab.analysis.report import folder as report_folder
+from spanlab.analysis.report.page import Options, compare
+
+
+@pytest.fixture(autouse=True)
+def _page_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_folder, "save", lambda *_: [])
+
+
+def bowl(length: float, position: float) -> float:
+    """People: good at both ends."""
+    return 0.95 if position in (1, length) else 0.45
+
+
+def crowd(many: int = 8, curve=bowl, repetitions: int = 12) -> list[pd.DataFrame]:
+    return [
+        responses(curve, lengths=[6], agent="p", kind="participant", participant=f"P{number}", seed=number, repetitions=repetitions) for number in range(many)
+    ]
+
+
+def machine(name: str, curve, seed: int = 50) -> pd.DataFrame:
+    return responses(curve, lengths=[6], agent=f"network:{name}", kind="network", seed=seed, repetitions=60)
+
+
+def test_a_model_that_is_like_people_has_a_fit_of_1_and_one_that_is_not_has_not() -> None:
+    table = mixed(*crowd(), machine("alike", bowl), machine("other", lambda length, position: 1.4 - bowl(length, position), seed=51))
+    found = {row["agent"]: row for row in fits(score_table(table)).to_dict("records")}
+    alike = found["network:alike"]
+    assert alike["fit"] == pytest.approx(1, abs=0.12)
+    assert alike["low"] < alike["fit"] < alike["high"]
+    assert found["network:other"]["high"] < 0
+    assert standings(fits(score_table(table)))["agent"].tolist() == ["network:alike", "network:other"]
+
+
+def test_where_people_have_nothing_in_common_there_is_no_score() -> None:
+    random = np.random.RandomState(2)
+    curves = [random.permutation([0.2, 0.4, 0.6, 0.8, 0.9, 0.1]) for _ in range(6)]
+    people = [crowd(1, lambda length, position, own=own: own[int(position) - 1])[0].assign(participant=f"P{number}") for number, own in enumerate(curves)]
+    found = fits(score_table(mixed(*people, machine("a", bowl))))
+    assert found["fit"].isna().all()
+    assert found["note"].str.contains("the interval of the ceiling reaches 0: no score").all()
+
+
+def test_the_page_opens_with_everybody_and_the_effect(tmp_path: Path) -> None:
+    mixed(*crowd(), machine("alike", bowl), machine("flat", lambda length, position: 0.6, seed=51)).to_csv(tmp_path / "all.csv", index=False)
+    page = compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False))
+    html, text = page.read_text(encoding="utf-8"), read(page).text
+    assert html.index('class="glance') < html.index('class="story') < html.index('class="paradigm')
+    assert re.search(r"Ends of lists of 6: the first item against those between, people \(n = 8\) \+\d\d points \(95% interval", text)
+    told = {row["agent"]: row for row in pd.read_csv(tmp_path / "report" / "tables" / "overview.csv").to_dict("records")}
+    value = told["network:flat"]["difference_value"]
+    assert f"{100 * value:+.0f}".replace("-", "−") in text
+    assert told["network:flat"]["share"] - told["network:flat"]["people"] == pytest.approx(value)
+    assert "Fit to people" in text
+    order = pd.read_csv(tmp_path / "report" / "tables" / "leaderboard.csv")
+    assert order["agent"].tolist()[0] == "network:alike"
+    assert f"{order['fit'][0]:.2f}" in text
+
+
+def test_without_several_people_it_is_said_that_there_is_no_leaderboard(tmp_path: Path) -> None:
+    mixed(*crowd(1), machine("alike", bowl)).to_csv(tmp_path / "all.csv", index=False)
+    text = read(compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False))).text
+    assert "There is no leaderboard: one person was measured" in text
+
+
+def test_further_paradigms_are_folded_and_every_figure_has_its_legend(tmp_path: Path) -> None:
+    parts = [machine("a", bowl).assign(paradigm=f"mine-{number}", session=f"s{number}") for number in range(5)]
+    mixed(*parts).to_csv(tmp_path / "all.csv", index=False)
+    html = compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False)).read_text(encoding="utf-8")
+    sections = re.findall(r'<section class="paradigm".*?</section>', html, re.S)
+    assert [bool(re.search(r"<details open>\s*<summary><h2>|<details open><summary><h2>", one)) for one in sections] == [True, True, True, False, False]
+    for one in sections:
+        figures = re.findall(r"<figure.*?</figure>", one, re.S)
+        assert figures
+        assert all('class="legend"' in figure and 'data-agent="network:a"' in figure for figure in figures)
