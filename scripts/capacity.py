@@ -154,8 +154,8 @@ def picture(shown: Effect, table: pd.DataFrame, title: str) -> str:
     """The curves of the sizes, each with a look of its own, and people's."""
     people = table[table["agent_kind"] == GROUP_MEANS]
     named = table.assign(agent=table["agent"].str.removeprefix("network:"))
-    sizes = [name for units in SIZES if (name := f"{units} units") in set(named["agent"])]
-    looks = [*condition_looks(sizes), *looks_of(people)]
+    sizes = [look for look in condition_looks([f"{units} units" for units in SIZES]) if look.label in set(named["agent"])]
+    looks = [*sizes, *looks_of(people)]
     return draw(effect_chart(shown, named, looks, title=title), looks)
 
 
