@@ -92,7 +92,7 @@ def test_a_copy_with_other_words_is_complete(third: None, own: Paradigm, run: Ru
 
 def test_the_dialog_speaks_it(third: None, own: Paradigm, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(STUDY, encoding="utf-8")
-    asked = questions(load_study(tmp_path / "s.yaml"), tmp_path / "data", "participant", Wanted())
+    asked = questions(load_study(tmp_path / "s.yaml"), tmp_path / "data", "person", Wanted())
     assert len(asked) > 3
     assert not english([text for question in asked for text in (question.label, question.hint, *question.choices.values())])
 

@@ -372,7 +372,7 @@ def test_components_that_single_precision_does_not_find_are_found_in_double(monk
     usual.fit([frames])
     decompose = torch.linalg.eigh
 
-    def stubborn(matrix: torch.Tensor) -> Any:
+    def stubborn(matrix: Any) -> Any:
         if matrix.dtype == torch.float32:
             raise RuntimeError("linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned")
         return decompose(matrix)
