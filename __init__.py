@@ -17,7 +17,7 @@ from spanlab.core import re_exports
 from spanlab.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .api import compare, figure, render, replay, replay_async, resume, resume_async, run, scores, train
+    from .api import compare, figure, inspect_task, render, replay, replay_async, resume, resume_async, run, scores, train
     from .core.errors import SpanLabError
     from .paradigms import compile_trial, list_paradigms, load_paradigm
     from .sessions.result import SessionResult, read_responses
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __getattr__ = re_exports(
     "spanlab",
     {
-        "api": ("compare", "figure", "render", "replay", "replay_async", "resume", "resume_async", "run", "scores", "train"),
+        "api": ("compare", "figure", "inspect_task", "render", "replay", "replay_async", "resume", "resume_async", "run", "scores", "train"),
         "core.errors": ("SpanLabError",),
         "paradigms": ("compile_trial", "list_paradigms", "load_paradigm"),
         "sessions.result": ("SessionResult", "read_responses"),
@@ -38,6 +38,7 @@ __all__ = [
     "compare",
     "compile_trial",
     "figure",
+    "inspect_task",
     "list_paradigms",
     "load_paradigm",
     "read_responses",

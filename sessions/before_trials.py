@@ -182,10 +182,11 @@ class Recalled:
         """What happened is on record."""
 
 
-async def recall(agent: Agent, context: TrialContext, steps: Sequence[Step], replies: Recalled) -> list[Judged]:
-    """Take an agent through a trial again that is finished, with the replies of then, so that it remembers it as it was."""
+async def walk(agent: Agent, context: TrialContext, steps: Sequence[Step], replies: Recalled | None = None) -> list[Judged]:
+    """Take an agent through a trial apart from any record; with the replies of then where it is finished, so that the agent remembers it as it was."""
     episode = check_episode(agent, agent.start(context))
-    episode.attach(replies)
+    if replies is not None:
+        episode.attach(replies)
     judged: list[Judged] = []
     for step in steps:
         response = await episode.step(step.shown_after(judged[-1].verdict if judged else "missed"))

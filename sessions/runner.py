@@ -18,7 +18,7 @@ from ..paradigms import Percept, PlannedTrial, Step, Trial
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
 from .agent_checks import answers_of, changed_constants, check_episode, for_record
-from .before_trials import MachinePractice, Recalled, apart_for, in_conversations, recall, with_examples
+from .before_trials import MachinePractice, Recalled, apart_for, in_conversations, walk, with_examples
 from .concurrency import interruptible, several
 from .large_run import ShardWorker, take_parts
 from .participant_flow import ParticipantFlow
@@ -238,7 +238,7 @@ class Runner:
         """Go through a trial again that an earlier part of the session has finished."""
         start = self._began[key := trial_key(planned.practice, planned.trial)]
         trial = self.compile(planned := replace(planned, levels=start["levels"], seed=start["seed"], varies=""))
-        return await recall(self.agent, self.context(planned, trial), self._steps(trial), Recalled(key, self._replies.get(key, [])))
+        return await walk(self.agent, self.context(planned, trial), self._steps(trial), Recalled(key, self._replies.get(key, [])))
 
     def _to_come(self) -> list[Percept]:
         """What every kind of trial of the session shows."""

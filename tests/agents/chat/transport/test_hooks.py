@@ -138,3 +138,36 @@ def test_a_model_of_inspect_is_named_on_the_command_line(run: Any, tmp_path: Pat
     status, _, err = run("replay", "vsr", "--agent", "chat:inspect/nobody/model", "--trials", "1", "--data", tmp_path / "data")
     assert status != 0
     assert "inspect_ai has no model 'nobody/model'" in err
+
+
+def test_a_paradigm_is_a_task_of_inspect_whose_log_holds_our_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inspect = pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works")
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model  # pyright: ignore[reportMissingImports]
+    from words_solver import solve
+
+    import spanlab
+
+    monkeypatch.chdir(tmp_path)
+    seen: list[str] = []
+
+    def say(messages: Any, tools: Any, choice: Any, config: Any) -> Any:
+        told = [{"role": message.role, "content": message.content} for message in messages]
+        seen.append(str(told))
+        output = ModelOutput.from_content("mockllm/model", solve(told) if len(seen) > 3 else "1")
+        output.usage = ModelUsage(input_tokens=7, output_tokens=2, total_tokens=9)
+        return output
+
+    task = spanlab.inspect_task("vsr", trials=4, seed=4, levels={"list_length": [3]})
+    (log,) = inspect.eval(task, model=get_model("mockllm/model", custom_outputs=say), log_dir=str(tmp_path / "logs"), display="none", max_samples=1)
+    assert log.status == "success", log.error
+    by_trial = {sample.id: sample.scores["spanlab_items"] for sample in log.samples}
+    assert sorted(by_trial) == ["1", "2", "3", "4"]
+    assert sum(score.value == 1.0 for score in by_trial.values()) >= 3, "a perfect reader is right"
+    planned = {str(one.trial): one.compile(VSR, "corrected").trial_id for one in plan_session(VSR, seed=4, levels={"list_length": [3]}, trials=4)}
+    assert {sample.id: sample.metadata["trial_id"] for sample in log.samples} == planned, "those of a session with this seed"
+    for sample in log.samples:
+        assert [answer["verdict"] for answer in sample.scores["spanlab_items"].metadata["answers"]].count("right") == round(
+            sample.scores["spanlab_items"].value * 3
+        )
+    with pytest.raises(SpanLabError, match="leave out practice"):
+        spanlab.inspect_task("cd", chat={"practice": "feedback"})

@@ -1,0 +1,96 @@
+"""A paradigm as a task of inspect_ai: its samples are trials, any model of inspect_ai takes them step by step, and its log holds SpanLab's scores."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..agents.chat.agent import ChatAgent
+from ..agents.chat.settings import ChatSettings
+from ..agents.chat.transport.inspect_hook import InspectHook
+from ..core.errors import SpanLabError
+from ..core.extras import need
+from ..paradigms import Generator, PlannedTrial, Trial
+from ..sessions.before_trials import walk
+from ..sessions.chosen_trials import plan_trials
+from ..sessions.participant_flow import items_of
+from ..sessions.session import Request, brief, try_out, utc_now
+
+if TYPE_CHECKING:
+    from ..sessions.trial_log import Judged
+
+#: settings that need the trials before, which a sample of inspect_ai does not have
+_OF_SESSIONS = {"practice": "none", "conversation": "trial", "examples": 0}
+
+
+def inspect_task(
+    paradigm: str,
+    *,
+    trials: int | None = None,
+    seed: int = 1,
+    levels: Mapping[str, Sequence[Any]] | None = None,
+    design: str | None = None,
+    generator: Generator = "corrected",
+    chat: Mapping[str, Any] | None = None,
+) -> Any:
+    """A paradigm as an ``inspect_ai.Task``.
+
+    Raises
+    ------
+    SpanLabError
+        when inspect_ai is not installed, and for what is unknown or impossible.
+    """
+    need("inspect", "inspect_ai", "a task of inspect_ai")
+    settings = ChatSettings.read(chat or {})
+    for name, alone in _OF_SESSIONS.items():
+        if settings.model_dump()[name] != alone:
+            raise SpanLabError(f"inspect_ai takes each trial by itself: leave out {name}, or take a session with --agent chat:inspect/PROVIDER/MODEL")
+    chosen = plan_trials(paradigm, seed, levels, trials, design, generator)
+    loaded = chosen.paradigm
+    by_number = {str(planned.trial): planned for planned in chosen.plan}
+    # a model that nobody asks: whether replies to these questions can be read
+    try_out(loaded, ChatAgent("model", settings, hook=InspectHook("mockllm/model")), chosen.plan, Request(seed, generator))
+    inspect, models, datasets, scorers, solvers = (importlib.import_module(f"inspect_ai{name}") for name in ("", ".model", ".dataset", ".scorer", ".solver"))
+
+    def compiled(planned: PlannedTrial) -> Trial:
+        return planned.compile(loaded, generator)
+
+    @solvers.solver(name="spanlab_trial")
+    def take() -> Any:
+        async def solve(state: Any, generate: Any) -> Any:
+            trial = compiled(by_number[str(state.sample_id)])
+            agent = ChatAgent(str(state.model), settings, hook=InspectHook(models.get_model()))
+            steps = [step for step in trial.steps if step.percept.model_step]
+            judged = await walk(agent, brief(agent, loaded, "en", trial, trial.seed), steps)
+            await agent.teardown()
+            state.store.set("spanlab", {"answers": [_answer(one) for one in judged], "taken_at": utc_now(), "settings": agent.settings()})
+            state.output = models.ModelOutput.from_content(str(state.model), "\n".join(str(one.response.raw) for one in judged))
+            return state
+
+        return solve
+
+    @scorers.scorer(metrics=[scorers.mean(), scorers.stderr()], name="spanlab_items")
+    def items() -> Any:
+        async def score(state: Any, target: Any) -> Any:
+            answers = state.store.get("spanlab")["answers"]
+            right = [one for answer in answers for one in items_of(answer["scores"])]
+            share = sum(right) / len(right) if right else 0.0
+            return scorers.Score(value=share, answer="; ".join(answer["said"] for answer in answers), metadata={"answers": answers})
+
+        return score
+
+    samples = []
+    for planned in chosen.plan:
+        trial = compiled(planned)
+        right = [step.percept.ask.kind.write(step.truth.answer) for step in trial.steps if step.percept.ask is not None and step.truth.answer is not None]
+        about = {"trial_id": trial.trial_id, "seed": trial.seed, "levels": dict(trial.levels)}
+        samples.append(datasets.Sample(id=str(planned.trial), input=f"{loaded.name}, trial {planned.trial}", target=right, metadata=about))
+    facts = {"paradigm": loaded.name, "paradigm_hash": loaded.hash, "seed": seed, "design": chosen.design, "generator": generator}
+    return inspect.Task(dataset=samples, solver=take(), scorer=items(), name=f"spanlab_{loaded.name}", metadata=facts)
+
+
+def _answer(judged: Judged) -> dict[str, Any]:
+    """One answer for the log."""
+    response = judged.response
+    return {"said": str(response.raw), "value": response.value, "outcome": response.outcome, "verdict": judged.verdict, "scores": list(judged.scores)}
