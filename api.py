@@ -395,35 +395,11 @@ def scores(
     return table_of(loaded.scored, human=loaded.human, against=against)
 
 
-@_for_python
-def inspect_task(
-    paradigm: str,
-    *,
-    trials: int | None = None,
-    seed: int = 1,
-    levels: Levels | None = None,
-    design: str | None = None,
-    generator: Generator = "corrected",
-    chat: Mapping[str, Any] | None = None,
-) -> Any:
-    """A paradigm as an ``inspect_ai.Task``: each sample is a trial, which any model of inspect_ai takes step by step; its log holds the scores of the items.
-
-    The right answers are the targets of the samples, for the log, and go to no model.
-
-    Parameters
-    ----------
-    paradigm : name in the library, or a YAML file
-    trials, seed, levels, design, generator : as for :func:`replay`
-    chat : settings of chat agents; practice, examples and one conversation for a block need a session
-
-    Raises
-    ------
-    SpanLabError
-        when inspect_ai is not installed, and for what is unknown or impossible.
-    """
+def inspect_task(paradigm: str, **options: Any) -> Any:
+    """A paradigm as a task of inspect_ai: see :func:`.exchange.inspect_tasks.inspect_task`, which says what ``options`` there are."""
     from .exchange.inspect_tasks import inspect_task as task
 
-    return task(paradigm, trials=trials, seed=seed, levels=_as_lists(levels), design=design, generator=generator, chat=chat)
+    return task(paradigm, **options)
 
 
 @_for_python

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..agents.chat.agent import ChatAgent
@@ -29,12 +29,20 @@ def inspect_task(
     *,
     trials: int | None = None,
     seed: int = 1,
-    levels: Mapping[str, Sequence[Any]] | None = None,
+    levels: Mapping[str, Any] | None = None,
     design: str | None = None,
     generator: Generator = "corrected",
     chat: Mapping[str, Any] | None = None,
 ) -> Any:
-    """A paradigm as an ``inspect_ai.Task``.
+    """A paradigm as an ``inspect_ai.Task``: each sample is a trial, which any model of inspect_ai takes step by step; its log holds the scores of the items.
+
+    The right answers are the targets of the samples, for the log, and go to no model.
+
+    Parameters
+    ----------
+    paradigm : name in the library, or a YAML file
+    trials, seed, levels, design, generator : as for :func:`spanlab.replay`
+    chat : settings of chat agents; practice, examples and one conversation for a block need a session
 
     Raises
     ------
@@ -46,7 +54,8 @@ def inspect_task(
     for name, alone in _OF_SESSIONS.items():
         if settings.model_dump()[name] != alone:
             raise SpanLabError(f"inspect_ai takes each trial by itself: leave out {name}, or take a session with --agent chat:inspect/PROVIDER/MODEL")
-    chosen = plan_trials(paradigm, seed, levels, trials, design, generator)
+    wanted = {name: list(value) if isinstance(value, (list, tuple)) else [value] for name, value in (levels or {}).items()}
+    chosen = plan_trials(paradigm, seed, wanted, trials, design, generator)
     loaded = chosen.paradigm
     by_number = {str(planned.trial): planned for planned in chosen.plan}
     # a model that nobody asks: whether replies to these questions can be read
