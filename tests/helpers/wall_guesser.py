@@ -70,6 +70,7 @@ def _of_question(percept: Percept) -> Features:
     return {
         "question": question,
         "question's length": str(len(question)),
+        "prompt": "" if ask.prompt is None else ask.prompt.text_in("en") + ask.prompt.text_in("de"),
         "legend": ask.kind.legend("words") + ask.kind.legend("participant"),
         "kind of question": json.dumps([type(ask.kind).name, ask.kind.model_dump(mode="json")]),
         "rules of the question": json.dumps([ask.ends, ask.window_ms, ask.no_answer_means, ask.counts, ask.late]),
