@@ -146,7 +146,7 @@ def _together(table: pd.DataFrame, halves: bool, level: float) -> dict[str, obje
 
 def spearman_brown(r: float, longer: float = 2.0) -> float:
     """The reliability of a test that is so many times as long."""
-    return longer * r / (1 + (longer - 1) * r) if r > -1 else -1.0
+    return max(-1.0, longer * r / (1 + (longer - 1) * r)) if r > -1 else -1.0
 
 
 def alike(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, margin: float) -> Equivalence:

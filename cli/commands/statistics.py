@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 #: Kinds with more contrasts than these are in the files only.
 _SHOWN = 15
-_TABLES = ("terms", "contrasts", "sensitivity", "guessing", "random", "notes")
+_TABLES = ("terms", "contrasts", "sensitivity", "guessing", "reliability", "random", "notes")
+#: Tables that are written where they have rows.
+_SOMETIMES = ("sensitivity", "reliability")
 
 
 def stats(
@@ -33,14 +35,17 @@ def stats(
     paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False)] = None,
     exclude: ExcludeOption = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")] = None,
+    r: Annotated[Path | None, typer.Option("--r", help="folder for the data of each model and a script in R that fits it with lme4", metavar="DIR")] = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
 ) -> None:
     """Who answers better, and where: agents and conditions in a mixed-effects logistic model of each paradigm, with contrasts and corrected p values."""
     from ...analysis.data.loading import load
     from ...analysis.stats.against_guessing import against_guessing
+    from ...analysis.stats.equivalence import reliability
     from ...analysis.stats.mixed_contrasts import contrasts, terms
     from ...analysis.stats.mixed_model import mixed_model
+    from ...analysis.stats.r_export import write_r
     from ...analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
     from ...core.registry import nearest
 
@@ -65,15 +70,17 @@ def stats(
         model = mixed_model(scored, name, "" if by == "none" else by)
         found = {"terms": terms(model), "contrasts": contrasts(model), "guessing": against_guessing(scored.parts[name]), "random": model.random()}
         sensitivity = sensitivity_model(scored, name, "" if by == "none" else by)
-        found["sensitivity"] = sensitivity_contrasts(sensitivity)
+        found["sensitivity"], found["reliability"] = sensitivity_contrasts(sensitivity), reliability(scored.parts[name])
         notes = [*([model.problem] if model.problem else []), *model.notes, *([sensitivity.problem] if sensitivity.cells and sensitivity.problem else [])]
         found["notes"] = _notes(notes)
         _print(name, model, found, notes)
+        if r is not None and len(model.cells.table):
+            print(*write_r(model.cells, r), "", sep="\n")
         for table in _TABLES:
             formula = sensitivity.formula if table == "sensitivity" else model.cells.formula
             tables[table].append(found[table].assign(paradigm=name, model=formula))
     if output is not None:
-        _write({name: parts for name, parts in tables.items() if name != "sensitivity" or any(map(len, parts))}, output)
+        _write({name: parts for name, parts in tables.items() if name not in _SOMETIMES or any(map(len, parts))}, output)
 
 
 def _notes(notes: list[str]) -> pd.DataFrame:
@@ -115,6 +122,14 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
         told = guessing_table(found["guessing"])
         print(f"{told.title}\n")
         print_table(told.columns, told.rows)
+        print()
+    if len(found["reliability"]):
+        from ...analysis.data.numbers import limits, number
+
+        told = found["reliability"].to_dict("records")
+        print("Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)\n")
+        reliable = [(row["agent"], row["kind"], number(row["whole"]), limits(row["low"], row["high"]), f"{row['n_people']}", row["note"]) for row in told]
+        print_table(("agent", "of", "r", "95% interval", "people", ""), reliable)
         print()
     if len(found["random"]):
         rows = [(row["effect"], f"{row['levels']:,}", f"{row['sd']:.2f}") for row in found["random"].to_dict("records")]
