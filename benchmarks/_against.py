@@ -109,7 +109,7 @@ def recording() -> Work:
     def turn() -> dict[str, float]:
         text = io.StringIO()
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(text):
-            record.one_paradigm("vsr", 100, Path(folder))
+            record.one_paradigm("vsr", 300, Path(folder))
         rates = dict(re.findall(r"^vsr: (.*)\t(.*)\trows/s$", text.getvalue(), re.MULTILINE))
         return {f"rows: {name}": 1 / float(rate) for name, rate in rates.items() if "json.dumps" not in name and "every trial's end" not in name}
 

@@ -1,6 +1,7 @@
 """Runs every program in this folder and prints what it measured as one table.
 
-    python benchmarks/run.py [NAME ...]        only these, such as: compile record
+    python benchmarks/run.py [NAME ...]                     only these, such as: compile record
+    python benchmarks/run.py --against CHECKOUT [TURNS]     this checkout and another one in turns, as ratios
 
 A benchmark is a program of its own. Every line that it prints as ``measure <tab> value <tab> unit`` is a row of the table; its other lines are notes.
 """
@@ -18,6 +19,8 @@ HERE = Path(__file__).resolve().parent
 
 
 def main(names: list[str]) -> int:
+    if names[:1] == ["--against"]:
+        return subprocess.run([sys.executable, HERE / "_against.py", *names[1:]]).returncode
     programs = {path.stem: path for path in sorted(HERE.glob("*.py")) if path != Path(__file__).resolve() and not path.stem.startswith("_")}
     unknown = set(names) - set(programs)
     if unknown:

@@ -15,7 +15,7 @@ from ..core.registry import nearest
 from .identity import STREAMS, digest
 from .language.component_spec import COUNTERS, LevelText, Part, Reader, read_part
 from .language.diagnostics import in_order, listed, show, validated
-from .language.expressions import FUNCTIONS, Template, is_expression, is_name
+from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, is_name
 from .language.extends import locate, resolve
 from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
 from .language.schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, SessionDesign, Source
@@ -33,7 +33,7 @@ GENERATORS: tuple[Generator, ...] = ("corrected", "published")
 COLUMN_FACTORS = ("set_size", "list_length", "retention_steps")
 #: in instructions: whether it is a person who reads them
 FOR_PEOPLE = "for_people"
-_RESERVED = (*COUNTERS, "generator", FOR_PEOPLE, *FUNCTIONS)
+_RESERVED = (*COUNTERS, "generator", FOR_PEOPLE, *FUNCTIONS, *LITERALS)
 
 
 @dataclass(frozen=True, slots=True)

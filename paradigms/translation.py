@@ -13,7 +13,7 @@ from ..core.registry import nearest
 from ..stimuli import Stimulus
 from ..stimuli.kinds.lettering import Lines
 from .language.diagnostics import listed
-from .language.expressions import is_expression
+from .language.expressions import varies
 from .language.yaml_source import Document, YamlPath
 from .responses import ResponseKind
 from .trial import Display, Percept
@@ -74,7 +74,7 @@ def _texts(part: Any) -> Iterator[str]:
     elif isinstance(part, dict):
         shown = part.get("text")
         text = shown.get("text") if isinstance(shown, dict) else shown
-        if isinstance(text, str) and not is_expression(text):
+        if isinstance(text, str) and not varies(text):
             yield text
         for inner in part.values():
             yield from _texts(inner)

@@ -292,7 +292,8 @@ def read_part(
     names = [key for key in value if key in registry]
     for key in value:
         if key not in registry and key not in beside:
-            reader.report((*path, key), f"unknown key or {registry.sort} '{key}'{nearest(key, [*registry, *beside])}")
+            there = nearest(key, [*registry, *beside]) or f" (known: {listed(sorted(registry), 40)})"
+            reader.report((*path, key), f"unknown key or {registry.sort} '{key}'{there}")
     if len(names) != 1:
         if names or all(key in beside for key in value):
             found = f"found {len(names)} ({', '.join(names)})" if names else "found none"

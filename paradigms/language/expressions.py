@@ -11,6 +11,7 @@ so is each turn of a loop: an expression can neither hang the program nor fill t
 from __future__ import annotations
 
 import ast
+import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,11 +21,25 @@ from ...core.registry import nearest
 from .functions import FUNCTIONS, OPERATORS, ExpressionError, kind_of, wrong_number
 from .limits import LimitError, spend, weigh
 
+#: so many names are listed where one is unknown
+_MOST_NAMES = 20
+#: how YAML writes these values; expressions take them so, too
+LITERALS: Mapping[str, Any] = {"null": None, "true": True, "false": False}
+#: an expression within a text, and a name in braces that may have been meant as one
+_WITHIN = re.compile(r"\{=(.*?)\}", re.DOTALL)
+_BRACED = re.compile(r"\{(\w+)\}")
 #: of all loops of one list together
 MAX_TURNS = 10_000
 
 Environment = Mapping[str, Any]
 Value = Callable[[Environment], Any]
+
+
+def _there(name: str, names: Iterable[str]) -> str:
+    """The nearest of some names, or else all of them."""
+    all_of_them = sorted(names)
+    more = ", ..." if len(all_of_them) > _MOST_NAMES else ""
+    return nearest(name, all_of_them) or (f" (known: {', '.join(all_of_them[:_MOST_NAMES])}{more})" if all_of_them else "")
 
 
 def meaning(tree: ast.AST) -> Value:
@@ -44,7 +59,7 @@ def _name(tree: ast.Name) -> Value:
         try:
             return env[name]
         except KeyError:
-            raise ExpressionError(f"'{name}' is not known here{nearest(name, env)}") from None
+            raise ExpressionError(f"'{name}' is not known here{_there(name, env)}") from None
 
     return look_up
 
@@ -228,6 +243,17 @@ def is_expression(value: Any) -> bool:
     return isinstance(value, str) and value.startswith("=")
 
 
+def varies(value: Any) -> bool:
+    """Whether a YAML value is an expression, or a text with expressions inside."""
+    return is_expression(value) or (isinstance(value, str) and _WITHIN.search(value) is not None)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise ExpressionError(f"expected a number or a word within the text; found {kind_of(value)}")
+    return str(value)
+
+
 def is_name(value: Any) -> bool:
     """Whether expressions can call something so. (Python reads some letters as others, such as ligatures; they are no names here.)"""
     return isinstance(value, str) and value.isidentifier() and not value.startswith("_") and unicodedata.normalize("NFKC", value) == value
@@ -260,6 +286,7 @@ class Expression:
                 parsed = _tree(self.text)
         except (SyntaxError, ValueError, RecursionError, MemoryError, Warning) as error:
             raise ExpressionError(f"cannot read the expression '={self.text}': {getattr(error, 'msg', None) or error}") from None
+        parsed = _with_literals(parsed)
         _refuse_unknown_syntax(parsed.body, self.text)
         self.names = _free_names(parsed.body)
         try:
@@ -281,6 +308,17 @@ class Expression:
             raise ExpressionError(f"'={self.text}': {error}") from None
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError) as error:
             raise ExpressionError(f"'={self.text}': {str(error) or type(error).__name__}") from None
+
+
+class _Literals(ast.NodeTransformer):
+    """Puts values in the place of the names by which YAML calls them."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.copy_location(ast.Constant(LITERALS[node.id]), node) if node.id in LITERALS and isinstance(node.ctx, ast.Load) else node
+
+
+def _with_literals(tree: ast.Expression) -> ast.Expression:
+    return _Literals().visit(tree) if any(isinstance(node, ast.Name) and node.id in LITERALS for node in ast.walk(tree)) else tree
 
 
 def _tree(text: str) -> ast.Expression:
@@ -368,8 +406,10 @@ class Template:
                 report(path, str(error))
                 return lambda _env: None
             for name in sorted(expression.names - known) if known is not None else ():
-                report(path, f"'{value}' uses '{name}', which is not known here{nearest(name, known or ())}")
+                report(path, f"'{value}' uses '{name}', which is not known here{_there(name, known or ())}")
             return expression
+        if isinstance(value, str):
+            return self._build_text(value, path, report, known)
         if isinstance(value, dict):
             parts = {key: self._build(inner, (*path, key), report, known) for key, inner in value.items()}
             if all(part is None for part in parts.values()):
@@ -382,6 +422,17 @@ class Template:
                 return None
             return lambda env: [(value[n] if item is None else item(env)) for n, item in enumerate(items)]
         return None
+
+    def _build_text(self, value: str, path: tuple[str | int, ...], report: Any, known: frozenset[str] | None) -> Callable[[Environment], Any] | None:
+        """A text with expressions inside, such as ``{=n}-back``; nothing where there are none."""
+        for name in _BRACED.findall(value):
+            if name in (known or ()):
+                report(path, f"'{value}' would be shown as it stands: write {{={name}}} for the value of '{name}'")
+        pieces = _WITHIN.split(value)
+        if len(pieces) == 1:
+            return None
+        parts = [piece if number % 2 == 0 else self._build(f"={piece}", path, report, known) for number, piece in enumerate(pieces)]
+        return lambda env: "".join(part if isinstance(part, str) else _as_text(part(env)) for part in parts if part is not None)
 
     def __call__(self, env: Environment) -> Any:
         """The value, with every expression evaluated in ``env``.

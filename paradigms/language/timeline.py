@@ -12,7 +12,7 @@ from ...core.errors import ParadigmError
 from ...core.registry import nearest
 from .component_spec import COUNTERS, Reader
 from .diagnostics import show
-from .expressions import FUNCTIONS, Environment, Template, is_expression
+from .expressions import FUNCTIONS, LITERALS, Environment, Template, is_expression
 from .limits import MAX_STEPS
 from .step_spec import STEP_KEYS, StepPart
 from .yaml_source import YamlPath
@@ -183,7 +183,7 @@ def _read_for(reader: Reader, value: Any, path: YamlPath, known: frozenset[str])
         return (), None
     names = tuple(re.findall(_NAME, match["names"]))
     for name in names:
-        if name in known or name in COUNTERS or name in FUNCTIONS or iskeyword(name) or names.count(name) > 1:
+        if name in known or name in COUNTERS or name in FUNCTIONS or name in LITERALS or iskeyword(name) or names.count(name) > 1:
             reader.report(path, f"the name '{name}' is taken; choose another for this loop")
     return names, reader.template("=" + match["list"].removeprefix("="), path, known)
 

@@ -22,7 +22,7 @@ def members(of: int | list[Any]) -> Sequence[Any]:
     return range(of) if isinstance(of, int) else of
 
 
-def _check_list(value: Any, length: int, pool: Sequence[Any]) -> None:
+def check_members(value: Any, length: int, pool: Sequence[Any]) -> None:
     """Whether a value is a list of so many members of a pool."""
     if type(value) is not list or len(value) != length:
         raise ValueError(f"expected a list of {length}; found {f'one of {len(value)}' if type(value) is list else show(value)}")
@@ -52,7 +52,7 @@ class Permutation(Sampler):
 
     def check(self, value: Any) -> None:
         pool = members(self.of)
-        _check_list(value, len(pool) if self.take is None else self.take, pool)
+        check_members(value, len(pool) if self.take is None else self.take, pool)
         left = Counter(map(canonical, pool))
         left.subtract(map(canonical, value))
         if min(left.values(), default=0) < 0:
@@ -78,7 +78,7 @@ class OneOf(Sampler):
         return pool[int(random.randint(len(pool)))]
 
     def check(self, value: Any) -> None:
-        _check_list([value], 1, members(self.of))
+        check_members([value], 1, members(self.of))
 
 
 @SAMPLERS.register
@@ -100,7 +100,7 @@ class Several(Sampler):
         return [pool[n] for n in ints(random.randint(len(pool), size=self.count))] if self.count else []
 
     def check(self, value: Any) -> None:
-        _check_list(value, self.count, members(self.of))
+        check_members(value, self.count, members(self.of))
 
 
 @SAMPLERS.register

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, SchemaValidator
 
 from ...core.errors import SpanLabError
 from .events import AskedStep, Event, Score, TrialStart
@@ -292,19 +292,19 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
 
 def misfit(model: Any, value: object) -> str | None:
     """What keeps a value from being what a model declares: a key that is missing, of a wrong type, or unknown. None when nothing does."""
-    adapter = _adapter(model)
-    if adapter.validator.isinstance_python(value):
+    validator = _validator(model)
+    if validator.isinstance_python(value):
         return None
     try:
-        adapter.validate_python(value)
+        validator.validate_python(value)
     except ValidationError as error:
         return _sentence(error.errors(include_url=False)[0], _keys(model))
     return None
 
 
 @cache
-def _adapter(model: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(model)
+def _validator(model: Any) -> SchemaValidator:
+    return cast(SchemaValidator, TypeAdapter(model).validator)
 
 
 @cache

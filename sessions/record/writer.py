@@ -23,6 +23,8 @@ EVENTS = "events.jsonl"
 #: Whether every event is held against its model before it is written, as tests do. Types see to it for all but what agents give, which is checked always.
 CHECK_ALL = False
 _STOP = object()
+#: the file that a line goes to, and the line
+_Line = tuple[str, Any]
 _BLOCK = 65_536
 
 
@@ -116,9 +118,9 @@ class Recorder:
             lines: dict[str, list[bytes]] = {}
             for item in items:
                 if isinstance(item, tuple):
-                    name, line = cast(tuple[str, Any], item)
-                    if damage := _damage(line) if name == EVENTS else None:
-                        raise ValueError(damage)
+                    name, line = cast(_Line, item)
+                    if name == EVENTS and (CHECK_ALL or "ask" in line):
+                        _check_event(line)
                     lines.setdefault(name, []).append(json_line(line))
             for name, several in lines.items():
                 self._append(name, b"".join(several))
@@ -200,10 +202,10 @@ class Recorder:
                     file.close()
 
 
-def _damage(event: Event) -> str | None:
-    if CHECK_ALL:
-        return event_damage(event)
-    return misfit(Given, event) if "ask" in event else None
+def _check_event(event: Event) -> None:
+    """Raise ValueError where an event, or at least what an agent gave in it, is not what its model declares."""
+    if damage := event_damage(event) if CHECK_ALL else misfit(Given, event):
+        raise ValueError(damage)
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -73,6 +73,14 @@ def letter_grids(draw: st.DrawFn) -> Parameters:
     return {"grid": grid, "at": places[0], "noise": {place: draw(st.sampled_from("#$%&*@^~")) for place in places[1:]}}
 
 
+PLACED: list[Parameters] = [
+    {"show": {"letter": {"symbol": "A"}}, "x": 20.0, "y": 48.0, "size": 0.4},
+    {"show": {"oriented_bar": {"angle": 30.0}}, "x": 70.0, "y": 48.0, "size": 0.5},
+    {"show": {"matrix": {"grid": 4, "filled": [1, 5]}}, "x": 48.0, "y": 80.0, "size": 0.3},
+    {"show": {"switch_boxes": {"cue": "up_down"}}},
+]
+
+
 #: Stimulus name to a strategy for its parameters.
 PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
     "arrow_array": st.fixed_dictionaries({"directions": st.lists(st.sampled_from(DIRECTIONS), min_size=8, max_size=8)}),
@@ -87,6 +95,8 @@ PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
     "letter_grid": letter_grids(),
     "matrix": _grid_of("filled", st.integers(2, 10), colour=st.sampled_from(["red", "green", "#0437f2"])),
     "noise": st.fixed_dictionaries({"seed": st.integers(0, 2**32 - 1)}),
+    "grating": st.fixed_dictionaries({"angle": st.floats(-200, 400), "cycles": st.floats(0.5, 8), "contrast": st.floats(0.01, 1), "phase": st.floats(0, 359)}),
+    "oriented_bar": st.fixed_dictionaries({"angle": st.floats(-200, 400), "length": st.floats(10, 60), "width": st.floats(1, 9), "colour": colours}),
     "pattern_array": st.sampled_from([4, 6]).flatmap(
         lambda grid: st.fixed_dictionaries(
             {"grid": st.just(grid), "cells": st.sampled_from([8, 9]).flatmap(lambda n: st.lists(st.none() | cells(grid * grid), min_size=n, max_size=n))}
@@ -96,6 +106,9 @@ PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
     "squares": st.integers(2, 10).flatmap(lambda grid: two_sets(grid * grid).map(lambda sets: {"grid": grid, "green": sets[0], "red": sets[1]})),
     "switch_boxes": st.sampled_from([{}, {"cue": "up_down"}, {"cue": "left_right"}, *({"marker": place} for place in range(4))]),
     "text": st.fixed_dictionaries({"text": st.text(letters, min_size=1, max_size=80), "size": st.integers(4, 20)}),
+    "together": st.lists(st.sampled_from(PLACED), min_size=1, max_size=3, unique_by=lambda part: (part.get("x"), part.get("y"))).map(
+        lambda parts: {"parts": parts}
+    ),
     "word": st.fixed_dictionaries({"word": words}),
     "word_array": st.sampled_from([4, 9, 16]).flatmap(lambda n: st.fixed_dictionaries({"places": st.lists(st.none() | words, min_size=n, max_size=n)})),
     "tone": st.fixed_dictionaries({"frequency_hz": st.integers(20, 20000), "ms": st.integers(1, 1000)}),

@@ -13,6 +13,7 @@ from paradigm_texts import PROBE, asked, problems, text
 
 from spanlab.paradigms import load_paradigm
 from spanlab.paradigms.language.yaml_source import parse, scalar
+from spanlab.stimuli import STIMULI
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ UNKNOWN_KEYS = [
     one(step("shwo: {blank: {}}, show: {blank: {}}"), "small.yaml:6 timeline step 1 > shwo: unknown key 'shwo'; did you mean 'show'?"),
     one(step("show: {matrix: {filled: [], colour_: red}}"), "small.yaml:6 timeline step 1 > show > matrix > colour_: unknown key 'colour_'; did you mean 'colour'?"),
     one(step("show: {matrx: {filled: []}}"), "small.yaml:6 timeline step 1 > show > matrx: unknown key or stimulus 'matrx'; did you mean 'matrix'?"),
-    one(step("show: {blank: {}, sm: 5}"), "small.yaml:6 timeline step 1 > show > sm: unknown key or stimulus 'sm'"),
+    one(step("show: {blank: {}, sm: 5}"), f"small.yaml:6 timeline step 1 > show > sm: unknown key or stimulus 'sm' (known: {', '.join(sorted(STIMULI))})"),
     one(ask("choise: {options: 2}, answer: 0"), "small.yaml:6 timeline step 1 > ask > choise: unknown key or response kind 'choise'; did you mean 'choice'?"),
     one(ask("choice: {options: 2}, answer: 0, end: on_time"), "small.yaml:6 timeline step 1 > ask > end: unknown key or response kind 'end'; did you mean 'ends'?"),
     one(ask("choice: {options: 2, layuot: 2x1}, answer: 0"), "small.yaml:6 timeline step 1 > ask > choice > layuot: unknown key 'layuot'; did you mean 'layout'?"),
@@ -145,9 +146,9 @@ CLASHES = [
 NAMES = [
     one(flow("for: x in patern"), "small.yaml:8 timeline step 1 > for: '=patern' uses 'patern', which is not known here; did you mean 'pattern'?", draw="pattern: [1]"),
     one(step("show: {matrix: {filled: =cels}}"), "small.yaml:8 timeline step 1 > show > matrix > filled: '=cels' uses 'cels', which is not known here; did you mean 'cells'?", draw="cells: [1]"),
-    one(step("show: {blank: {}}, record: {x: =number}"), "small.yaml:6 timeline step 1 > record > x: '=number' uses 'number', which is not known here"),
-    one(PROBE, "small.yaml:6 draw > a: '=b + 1' uses 'b', which is not known here", draw="a: =b + 1\nb: {one_of: 3}"),
-    one(PROBE, "small.yaml:7 set_size: '=n' uses 'n', which is not known here", more="set_size: =n"),
+    one(step("show: {blank: {}}, record: {x: =number}"), "small.yaml:6 timeline step 1 > record > x: '=number' uses 'number', which is not known here (known: generator)"),
+    one(PROBE, "small.yaml:6 draw > a: '=b + 1' uses 'b', which is not known here (known: generator)", draw="a: =b + 1\nb: {one_of: 3}"),
+    one(PROBE, "small.yaml:7 set_size: '=n' uses 'n', which is not known here (known: generator)", more="set_size: =n"),
     one(PROBE, "small.yaml:7 practice > factors > b: there is no factor 'b'", more="practice: {trials: 1, factors: {b: 1}}"),
     one(PROBE, "small.yaml:9 practice > factors > a: 3 is not a level of 'a' (1, 2)", factors="a: [1, 2]", more="practice: {trials: 1, factors: {a: 3}}"),
     one(PROBE, "small.yaml:9 practice > factors > a: true is not a level of 'a' (1, 2)", factors="a: [1, 2]", more="practice: {trials: 1, factors: {a: true}}"),
@@ -251,11 +252,11 @@ practice: {trials: 2, factors: {b: 1}}
         "small.yaml:3 title: expected at least 1 characters; found ''",
         "small.yaml:5 factors > a: the level 1 stands twice",
         "small.yaml:7 draw > x > one_off: unknown key or sampler 'one_off'; did you mean 'one_of'?",
-        "small.yaml:8 draw > y: '=z' uses 'z', which is not known here",
+        "small.yaml:8 draw > y: '=z' uses 'z', which is not known here (known: a, generator, x)",
         "small.yaml:11 timeline step 1 > show > blank > colour: unknown colour 'grren'; did you mean 'green'? (one of red, green, gray, black, white, ink, or '#rrggbb')",
         "small.yaml:13 timeline step 2 > show > ms: expected a duration in ms above 0; found 'no'",
         "small.yaml:14 timeline step 2 > ask > choice > options: expected a number from 2; found 1",
-        "small.yaml:14 timeline step 2 > ask > answer: '=w' uses 'w', which is not known here",
+        "small.yaml:14 timeline step 2 > ask > answer: '=w' uses 'w', which is not known here (known: a, generator, x, y)",
     ]
 
 

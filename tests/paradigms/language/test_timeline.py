@@ -355,7 +355,7 @@ def test_extends_follows_files_beside_it_and_messages_name_the_right_file(tmp_pa
     paradigm = load(tmp_path, "extends: middle.yaml\nfactors:\n  b: [2]\n")
     assert (paradigm.version, list(paradigm.factors)) == (2, ["a", "b"])
     assert problems(tmp_path, "extends: middle.yaml\ndraw:\n  m: =zz\n  n: {oneof: 5}\n") == [
-        "small.yaml:3 draw > m: '=zz' uses 'zz', which is not known here",
+        "small.yaml:3 draw > m: '=zz' uses 'zz', which is not known here (known: a, generator, n)",
         "small.yaml:4 draw > n > oneof: unknown key or sampler 'oneof'; did you mean 'one_of'?",
     ]
     assert problems(tmp_path, "extends: middle.yaml\nfactors: {a: null, n: [1]}\n") == ["base.yaml:8 draw > n: the name 'n' is taken by a factor"]

@@ -1,0 +1,123 @@
+"""Several stimuli in one display, each placed and sized."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, WithJsonSchema, model_validator
+
+from ...core.errors import SpanLabError
+from ..scene import CANVAS, Arrow, Ellipse, Image, Line, Polygon, Primitive, Rectangle, Text
+from ..stimulus import STIMULI, Stimulus
+from .oriented import Place
+
+_MIDDLE = CANVAS / 2
+
+
+def _read(value: Any) -> Any:
+    """A stimulus as a display names it: ``{letter: A}``."""
+    if not isinstance(value, Mapping):
+        return value
+    if len(value) != 1 or not isinstance(name := next(iter(value)), str):
+        raise ValueError(f"expected one stimulus with its parameters, such as {{letter: A}}; found {len(value)}")
+    try:
+        cls = STIMULI.get(name)
+    except SpanLabError as error:
+        raise ValueError(str(error)) from None
+    parameters = value[name]
+    if not isinstance(parameters, Mapping):
+        parameters = {cls.shorthand: parameters} if cls.shorthand else {}
+    try:
+        return cls.model_validate(dict(parameters))
+    except ValidationError as error:
+        said = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}".removeprefix(": ") for one in error.errors())
+        raise ValueError(f"'{name}': {said}") from None
+
+
+def _placeable(stimulus: Stimulus) -> Stimulus:
+    if isinstance(stimulus, Together):
+        raise ValueError("'together' cannot hold another 'together'")
+    if not stimulus.scene().primitives or any(isinstance(primitive, Image) for primitive in stimulus.scene().primitives):
+        raise ValueError(f"'{stimulus.name}' cannot be placed: nothing of it could be drawn smaller")
+    return stimulus
+
+
+def _written(stimulus: Stimulus) -> dict[str, Any]:
+    return {stimulus.name: stimulus.model_dump(mode="json")}
+
+
+Shown = Annotated[Stimulus, BeforeValidator(_read), AfterValidator(_placeable), PlainSerializer(_written), WithJsonSchema({"type": "object"})]
+
+
+class PlacedStimulus(BaseModel):
+    """One stimulus of several."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    show: Shown = Field(description="the stimulus, as a display names it: {letter: A}")
+    x: Place = Field(48.0, description="where the middle of its canvas is, from the left, in canvas units")
+    y: Place = Field(48.0, description="where the middle of its canvas is, from the top, in canvas units")
+    size: Annotated[float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(ge=0.05, le=1)] = Field(
+        1.0, description="size of its canvas, as a part of the screen's"
+    )
+
+
+@STIMULI.register
+class Together(Stimulus):
+    """Several stimuli in one display: the canvas of each is drawn smaller, at its place."""
+
+    name: ClassVar[str] = "together"
+    shorthand: ClassVar[str] = "parts"
+
+    parts: Annotated[
+        tuple[PlacedStimulus, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value), Field(min_length=1, max_length=50)
+    ] = Field(description="the stimuli, each as {show: {letter: A}, x: 24, y: 48, size: 0.5}")
+
+    @model_validator(mode="after")
+    def _by_place(self) -> Self:
+        places = [(part.y, part.x) for part in self.parts]
+        if len(set(places)) < len(places):
+            raise ValueError("two stimuli have the same place: which of them is in front could not be told")
+        object.__setattr__(self, "parts", tuple(sorted(self.parts, key=lambda part: (part.y, part.x))))
+        return self
+
+    def primitives(self) -> Iterable[Primitive]:
+        for part in self.parts:
+            for primitive in part.show.scene().primitives:
+                yield _placed(primitive, part.x, part.y, part.size)
+
+    def words(self) -> str:
+        lines = [
+            f"{len(self.parts)} displays together, each drawn smaller; places are those of their middles (of {CANVAS}), and sizes parts of the screen's width."
+        ]
+        for number, part in enumerate(self.parts, start=1):
+            lines.append(f"Display {number}, at {part.x:g} from the left and {part.y:g} from the top, size {part.size:g}:\n{part.show.words()}")
+        return "\n".join(lines)
+
+
+def _placed(primitive: Primitive, x: float, y: float, size: float) -> Primitive:
+    """A primitive of the whole canvas on a smaller one."""
+
+    def across(value: float) -> float:
+        return x + (value - _MIDDLE) * size
+
+    def down(value: float) -> float:
+        return y + (value - _MIDDLE) * size
+
+    if isinstance(primitive, Polygon):
+        return replace(primitive, points=tuple((across(a), down(b)) for a, b in primitive.points))
+    if isinstance(primitive, Text):
+        return replace(primitive, x=across(primitive.x), y=down(primitive.y), size=primitive.size * size)
+    assert not isinstance(primitive, Image)
+    ends: tuple[float, float, float, float] = across(primitive.x0), down(primitive.y0), across(primitive.x1), down(primitive.y1)
+    width = max(1, round(primitive.width * size))
+    if isinstance(primitive, Arrow):
+        x0, y0, x1, y1 = (round(end) for end in ends)
+        return Arrow(x0, y0, x1, y1, primitive.colour, width, primitive.head)
+    if isinstance(primitive, Line):
+        return Line(*ends, primitive.colour, width)
+    if isinstance(primitive, Ellipse):
+        return Ellipse(*ends, primitive.fill, primitive.outline, width)
+    return Rectangle(*ends, primitive.fill, primitive.outline, width, round(primitive.radius * size))
