@@ -28,7 +28,11 @@ const asked = setInterval(() => {
   if (!document.documentElement.dataset.ready) return;
   clearInterval(asked);
   document.querySelectorAll("details").forEach((one) => { one.open = true; });
-  setTimeout(() => parent.postMessage({
+  let looks = 0;
+  const drawn = setInterval(() => {
+    if (++looks < 100 && document.querySelectorAll(".chart svg.marks").length < document.querySelectorAll(".chart").length) return;
+    clearInterval(drawn);
+    parent.postMessage({
     ready: document.documentElement.dataset.ready, errors, width: innerWidth,
     wide: document.documentElement.scrollWidth, paper: getComputedStyle(document.body).backgroundColor,
     charts: document.querySelectorAll(".chart").length, drawn: document.querySelectorAll(".chart svg.marks").length,
@@ -38,7 +42,7 @@ const asked = setInterval(() => {
       .map((one) => one.closest("details")?.querySelector("summary").textContent ?? ""),
     scaled: [...document.querySelectorAll(".chart svg")].filter((svg) => Number(svg.getAttribute("width")) > 1.1 * svg.getBoundingClientRect().width).length,
     requests: performance.getEntriesByType("resource").map((one) => one.name).filter((name) => !name.startsWith("data:")),
-  }, "*"), 300);
+  }, "*"); }, 100);
 }, 50);</script>
 """
 

@@ -249,7 +249,7 @@ def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Pat
         pytest.skip("no chromium here")
     html = report.read_text(encoding="utf-8")
     end = html.rindex("</body>")
-    click = "document.querySelector('button.who[data-agent^=ideal]').click(); document.getElementById('intervals').click()"
+    click = "document.querySelector('button.who[data-agent^=ideal]').click(); document.querySelector('button.who.intervals').click()"
     page = tmp_path / "clicked.html"
     page.write_text(f"{html[:end]}<script>setTimeout(() => {{ {click} }}, 8000)</script>{html[end:]}", encoding="utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000"]
