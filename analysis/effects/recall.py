@@ -44,7 +44,8 @@ def _serial(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.nd
     asked = items["serial_position"].notna() & items["list_length"].notna() & items["output_position"].isna()
     items = items[asked].reset_index(drop=True)
     nothing = items.iloc[:0], np.empty(0, int), np.empty(0, bool), np.empty(0, int)
-    if not len(items):
+    question, _ = groups(items, TRIAL)
+    if not len(items) or (np.bincount(question) > 1).any():  # one question about a whole list is free recall
         return nothing
     number, first = groups(items, [name for name in TRIAL if name not in ("step", "ask")])
     place = items["serial_position"].to_numpy(float).astype(int)

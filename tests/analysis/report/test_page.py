@@ -67,7 +67,7 @@ def test_figures_and_tables_lie_beside_the_report(report: Path) -> None:
     out = report.parent
     figures = {"smu_set_size"}
     figures |= {f"{paradigm}_{effect}" for paradigm in ("vsr", "sfr") for effect in ("serial_position", "primacy_recency", "set_size")}
-    figures |= {"sfr_free_recall", "sfr_first_recalled"}
+    figures |= {"sfr_free_recall", "sfr_first_recalled", "vsr_transpositions", "vsr_recall_errors"}
     assert {file.name for file in (out / "figures").iterdir()} == {f"{name}.{ending}" for name in figures for ending in ("svg", "pdf")}
     curve = pd.read_csv(out / "tables" / "vsr_serial_position.csv")
     assert {"ideal (simulated)", "capacity (simulated)", "chance (guessing)", "Avons 1998 (people)"} == set(curve["agent"])
