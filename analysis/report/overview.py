@@ -15,7 +15,7 @@ from ..model_vs_human.leaderboard import fits, standings
 from ..stats.agreement import MOST_ANSWERERS
 from .commands import Commands
 from .folder import Folder
-from .html_tables import PageTable, PageColumn, page_table, words_of
+from .html_tables import PageColumn, PageTable, page_table, words_of
 from .text import between, percent, ranked, signed
 
 if TYPE_CHECKING:
@@ -129,6 +129,8 @@ def overview(
 
 def _line(row: Mapping[Any, Any], found: Mapping[str, Difference], looks: Any) -> Line:
     mine = found.get(row["agent"])
+    if row["agent_kind"] == PARTICIPANT.name and any(one.against != mine.against for one in found.values() if mine is not None):
+        mine = None  # where models are held against these people, they stand where the models' bands are
     use = mine is not None and mine.share == mine.share
     at, low, high = (mine.share, mine.share_low, mine.share_high) if mine is not None and use else (row["mean"], row["low"], row["high"])
     people = (mine.people, mine.people_low, mine.people_high) if mine is not None and use else (math.nan,) * 3
