@@ -380,7 +380,7 @@ def scores(
     Parameters
     ----------
     data : sessions, folders full of sessions, or response tables
-    against : who stands for people, as figures name them; published people when not given
+    against : the people to compare with, as figures name them; published people by default
     exclude : file with rules of exclusion
     practice, pilot : use these rows, too
 

@@ -12,24 +12,24 @@ from ..core.errors import SpanLabError
 from .options import parse_pairs
 
 ConcurrencyOption = Annotated[
-    int | None, typer.Option("--concurrency", help="chat agents: so many requests at once, always; as many as the server likes when not given", min=1)
+    int | None, typer.Option("--concurrency", help="chat agents: fixed number of parallel requests; by default as many as the server allows", min=1)
 ]
 MaxCostOption = Annotated[float | None, typer.Option("--max-cost", help="chat agents: stop each session before it costs more (needs a price)")]
 MaxTokensOption = Annotated[
-    int | None, typer.Option("--max-tokens", help="chat agents: stop each session before it takes more tokens in all, read and written", min=1)
+    int | None, typer.Option("--max-tokens", help="chat agents: stop each session before it uses more tokens in total, read and written", min=1)
 ]
 PriceOption = Annotated[
     list[str] | None,
-    typer.Option("--price", help="of a chat model: what a million tokens cost, read and written; for one of several agents AGENT=IN/OUT", metavar="IN/OUT"),
+    typer.Option("--price", help="chat agents: price of a million tokens, read and written; for one of several agents AGENT=IN/OUT", metavar="IN/OUT"),
 ]
-CacheOption = Annotated[Path | None, typer.Option("--cache", help="chat agents: folder in which replies are kept for other sessions", metavar="DIR")]
+CacheOption = Annotated[Path | None, typer.Option("--cache", help="chat agents: folder in which replies are kept for reuse by other sessions", metavar="DIR")]
 FailOnErrorOption = Annotated[
     float | None,
-    typer.Option("--fail-on-error", help="chat agents: stop when more than this share of trials cannot be had (0.1)", metavar="SHARE", min=0, max=1),
+    typer.Option("--fail-on-error", help="chat agents: stop when more than this share of trials fail (0.1)", metavar="SHARE", min=0, max=1),
 ]
 CareOption = Annotated[
     list[str] | None,
-    typer.Option("--care", help="how a chat server is treated, such as timeout_s=60 or requests_per_minute=500; may be repeated", metavar="NAME=VALUE"),
+    typer.Option("--care", help="limits for requests to a chat server, such as timeout_s=60 or requests_per_minute=500; may be repeated", metavar="NAME=VALUE"),
 ]
 
 

@@ -31,10 +31,10 @@ GeneratorOption = Annotated[str, typer.Option("--generator", help="corrected or 
 TrialsOption = Annotated[int | None, typer.Option("--trials", help="number of trials, shared out over the factor levels", min=1, max=1_000_000)]
 
 WorkersOption = Annotated[
-    int | None, typer.Option("--workers", help="share the work out over this many processes here (jobs, with --scheduler slurm)", min=1, max=10_000)
+    int | None, typer.Option("--workers", help="share the work among this many local processes (or jobs, with --scheduler slurm)", min=1, max=10_000)
 ]
 SchedulerOption = Annotated[
-    str | None, typer.Option("--scheduler", help="share the work out over the workers of a Dask scheduler: tcp://HOST:PORT, or slurm", metavar="ADDRESS")
+    str | None, typer.Option("--scheduler", help="share the work among the workers of a Dask scheduler: tcp://HOST:PORT, or slurm", metavar="ADDRESS")
 ]
 
 
@@ -164,7 +164,7 @@ PairedOption = Annotated[
     str | None,
     typer.Option(
         "--paired-with",
-        help="the blocks of this session, or of this paradigm with the same seed: same items and answers, shown as the variant shows them",
+        help="use the blocks of this session, or of this paradigm with the same seed: same items and answers, presented as in the variant",
         metavar="SESSION_OR_PARADIGM",
     ),
 ]

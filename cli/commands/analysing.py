@@ -33,10 +33,12 @@ def figure(
     name: Annotated[str, typer.Argument(help="which figure; an unknown name lists them all; none is needed with --along or --value", metavar="NAME")],
     data: Annotated[list[Path] | None, typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="file: .svg, .pdf, .png, .html, or .csv for its table", metavar="FILE")] = None,
-    paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="of which paradigm; figures of N-back may have several", metavar="NAME")] = None,
+    paradigm: Annotated[
+        list[str] | None, typer.Option("--paradigm", help="paradigm of the figure; may be repeated for figures of N-back", metavar="NAME")
+    ] = None,
     bars: Annotated[str, typer.Option("--bars", help="bars of curves: 'interval' (95%), 'sem', or 'within' (95%, within people)", metavar="BARS")] = "interval",
-    along: Annotated[str, typer.Option("--along", help="any column along the horizontal axis; the first factor when not given", metavar="COLUMN")] = "",
-    by: Annotated[str, typer.Option("--by", help="a panel for each value of this column: with --along or --value, or of reaction_time", metavar="COLUMN")] = "",
+    along: Annotated[str, typer.Option("--along", help="column for the horizontal axis; by default the first factor", metavar="COLUMN")] = "",
+    by: Annotated[str, typer.Option("--by", help="draw a panel for each value of this column (with --along, --value or reaction_time)", metavar="COLUMN")] = "",
     value: Annotated[str, typer.Option("--value", help="what is measured: correct, rt_ms (means), rt_median or d_prime", metavar="VALUE")] = "",
     points: Annotated[bool, typer.Option("--points", help="each person as a small point, too")] = False,
     yardsticks: Annotated[bool, typer.Option("--yardsticks", help="also the oracle without errors and guessing, beside people and models")] = False,
@@ -81,9 +83,9 @@ def figure(
 def scores(
     data: DataArgument,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="write all numbers to this CSV file", metavar="FILE")] = None,
-    against: Annotated[str, typer.Option("--against", help="who stands for people, as figures name them; published people when not given")] = "",
-    published: Annotated[bool, typer.Option("--published/--no-published", help="the published models' values beside")] = True,
-    pairs: Annotated[bool, typer.Option("--pairs", help="errors of every pair of answerers, also where there are more than 20")] = False,
+    against: Annotated[str, typer.Option("--against", help="the people to compare with, as figures name them; published people by default")] = "",
+    published: Annotated[bool, typer.Option("--published/--no-published", help="show the published models' values, too")] = True,
+    pairs: Annotated[bool, typer.Option("--pairs", help="compare the errors of every pair of people and agents, even if there are more than 20")] = False,
     exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,

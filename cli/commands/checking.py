@@ -21,7 +21,7 @@ def check(
     files: Annotated[list[Path] | None, typer.Argument(help="files of paradigms and studies", metavar="[FILE...]")] = None,
     language: Annotated[
         str,
-        typer.Option("--language", help="what a language lacks: SpanLab's own sentences, and texts of these paradigms or of all that ship", metavar="xx"),
+        typer.Option("--language", help="show what a language lacks: SpanLab's own sentences, and texts of these paradigms or of all that ship", metavar="xx"),
     ] = "",
 ) -> None:
     """Check files of paradigms and studies: every problem with its file, line and key; and which figures the data of a paradigm will have."""

@@ -22,12 +22,12 @@ def compare(
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for the report", metavar="DIR")],
     exclude: ExcludeOption = None,
     models: Annotated[
-        bool | None, typer.Option("--models/--no-models", help="fit a mixed-effects model to each paradigm; those of many answers only on request")
+        bool | None, typer.Option("--models/--no-models", help="fit a mixed-effects model to each paradigm; by default only if there are few enough answers")
     ] = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
-    watch: Annotated[bool, typer.Option("--watch", help="make it again whenever the data change, until Ctrl-C; an open page follows")] = False,
-    every: Annotated[float, typer.Option("--every", help="with --watch: seconds between two looks at the data", min=0.1, metavar="S")] = 10.0,
+    watch: Annotated[bool, typer.Option("--watch", help="make the report again whenever the data change, until Ctrl-C; an open page updates itself")] = False,
+    every: Annotated[float, typer.Option("--every", help="with --watch: seconds between checks of the data", min=0.1, metavar="S")] = 10.0,
 ) -> None:
     """Curves of people and machines side by side: report.html, figures and tables."""
     from ...analysis.report.page import Options

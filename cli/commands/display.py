@@ -24,16 +24,18 @@ def display(
     width_cm: Annotated[
         float | None, typer.Option("--screen-width", "--width-cm", help="visible width of the screen in cm, measured with a ruler", min=1, max=1000)
     ] = None,
-    distance_cm: Annotated[float | None, typer.Option("--distance", "--distance-cm", help="from the eyes to the screen in cm", min=1, max=1000)] = None,
-    seconds: Annotated[float, typer.Option("--seconds", help="how long to measure", min=1, max=600)] = 5.0,
-    replace: Annotated[bool, typer.Option("--replace", help="write in the place of a file that is there")] = False,
-    windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
-    language: Annotated[str, typer.Option("--language", help="of the notice on the screen")] = "en",
-    check: Annotated[
-        list[str] | None, typer.Option("--check", help="what whole refreshes make of the durations of this paradigm; may be repeated", metavar="PARADIGM")
+    distance_cm: Annotated[
+        float | None, typer.Option("--distance", "--distance-cm", help="distance from the eyes to the screen in cm", min=1, max=1000)
     ] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="for --check: this display file, without measuring", metavar="FILE")] = None,
-    hz: Annotated[float | None, typer.Option("--hz", help="for --check: this refresh rate, without measuring", min=10, max=1000)] = None,
+    seconds: Annotated[float, typer.Option("--seconds", help="how long to measure (s)", min=1, max=600)] = 5.0,
+    replace: Annotated[bool, typer.Option("--replace", help="overwrite an existing file")] = False,
+    windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
+    language: Annotated[str, typer.Option("--language", help="language of the notice on the screen")] = "en",
+    check: Annotated[
+        list[str] | None, typer.Option("--check", help="show the durations of this paradigm in whole refreshes; may be repeated", metavar="PARADIGM")
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="for --check: use this display file, without measuring", metavar="FILE")] = None,
+    hz: Annotated[float | None, typer.Option("--hz", help="for --check: use this refresh rate, without measuring", min=10, max=1000)] = None,
 ) -> None:
     """Measure the display on which sessions run, and save a file that they cite: spanlab run PARADIGM --display FILE."""
     from ...agents.human.display.file import DEFAULT_FILE, read_display, write_display

@@ -39,7 +39,7 @@ def list_(
     domain: Annotated[Values, _filter("domain")] = None,
     function: Annotated[Values, _filter("function")] = None,
     characteristic: Annotated[Values, _filter("characteristic")] = None,
-    chance: Annotated[bool, typer.Option("--chance", help="the chance level and the best blind guess in each condition instead")] = False,
+    chance: Annotated[bool, typer.Option("--chance", help="show the chance level and the best blind guess in each condition instead")] = False,
 ) -> None:
     """The paradigms that ship, one a line; or how far guessing gets in each."""
     sources = names or shipped()

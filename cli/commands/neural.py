@@ -36,7 +36,8 @@ def neural(
     checkpoint: Annotated[str, typer.Argument(help="name of a network that ships (laptop), or a checkpoint file", metavar="CHECKPOINT")],
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for page, figures and tables", metavar="DIR")],
     tasks: Annotated[
-        list[str] | None, typer.Option("--tasks", help="tasks, as the network names them, with commas; all that it knows when not given", metavar="NAME,...")
+        list[str] | None,
+        typer.Option("--tasks", help="tasks, as the network names them, separated by commas; by default all that it knows", metavar="NAME,..."),
     ] = None,
     trials: Annotated[int, typer.Option("--trials", help="trials of each task, shared out over the factor levels", min=1, max=100_000)] = _TRIALS,
     seed: Annotated[int, typer.Option("--seed", help="seed of the trials", min=0)] = 1,
@@ -44,7 +45,7 @@ def neural(
     paradigm: Annotated[
         list[Path] | None, typer.Option("--paradigm", help="file of a paradigm that is not in the library; may be repeated", metavar="FILE")
     ] = None,
-    apart: Annotated[bool, typer.Option("--apart", help="tasks that share a head (change detection) apart, not as one")] = False,
+    apart: Annotated[bool, typer.Option("--apart", help="treat tasks that share a head (change detection) separately, not as one")] = False,
     inactive: Annotated[
         float, typer.Option("--inactive", help="units whose highest task variance is below this share of the highest of any unit are inactive", min=0, max=1)
     ] = _INACTIVE,

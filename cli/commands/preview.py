@@ -15,8 +15,8 @@ def preview(
     set_: SetOption = None,
     seed: Annotated[int, typer.Option("--seed", help="seed of the trial", min=0)] = 1,
     generator: GeneratorOption = "corrected",
-    language: Annotated[str, typer.Option("--language", help="of the legends")] = "en",
-    windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
+    language: Annotated[str, typer.Option("--language", help="language of the legends")] = "en",
+    windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
 ) -> None:
     """Step through one trial in the window: space for the next display, left arrow for the one before, A for the answer, Escape to leave."""
     from ...agents.human.display.window import need_display

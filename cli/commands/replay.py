@@ -120,7 +120,7 @@ def resume(
     cache: CacheOption = None,
     fail_on_error: FailOnErrorOption = None,
     care: CareOption = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="chat agents: ask again for the trials that could not be had")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="chat agents: ask again for trials that failed")] = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:

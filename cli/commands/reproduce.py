@@ -25,7 +25,7 @@ def reproduce(
         int | None,
         typer.Option("--trials", help="trials of each paradigm, shared out over the factor levels; 400 (N-back: 150 blocks) when not given", min=1),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="of the sessions", min=0)] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="seed of the sessions", min=0)] = 1,
     train: Annotated[str | None, typer.Option("--train", help="train this preset (or config) first, unless DIR has it", metavar="PRESET")] = None,
     steps: Annotated[int | None, typer.Option("--steps", help="with --train: steps of training instead of the preset's", min=1)] = None,
     data: Annotated[Path | None, typer.Option("--data", help="folder of the sessions; DIR/data when not given", metavar="DIR")] = None,

@@ -22,50 +22,58 @@ def run(
     set_: SetOption = None,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", help="seed of the session; when not given it follows from the participant and how many sessions there were before", min=0),
+        typer.Option("--seed", help="seed of the session; by default it follows from the participant and the number of earlier sessions", min=0),
     ] = None,
     trials: TrialsOption = None,
     design: DesignOption = None,
     paired_with: PairedOption = None,
     data: DataOption = DATA,
     generator: GeneratorOption = "corrected",
-    language: Annotated[str, typer.Option("--language", help="of the instructions; en, or the study's first one, when not given")] = "",
+    language: Annotated[str, typer.Option("--language", help="language of the instructions; by default en, or the study's first language")] = "",
     practice: Annotated[bool, typer.Option("--practice/--no-practice", help="begin with practice")] = True,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
-    windowed: Annotated[bool, typer.Option("--windowed", help="a window instead of the full screen")] = False,
+    windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
     width_cm: Annotated[float | None, typer.Option("--screen-width", help="visible width of the screen in cm, for sizes in degrees", min=1, max=1000)] = None,
-    distance_cm: Annotated[float | None, typer.Option("--distance", help="from the eyes to the screen in cm; 57 when not given", min=1, max=1000)] = None,
+    distance_cm: Annotated[
+        float | None, typer.Option("--distance", help="distance from the eyes to the screen in cm; 57 when not given", min=1, max=1000)
+    ] = None,
     display: Annotated[
-        Path | None, typer.Option("--display", help="the display as spanlab display measured it, instead of width and distance", metavar="FILE")
+        Path | None, typer.Option("--display", help="display file made by spanlab display, instead of width and distance", metavar="FILE")
     ] = None,
     canvas: Annotated[
         float | None,
         typer.Option(
-            "--canvas", help="width of the canvas in degrees of visual angle; 10 on a measured screen, else as large as the screen allows", min=0.1, max=90
+            "--canvas",
+            help="width of the canvas in degrees of visual angle; by default 10 on a measured screen, else as large as the screen allows",
+            min=0.1,
+            max=90,
         ),
     ] = None,
     patch: Annotated[
         str | None,
-        typer.Option("--patch", help="a square for a photodiode, white on the first frame of displays: upper-left:2 (cm), upper-left:2:probe", metavar="PATCH"),
+        typer.Option(
+            "--patch", help="show a square for a photodiode, white on the first frame of displays: upper-left:2 (cm), upper-left:2:probe", metavar="PATCH"
+        ),
     ] = None,
     theme: Annotated[str, typer.Option("--theme", help="colours around the canvas: standard, dark or light")] = "standard",
     palette: Annotated[
-        str, typer.Option("--palette", help="colours of the stimuli for people: published, or safe where red and green cannot be told apart")
+        str, typer.Option("--palette", help="colours of the stimuli for people: published, or safe for those who cannot tell red from green")
     ] = "published",
-    font: Annotated[Path | None, typer.Option("--font", help="a font file for letters that the shipped typeface has not", metavar="FILE")] = None,
+    font: Annotated[Path | None, typer.Option("--font", help="font file for letters that the shipped typeface lacks", metavar="FILE")] = None,
     triggers: TriggersOption = None,
     trigger_code: Annotated[
         list[str] | None,
-        typer.Option("--trigger-code", help="a code other than the paradigm's, such as phases.probe=20; may be repeated", metavar="NAME=CODE"),
+        typer.Option("--trigger-code", help="trigger code in place of the paradigm's, such as phases.probe=20; may be repeated", metavar="NAME=CODE"),
     ] = None,
     keys: Annotated[
-        str, typer.Option("--keys", help="of questions with two words: standard, swapped (they change sides) or counterbalanced (for every other participant)")
+        str,
+        typer.Option(
+            "--keys", help="keys for questions with two words: standard, swapped (they change sides) or counterbalanced (swapped for every other participant)"
+        ),
     ] = "standard",
-    key: Annotated[
-        list[str] | None, typer.Option("--key", help="a key of one's own for an answer, such as same=s; may be repeated", metavar="ANSWER=KEY")
-    ] = None,
+    key: Annotated[list[str] | None, typer.Option("--key", help="another key for an answer, such as same=s; may be repeated", metavar="ANSWER=KEY")] = None,
     buttons: Annotated[
-        str, typer.Option("--buttons", help="a button box: keys:1+2 (one that types), serial:PORT[@BAUD] or psychopy:CLASS", metavar="BOX")
+        str, typer.Option("--buttons", help="button box: keys:1+2 (a box that types keys), serial:PORT[@BAUD] or psychopy:CLASS", metavar="BOX")
     ] = "",
     refractory: Annotated[
         str,
@@ -79,7 +87,7 @@ def run(
         str | None,
         typer.Option(
             "--simulate",
-            help="a simulated participant takes it: ideal, capacity[:PLACES] or chance, and @SPEED, such as capacity:5@8",
+            help="let a simulated participant take it: ideal, capacity[:PLACES] or chance, with @SPEED, such as capacity:5@8",
             metavar="OBSERVER[@SPEED]",
         ),
     ] = None,

@@ -30,7 +30,7 @@ def stats(
     data: DataArgument,
     by: Annotated[
         str | None,
-        typer.Option("--by", help="column of conditions, such as list_length, or a factor; 'none' for none; chosen when not given", metavar="COLUMN"),
+        typer.Option("--by", help="column of conditions, such as list_length, or a factor; 'none' for none; chosen automatically by default", metavar="COLUMN"),
     ] = None,
     paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False)] = None,
     exclude: ExcludeOption = None,

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 DATA = Path("data")
 
 StudyArgument = Annotated[Path, typer.Argument(help="study file (YAML)", metavar="STUDY")]
-SessionOption = Annotated[str, typer.Option("--session", help="of a study: number of the session", metavar="N")]
-NumberOption = Annotated[str, typer.Option("--number", help="of a study: the participant's number; the next free one when not given", metavar="N")]
+SessionOption = Annotated[str, typer.Option("--session", help="studies: number of the session", metavar="N")]
+NumberOption = Annotated[str, typer.Option("--number", help="studies: the participant's number; by default the next free one", metavar="N")]
 FieldOption = Annotated[
-    list[str] | None, typer.Option("--field", help="of a study: what it asks about the participant, such as age=23; may be repeated", metavar="NAME=VALUE")
+    list[str] | None, typer.Option("--field", help="studies: what the study asks about the participant, such as age=23; may be repeated", metavar="NAME=VALUE")
 ]
-ExistingOption = Annotated[str, typer.Option("--existing", help="of a study, when the session has data already: resume, new or stop", metavar="WHAT")]
-DialogOption = Annotated[bool, typer.Option("--dialog/--no-dialog", help="of a study: ask in a window when no participant is given")]
+ExistingOption = Annotated[str, typer.Option("--existing", help="studies: what to do if the session already has data: resume, new or stop", metavar="WHAT")]
+DialogOption = Annotated[bool, typer.Option("--dialog/--no-dialog", help="studies: ask in a window when no participant is given")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +303,7 @@ def withdraw(
     participant: Annotated[str, typer.Argument(help="identifier of the participant", metavar="PARTICIPANT")],
     data: DataOption = DATA,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
-    forget: Annotated[bool, typer.Option("--forget-id", help="the note that stays names the number instead of the identifier")] = False,
+    forget: Annotated[bool, typer.Option("--forget-id", help="name only the number, not the identifier, in the note that is kept")] = False,
 ) -> None:
     """Remove the data of a participant who withdraws, and leave a note that it was done."""
     from ...sessions.studies.participants import find, left_over

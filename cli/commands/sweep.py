@@ -18,9 +18,9 @@ def sweep(
     config: Annotated[
         str | None, typer.Argument(help="sweep (YAML): a training config and a grid of values; or one that ships, such as table-a1", metavar="[CONFIG]")
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for its runs; an unfinished sweep there is gone on with", metavar="DIR")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for its runs; an unfinished sweep there is continued", metavar="DIR")] = None,
     status: Annotated[
-        Path | None, typer.Option("--status", help="only say how far the sweep in this folder is, and compare what is done", metavar="DIR")
+        Path | None, typer.Option("--status", help="only report the progress of the sweep in this folder, and compare the finished runs", metavar="DIR")
     ] = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,

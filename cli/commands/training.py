@@ -20,13 +20,13 @@ def train(
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for checkpoint, log and card; runs/NAME when not given", metavar="DIR")] = None,
     resume_: Annotated[bool, typer.Option("--resume", help="go on from the last saved state")] = False,
-    steps: Annotated[int | None, typer.Option("--steps", help="steps of training, instead of what the config says", min=1)] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="seed of everything, instead of what the config says", min=0)] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="training steps, instead of the config's", min=1)] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="seed of everything, instead of the config's", min=0)] = None,
     recipe: Annotated[
         str | None,
         typer.Option("--recipe", help="loss, schedule, validation and selection all as published, or all improved", metavar="published|improved"),
     ] = None,
-    toy: Annotated[bool, typer.Option("--toy", help="the same run in seconds: one step with one trial of each task, to try out a config")] = False,
+    toy: Annotated[bool, typer.Option("--toy", help="try out a config in seconds: one step with one trial of each task")] = False,
     list_: Annotated[bool, typer.Option("--list", help="list the presets")] = False,
 ) -> None:
     """Train a network on paradigms."""

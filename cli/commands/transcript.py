@@ -18,8 +18,8 @@ _WHO = {"system": "SYSTEM", "developer": "DEVELOPER", "user": "USER", "assistant
 
 def transcript(
     session: Annotated[Path, typer.Argument(help="folder of a session with a chat model", metavar="SESSION")],
-    trial: Annotated[str | None, typer.Option("--trial", help="only the conversation of this trial", metavar="N")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="an HTML page with the pictures instead", metavar="FILE")] = None,
+    trial: Annotated[str | None, typer.Option("--trial", help="show only the conversation of this trial", metavar="N")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="write an HTML page with the pictures instead", metavar="FILE")] = None,
 ) -> None:
     """The conversations of a session with a chat model, as the model saw them, pictures drawn anew."""
     from ...sessions.transcripts import Transcript

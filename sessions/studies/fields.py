@@ -33,10 +33,10 @@ class FieldPart(BaseModel):
     type: Literal["text", "whole", "number", "choice", "yes_no"] = Field(default="text", description="what is expected")
     range: Annotated[list[Bound], Field(min_length=2, max_length=2)] | None = Field(default=None, description="lowest and highest value, of numbers")
     choices: Annotated[list[StrictStr], Field(min_length=2, max_length=50)] | dict[str, Texts] | None = Field(
-        default=None, description="of type choice: the values, or for each value what the dialog calls it, by language"
+        default=None, description="for type choice: the values, or what the dialog calls each value, by language"
     )
-    required: bool = Field(default=True, description="whether a session may not begin without it")
-    each_session: bool = Field(default=False, description="asked in every session; else once")
+    required: bool = Field(default=True, description="whether a session needs it to begin")
+    each_session: bool = Field(default=False, description="whether it is asked in every session, not only once")
 
     @model_validator(mode="after")
     def _fits(self) -> FieldPart:

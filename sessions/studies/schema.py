@@ -31,12 +31,12 @@ class _Part(BaseModel):
 class Entry(_Part):
     """One paradigm of a study."""
 
-    paradigm: str = Field(description="name in the library, or a YAML file (seen from the study file)")
-    as_: Name | None = Field(default=None, alias="as", description="what the study calls it; needed where a paradigm stands twice")
+    paradigm: str = Field(description="name in the library, or a YAML file (relative to the study file)")
+    as_: Name | None = Field(default=None, alias="as", description="what the study calls it; needed if a paradigm appears twice")
     design: str | None = Field(default=None, description="design in the paradigm's file; 'human' when not given")
     set_: dict[str, Scalar | Levels] = Field(default_factory=dict, alias="set", description="levels of some factors")
     trials: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="trials instead of the design's repetitions")
-    practice: bool = Field(default=True, description="whether practice comes first, where the paradigm has some")
+    practice: bool = Field(default=True, description="whether practice comes first, if the paradigm has some")
     generator: Generator = Field(default="corrected", description="corrected or published trials")
     triggers: dict[str, Any] = Field(default_factory=dict, description="trigger codes other than those of the paradigm's file, laid out as there")
 
@@ -45,7 +45,7 @@ class Breaks(_Part):
     """What comes between two paradigms of a session."""
 
     text: Texts = Field(description="the page, by language")
-    seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="the break takes at least so long")
+    seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="minimum length of the break")
 
 
 class RefractoryTimes(_Part):
@@ -60,31 +60,33 @@ class StudyFile(_Part):
 
     study: Name = Field(description="short name: small letters, digits, underscores; also the folder of its data")
     title: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="full title")
-    languages: Annotated[list[StrictStr], Field(min_length=1)] = Field(default=["en"], description="of the participants; the first one is the default")
-    paradigms: Annotated[list[Named[Entry]], Field(min_length=1, max_length=100)] = Field(description="what is taken: names, or names with settings")
-    order: Order = Field(default="fixed", description="fixed; latin_square: balanced by participant number; shuffled: drawn for each participant and session")
-    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(default=1, description="from which orders and trials of all participants follow")
-    sessions: Annotated[StrictInt, Field(ge=1, le=99)] | Annotated[list[list[str]], Field(min_length=1, max_length=99)] = Field(
-        default=1, description="how many sessions, each with all paradigms; or for each one the list of its paradigms"
+    languages: Annotated[list[StrictStr], Field(min_length=1)] = Field(
+        default=["en"], description="languages of the participants; the first one is the default"
     )
-    keys: Keys = Field(default_factory=KeySetting, description="standard, swapped or counterbalanced; or sides and keys of one's own, by answer")
-    display: str | None = Field(default=None, description="display file (seen from the study file) that sessions cite; options say otherwise")
-    theme: ThemeName = Field(default="standard", description="colours around the canvas: standard, dark or light; options say otherwise")
-    font: str | None = Field(default=None, description="font file (seen from the study file) for letters that the shipped typeface has not")
+    paradigms: Annotated[list[Named[Entry]], Field(min_length=1, max_length=100)] = Field(description="the paradigms: names, or names with settings")
+    order: Order = Field(default="fixed", description="fixed; latin_square: balanced by participant number; shuffled: drawn for each participant and session")
+    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(default=1, description="seed of the orders and trials of all participants")
+    sessions: Annotated[StrictInt, Field(ge=1, le=99)] | Annotated[list[list[str]], Field(min_length=1, max_length=99)] = Field(
+        default=1, description="how many sessions, each with all paradigms; or the list of paradigms of each session"
+    )
+    keys: Keys = Field(default_factory=KeySetting, description="standard, swapped or counterbalanced; or sides and other keys, by answer")
+    display: str | None = Field(default=None, description="display file (relative to the study file) that sessions cite; options override it")
+    theme: ThemeName = Field(default="standard", description="colours around the canvas: standard, dark or light; options override it")
+    font: str | None = Field(default=None, description="font file (relative to the study file) for letters that the shipped typeface lacks")
     palette: PaletteName = Field(
-        default="published", description="colours of the stimuli: published, or safe where red and green cannot be told apart; options say otherwise"
+        default="published", description="colours of the stimuli: published, or safe for people who cannot tell red from green; options override it"
     )
     refractory: RefractoryTimes = Field(
         default=RefractoryTimes(),
-        description="{same_ms: 200, other_ms: 100}: from when on a self-paced step takes the same key, or another, after a press has ended the step before",
+        description="{same_ms: 200, other_ms: 100}: when a self-paced step begins to accept the same key, or another one, if a press ended the step before",
     )
     breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
     consent: Texts | None = Field(
-        default=None, description="page with two buttons before the first paradigm, by language; asked once of everybody, and again when the text is another"
+        default=None, description="page with two buttons before the first paradigm, by language; asked once, and again if the text differs"
     )
     debrief: Texts | None = Field(default=None, description="page after the last paradigm of the last session, by language")
     fields: Annotated[list[Named[FieldPart]], Field(max_length=100)] = Field(
-        default_factory=list, description=f"what is asked about a participant: {', '.join(COMMON)}, or fields of one's own"
+        default_factory=list, description=f"what is asked about a participant: {', '.join(COMMON)}, or your own fields"
     )
 
 
