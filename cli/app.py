@@ -15,7 +15,7 @@ from .commands.analysing import figure, scores
 from .commands.checking import check
 from .commands.comparing import compare
 from .commands.display import display
-from .commands.exchange import export_app, import_app
+from .commands.exchange import export_app, formats, import_app
 from .commands.listing import list_, print_table
 from .commands.neural import neural
 from .commands.preview import preview
@@ -182,6 +182,7 @@ app.command()(figure)
 app.command()(scores)
 app.command()(stats)
 app.command()(reproduce)
+app.command()(formats)
 
 
 @app.command()

@@ -11,6 +11,7 @@ from typing_extensions import override
 from ..core.registry import Registry
 from .format import Format
 from .nback.format import NBackBlocks, NBackResults
+from .psychds import PsychDS
 from .trials_format import TrialsFormat
 from .worm.format import WormTrials
 
@@ -22,7 +23,7 @@ class FormatRegistry(Registry[Format[Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__("format", "spanlab.formats")
-        for own in (WormTrials, NBackBlocks, NBackResults):
+        for own in (WormTrials, NBackBlocks, NBackResults, PsychDS):
             self.register(own)
 
     @override

@@ -27,6 +27,8 @@ class _Formats(TyperGroup):
     """The commands of one direction, made from what the formats declare when one of them is asked for."""
 
     imports: bool
+    #: names the format beside what is read or written, in place of before it
+    option: str
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -34,19 +36,42 @@ class _Formats(TyperGroup):
             side = format_.reads if self.imports else format_.writes
             if side is not None:
                 self.add_command(_command(format_, side, self.imports), format_.name)
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, self._format_first(args))
+
+    def _format_first(self, args: list[str]) -> list[str]:
+        """``DATA --to FORMAT DIR`` as ``FORMAT DATA DIR``."""
+        for place, argument in enumerate(args):
+            name, equals, value = argument.partition("=")
+            if name == self.option:
+                after = place + 1 if equals else place + 2
+                if not equals and after > len(args):
+                    raise SpanLabError(f"{self.option} names a format (spanlab formats lists them)")
+                return [value if equals else args[place + 1], *args[:place], *args[after:]]
+        return args
 
 
 class _Imports(_Formats):
     imports = True
+    option = "--from"
 
 
 class _Exports(_Formats):
     imports = False
+    option = "--to"
 
 
-import_app = typer.Typer(help="Bring in trials, blocks and results that others have published.", cls=_Imports, no_args_is_help=True, **_SETTINGS)
-export_app = typer.Typer(help="Write trials in the file formats of others.", cls=_Exports, no_args_is_help=True, **_SETTINGS)
+import_app = typer.Typer(
+    help="Bring in trials, blocks and results that others have published: spanlab import FORMAT ..., or spanlab import --from FORMAT ...",
+    cls=_Imports,
+    no_args_is_help=True,
+    **_SETTINGS,
+)
+export_app = typer.Typer(
+    help="Write trials and sessions in the file formats of others: spanlab export FORMAT ..., or spanlab export ... --to FORMAT DIR.",
+    cls=_Exports,
+    no_args_is_help=True,
+    **_SETTINGS,
+)
 
 
 @import_app.callback()
@@ -55,6 +80,17 @@ def _import() -> None: ...
 
 @export_app.callback()
 def _export() -> None: ...
+
+
+def formats() -> None:
+    """The formats that are read and written, one a line; spanlab export FORMAT --help says what there is to choose."""
+    from .listing import print_table
+
+    rows: list[tuple[str, ...]] = []
+    for format_ in _all_formats():
+        sides = [(verb, side) for verb, side in (("import", format_.reads), ("export", format_.writes)) if side is not None]
+        rows += [(format_.name, verb, side.content, side.help) for verb, side in sides]
+    print_table(("format", "command", "of", "what it does"), rows)
 
 
 def _all_formats() -> Iterator[Format[Any, Any]]:

@@ -1,0 +1,330 @@
+"""Sessions that are to be given away: who is called what, what is left out unless it is asked for, and the rows that are left.
+
+All formats for sharing data take the same options (:class:`Sharing`) and read sessions through here, so that nothing gets into one that is kept out of another.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from ..core.agent_kinds import kind_named
+from ..core.atomic_files import whole_file
+from ..core.errors import SpanLabError
+from ..sessions.record.columns import COLUMNS
+from ..sessions.record.marking import Column
+from ..sessions.record.reader import find_sessions, read_chunks, read_events, read_session, trials_left
+from ..sessions.record.session_info import SessionInfo
+from .format import Flag, Options, Place, Report, counted
+
+SESSIONS = Place("sessions, or folders of sessions such as data", "DATA...", many=True)
+#: in place of what somebody has typed
+OTHER = "(other)"
+#: say who or when, or stand beside the table
+_APART = {"session", "participant", "agent_kind", "agent", "started_at"}
+#: response kinds whose answers are all foreseen
+_FORESEEN = {"choice", "cells"}
+_SEEDS = {"seed", "trial_id", "paired_trial_id"}
+_KEY_COLUMNS = ("participant", "pseudonym")
+
+
+class Sharing(Options):
+    """What everybody can choose who gives data away."""
+
+    name: Annotated[str | None, Field(description="title of the data set; after its paradigms when not given"), Flag(metavar="TITLE")] = None
+    authors: Annotated[str | None, Field(description="who made it, separated by semicolons"), Flag(metavar="'NAME; NAME'")] = None
+    license: Annotated[str | None, Field(description="under which it is shared, such as CC0 or CC-BY-4.0"), Flag(metavar="LICENSE")] = None
+    real_ids: Annotated[bool, Field(description="the participants' own identifiers, in place of pseudonyms")] = False
+    key_file: Annotated[
+        Path | None,
+        Field(description="table of pseudonyms, outside of the data set: made or added to, so that everybody keeps theirs"),
+        Flag(metavar="FILE"),
+    ] = None
+    fields: Annotated[str | None, Field(description="what people were asked and is to be shared, such as age,sex"), Flag(metavar="FIELD,...")] = None
+    dates: Annotated[bool, Field(description="when trials were taken, too")] = False
+    free_text: Annotated[bool, Field(description="answers in words of one's own, too")] = False
+    seeds: Annotated[bool, Field(description="seeds and identifiers of trials, by which they can be made again")] = True
+
+
+@dataclass(slots=True)
+class SharedSession:
+    """A session that is to be given away.
+
+    Parameters
+    ----------
+    label : what its participant is called: letters and digits alone
+    visit : number of the session of the study; 0 outside of studies
+    finished : whether nothing of it is missing
+    free : whether somebody may have answered in words of one's own: a response kind of another package was asked, of which nothing is known here
+    """
+
+    folder: Path
+    info: SessionInfo
+    label: str
+    person: bool
+    visit: int
+    finished: bool
+    free: bool
+
+    @property
+    def task(self) -> str:
+        """The paradigm's name, of letters and digits alone."""
+        return _alphanumeric(self.info["paradigm"])
+
+    @property
+    def title(self) -> str:
+        """The paradigm's title."""
+        return self.info.get("paradigm_title") or self.info["paradigm"]
+
+
+@dataclass(slots=True)
+class SharedParticipant:
+    """Somebody, or something, whose sessions are given away.
+
+    Parameters
+    ----------
+    agent : a person, or the machine as it was named, without folders and people's identifiers
+    caution : what must be said of it, such as that it is a scripted server
+    fields : what was asked and is to be shared
+    """
+
+    label: str
+    person: bool
+    agent_kind: str
+    agent: str
+    caution: str
+    fields: dict[str, Any]
+
+
+@dataclass(slots=True)
+class SharedData:
+    """All that is to be given away."""
+
+    sessions: list[SharedSession]
+    participants: list[SharedParticipant]
+    fields: list[str]
+    options: Sharing
+
+    @property
+    def name(self) -> str:
+        """The title of the data set."""
+        titles = sorted({one.title for one in self.sessions})
+        return self.options.name or ", ".join(titles[:5]) + (" and others" if len(titles) > 5 else "")
+
+    @property
+    def who(self) -> str:
+        """How many people and machines took part."""
+        people = sum(one.person for one in self.participants)
+        return f"{people} {'person' if people == 1 else 'people'} and {counted(len(self.participants) - people, 'machine')}"
+
+    @property
+    def authors(self) -> list[str]:
+        """Who made it."""
+        return [name.strip() for name in (self.options.authors or "").split(";") if name.strip()]
+
+    def of_session(self, session: SharedSession, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Rows of a response table without what is not to be shared."""
+        for row in rows:
+            shared = {name: value for name, value in row.items() if self.has(name)}
+            if session.free and not self.options.free_text and isinstance(row.get("answer"), str) and row["answer"] != row.get("correct_answer"):
+                shared["answer"] = OTHER
+            yield shared
+
+    def has(self, column: str) -> bool:
+        """Whether a column of the response table is shared."""
+        return (column not in _APART or (column == "started_at" and self.options.dates)) and (column not in _SEEDS or self.options.seeds)
+
+    def columns(self, names: Iterable[str]) -> list[Column]:
+        """The shared columns of the response table: those that are declared, then others (factors and recorded values) by name."""
+        declared = {column.name for column in COLUMNS}
+        others = [Column(name, "json", _meaning(name)) for name in sorted({*names} - declared)]
+        return [column for column in (*COLUMNS, *others) if self.has(column.name)]
+
+    def rows(self, session: SharedSession) -> Iterator[dict[str, Any]]:
+        """The response table of a session, row by row: of large ones a part at a time."""
+        json_columns = {column.name for column in COLUMNS if column.type == "json"}
+        for chunk in read_chunks(session.folder):
+            for row in chunk.to_pylist():
+                loaded = {name: json.loads(value) if value is not None and _as_json(name, json_columns) else value for name, value in row.items()}
+                yield from self.of_session(session, [loaded])
+
+
+def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path) -> SharedData:
+    """All sessions in some folders, with names that say nothing of people; tells what is left out.
+
+    Parameters
+    ----------
+    place : where the data set is going to be
+
+    Raises
+    ------
+    SpanLabError
+        when a session cannot be read, or a wish cannot be met.
+    """
+    if options.key_file is not None and options.real_ids:
+        raise SpanLabError("--key-file has the pseudonyms, and --real-ids does without them: leave out one of the two")
+    if options.key_file is not None and options.key_file.resolve().is_relative_to(place.resolve()):
+        raise SpanLabError(f"{options.key_file} would be shared with the data: keep the table of pseudonyms outside of {place}")
+    found = [(folder, read_session(folder)) for folder in find_sessions(sources)]
+    people = sorted({info["participant"] for _, info in found if kind_named(info["agent_kind"]).person})
+    wanted = [name.strip() for name in (options.fields or "").split(",") if name.strip()]
+    _check_fields(wanted, [info for _, info in found])
+    labels = _own_ids(people) if options.real_ids else _pseudonyms(people, options.key_file)
+    machines = _machine_labels([info for _, info in found], set(labels.values()))
+    sessions: list[SharedSession] = []
+    participants: dict[str, SharedParticipant] = {}
+    for folder, info in found:
+        person = kind_named(info["agent_kind"]).person
+        label = labels[info["participant"]] if person else machines[_machine(info)]
+        finished = "parts" in info or not trials_left(info, read_events(folder))
+        sessions.append(
+            SharedSession(folder, info, label, person, int(info.get("study", {}).get("session") or 0), finished, _answers_freely(info["paradigm_data"]))
+        )
+        one = participants.setdefault(label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {}))
+        told = info.get("study", {}).get("fields") or {}
+        one.fields.update({name: told[name] for name in wanted if person and name in told})
+    _tell(sessions, people, labels, options, report)
+    return SharedData(sessions, sorted(participants.values(), key=lambda one: (not one.person, one.label)), wanted, options)
+
+
+def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapping[str, str], options: Sharing, report: Report) -> None:
+    unfinished = sum(not one.finished for one in sessions)
+    if unfinished:
+        report.note(f"NOTE {counted(unfinished, 'session')} {'is' if unfinished == 1 else 'are'} not finished: their finished trials are shared")
+    free = sorted({one.info["paradigm"] for one in sessions if one.free})
+    if free and not options.free_text:
+        report.note(f"NOTE wrong answers to {', '.join(free)} may be words of one's own, and are shared as {OTHER}; --free-text shares them as they are")
+    if not people:
+        return
+    if options.real_ids:
+        report.note("NOTE participants keep their own identifiers")
+    elif options.key_file is None:
+        report.note("NOTE pseudonyms were drawn at random, and nobody can say later who is who; --key-file FILE keeps them")
+    else:
+        report.note(f"NOTE {options.key_file} tells who is who: do not share it")
+
+
+def _check_fields(wanted: Sequence[str], infos: Sequence[SessionInfo]) -> None:
+    asked = sorted({name for info in infos for name in info.get("study", {}).get("fields") or {}})
+    unknown = [name for name in wanted if name not in asked]
+    if unknown:
+        there = f"what was asked: {', '.join(asked)}" if asked else "nothing was asked of anybody in these sessions"
+        raise SpanLabError(f"--fields: no session has '{unknown[0]}'; {there}")
+    reserved = {"participant_id", "participant_type", "species", "caution", *(column.name for column in COLUMNS)}
+    taken = [name for name in wanted if name in reserved]
+    if taken:
+        raise SpanLabError(f"--fields: a column of that name is there already: '{taken[0]}'")
+
+
+def _own_ids(people: Sequence[str]) -> dict[str, str]:
+    labels = {one: _alphanumeric(one) for one in people}
+    alike = Counter(label.casefold() for label in labels.values())
+    for one, label in labels.items():
+        if not label or alike[label.casefold()] > 1:
+            raise SpanLabError(f"the identifier '{one}' is not unique in letters and digits, and the format allows no other signs: leave out --real-ids")
+    return labels
+
+
+def _pseudonyms(people: Sequence[str], key_file: Path | None) -> dict[str, str]:
+    """A number for everybody, at random; those of the key file stay as they are."""
+    kept = {} if key_file is None or not key_file.exists() else _read_key(key_file)
+    new = [one for one in people if one not in kept]
+    used = {int(label) for label in kept.values()}
+    highest = max([len(people) + len(used), *used])
+    free = [number for number in range(1, highest + 1) if number not in used][: len(new)]
+    secrets.SystemRandom().shuffle(free)
+    labels = {**kept, **{one: f"{number:03d}" for one, number in zip(new, free, strict=True)}}
+    if key_file is not None and new:
+        with whole_file(key_file) as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerows([_KEY_COLUMNS, *sorted(labels.items())])
+    return labels
+
+
+def _read_key(path: Path) -> dict[str, str]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header, *rows = [row for row in csv.reader(file) if row]
+    except (OSError, ValueError, csv.Error) as error:
+        raise SpanLabError(f"{path} cannot be read as a table of pseudonyms: {error}") from None
+    if tuple(header) != _KEY_COLUMNS or any(len(row) != 2 or not re.fullmatch("[0-9]{1,6}", row[1]) for row in rows):
+        raise SpanLabError(f"{path} is no table of pseudonyms (two columns, participant and pseudonym; pseudonyms are numbers); name another file")
+    if len({row[0] for row in rows}) < len(rows) or len({int(row[1]) for row in rows}) < len(rows):
+        raise SpanLabError(f"{path} has a participant or a pseudonym twice")
+    return {who: f"{int(number):03d}" for who, number in rows}
+
+
+def _machine(info: SessionInfo) -> tuple[str, str]:
+    """Machines of one name with other settings are others."""
+    return _agent(info), info["agent_settings_hash"]
+
+
+def _agent(info: SessionInfo) -> str:
+    """What an agent is called, without folders, and without the participant whose answers a replay gives again."""
+    kind = kind_named(info["agent_kind"])
+    if kind.person or kind.role == "replay":
+        return kind.name
+    name, colon, rest = info["agent"].partition(":")
+    return name + colon + re.split(r"[/\\]", rest.rstrip("/"))[-1]
+
+
+def _caution(info: SessionInfo) -> str:
+    """What must be said wherever an agent's data are: that it is no model, or was handed the answers."""
+    return "; ".join([text for text in (info.get("label"),) if text] + ["was handed the answers (an oracle)"] * info["oracle"])
+
+
+def _machine_labels(infos: Sequence[SessionInfo], taken: set[str]) -> dict[tuple[str, str], str]:
+    labels: dict[tuple[str, str], str] = {}
+    used = {label.casefold() for label in taken}
+    for machine in sorted({_machine(info) for info in infos if not kind_named(info["agent_kind"]).person}):
+        stem = label = _alphanumeric(machine[0]) or "machine"
+        number = 1
+        while label.casefold() in used:
+            number += 1
+            label = f"{stem}v{number}"
+        used.add(label.casefold())
+        labels[machine] = label
+    return labels
+
+
+def _answers_freely(value: object) -> bool:
+    """Whether a paradigm asks for anything but a choice or cells, whose answers are all foreseen."""
+    if isinstance(value, Mapping):
+        asked = value.get("ask")
+        return (isinstance(asked, Mapping) and not asked.keys() & _FORESEEN) or any(map(_answers_freely, value.values()))
+    return isinstance(value, Sequence) and not isinstance(value, str) and any(map(_answers_freely, value))
+
+
+def _as_json(name: str, declared: set[str]) -> bool:
+    return name in declared or name.startswith(("factor_", "record_"))
+
+
+def _meaning(name: str) -> str:
+    what, _, rest = name.partition("_")
+    return f"level of the factor {rest}" if what == "factor" else f"what the paradigm records as {rest}"
+
+
+def _alphanumeric(text: str) -> str:
+    """Its letters and digits; words keep apart by a capital letter."""
+    words = re.split(r"[^A-Za-z0-9]+", text)
+    return words[0] + "".join(word[:1].upper() + word[1:] for word in words[1:])
+
+
+def cell(value: Any, missing: str = "n/a") -> str:
+    """A value as it stands in a table: numbers with a point, no tab and no end of a line."""
+    if value is None or value == "":
+        return missing
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (str, int, float)):
+        return re.sub(r"[\t\r\n]+", " ", str(value))
+    return json.dumps(value, ensure_ascii=False)
