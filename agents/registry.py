@@ -87,7 +87,7 @@ def make_agent(
     name, _, detail = spec.partition(":")
     if name == "published":
         raise SpanLabError(
-            f"'{spec}' is known by its published answers only: bring them in with spanlab import nback-results, give them again with --agent recorded:SESSION"
+            f"'{spec}' is known only by its published answers: import them with spanlab import nback-results, and replay them with --agent recorded:SESSION"
         )
     cls = AGENTS.class_of(name)
     if cls is None:

@@ -53,7 +53,7 @@ def main() -> None:
     try:
         for argument in sys.argv[1:]:
             if any("\ud800" <= sign <= "\udfff" for sign in argument):
-                raise SpanLabError(f"the argument {argument!a} is no UTF-8 text; give the file or the person another name")
+                raise SpanLabError(f"the argument {argument!a} is not UTF-8 text; give the file or the person another name")
         app(standalone_mode=False, prog_name="spanlab")
     except SpanLabError as error:
         _stop(str(error), 1)

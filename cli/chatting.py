@@ -58,7 +58,7 @@ def care_given(
     pairs = parse_pairs(more, "--care")
     twice = [name for name in pairs if name in chosen]
     if twice:
-        raise SpanLabError(f"--care says {' and '.join(twice)} again: once is enough")
+        raise SpanLabError(f"--care repeats {' and '.join(twice)}: give each once")
     values = {**chosen, **pairs}
     if not values:
         return dict(before or {})

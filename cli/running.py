@@ -30,7 +30,9 @@ def window_options(
     options: dict[str, Any] = {"fullscreen": not windowed, "patch": patch or "", **({} if canvas is None else {"size_deg": canvas})}
     if display is not None:
         if width_cm is not None or distance_cm is not None:
-            raise SpanLabError(f"{display} says how wide and how far the screen is: leave out --screen-width and --distance, or measure again: spanlab display")
+            raise SpanLabError(
+                f"{display} has the width and distance of the screen: leave out --screen-width and --distance, or measure again: spanlab display"
+            )
         return {**options, "display": read_display(display)}
     return {**options, "width_cm": width_cm, **({} if distance_cm is None else {"distance_cm": distance_cm})}
 

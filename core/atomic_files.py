@@ -239,7 +239,7 @@ def append_line(path: Path, content: Mapping[str, Any]) -> None:
         if new:
             sync_folder(path.parent)
     except OSError as error:
-        raise SpanLabError(f"cannot write {path}: {error.strerror or error}; make room, or see to the disk") from None
+        raise SpanLabError(f"cannot write {path}: {error.strerror or error}; free some space, or check the disk") from None
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -117,7 +117,7 @@ class Declarations(Generic[V]):
                 except Exception as error:
                     self._loaded = False
                     where = f" of {point.dist.name}" if point.dist is not None else ""
-                    raise SpanLabError(f"the {self.sort} '{point.name}'{where} cannot be loaded ({error}); mend or uninstall that package") from error
+                    raise SpanLabError(f"the {self.sort} '{point.name}'{where} cannot be loaded ({error}); repair or uninstall that package") from error
         return self._known
 
     def get(self, name: str) -> V:

@@ -144,11 +144,11 @@ class DaskPool:
             result = future.result()
         except KilledWorker as error:
             raise SpanLabError(
-                f"a job was given up: {error.allowed_failures + 1} workers died of it ({self._name}). Is there enough memory for each of them? "
+                f"a job failed: {error.allowed_failures + 1} workers died while running it ({self._name}). Is there enough memory for each of them? "
                 "Fewer workers need less"
             ) from None
         except (ImportError, AttributeError) as error:
-            raise SpanLabError(f"the workers of {self._name} cannot do the work ({error}); install this version of spanlab there, too") from None
+            raise SpanLabError(f"the workers of {self._name} cannot do the work ({error}); install this version of spanlab on them, too") from None
         except (OSError, TimeoutError) as error:
             raise SpanLabError(f"the workers of {self._name} were lost ({str(error) or type(error).__name__})") from None
         if isinstance(result, _Fault):
@@ -164,7 +164,7 @@ class DaskPool:
             raise SpanLabError(f"{self._name} has had no worker for {_STAFFED_S / 60:.0f} minutes; start some ({start})") from None
         threads: Any = self._client.nthreads()
         if any(many > 1 for many in threads.values()):
-            raise SpanLabError(f"{self._name} has workers with several threads, and a worker does one job at a time; start each with one ({start})")
+            raise SpanLabError(f"{self._name} has workers with several threads, but a worker does one job at a time; start each with one thread ({start})")
         return max(1, len(threads))
 
 
@@ -192,7 +192,7 @@ def open_pool(workers: int | None = None, scheduler: str | None = None) -> Itera
     if scheduler is not None and scheduler != SLURM and workers is not None:
         raise SpanLabError(f"the scheduler {scheduler} has workers of its own: leave out --workers")
     if scheduler == SLURM and workers is None:
-        raise SpanLabError("how many jobs is SLURM to be asked for? Add --workers N")
+        raise SpanLabError("how many jobs should SLURM be asked for? Add --workers N")
     try:
         import distributed  # noqa: F401
         from dask import config as dask_config  # pyright: ignore[reportPrivateImportUsage]
@@ -242,7 +242,7 @@ def _at(address: str) -> Iterator[WorkerPool]:
     try:
         client = Client(address, timeout=_REACHED_S)
     except (OSError, TimeoutError, ValueError) as error:
-        raise SpanLabError(f"there is no Dask scheduler at {address} ({error}); its address is like tcp://HOST:8786, as 'dask scheduler' says it") from None
+        raise SpanLabError(f"there is no Dask scheduler at {address} ({error}); its address looks like tcp://HOST:8786; 'dask scheduler' prints it") from None
     with client:
         yield DaskPool(client, f"the scheduler {address}")
 
@@ -265,7 +265,7 @@ def _slurm(jobs: int) -> Iterator[WorkerPool]:
         cluster = SLURMCluster() if cores is None else SLURMCluster(processes=cores)
     except ValueError as error:
         raise SpanLabError(
-            f"it is not said what to ask SLURM for ({' '.join(str(error).split())}); say it under jobqueue: slurm: in {_config_folder()}/jobqueue.yaml "
+            f"no settings for SLURM ({' '.join(str(error).split())}); give them under jobqueue: slurm: in {_config_folder()}/jobqueue.yaml "
             "(cores, memory, queue, walltime ...)"
         ) from None
     with cluster, Client(cluster) as client:

@@ -196,7 +196,7 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
     if other:
         raise SpanLabError(
             f"{where} was begun by {info['agent']} with other settings, so it cannot go on with {agent.name} "
-            f"({'; '.join(other)}): give the settings of then, or begin a new one"
+            f"({'; '.join(other)}): give the settings it began with, or begin a new session"
         )
     return changed
 

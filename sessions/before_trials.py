@@ -155,7 +155,7 @@ class Recalled:
 
     def _more(self) -> None:
         raise SpanLabError(
-            f"the conversation cannot go on: the record lacks replies of trial {self._key}, which is finished; restore transcripts.jsonl, or begin anew"
+            f"the conversation cannot continue: the record lacks replies of trial {self._key}, which is finished; restore transcripts.jsonl, or begin anew"
         )
 
     def begun(self, line: Mapping[str, Any]) -> None:

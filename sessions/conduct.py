@@ -117,8 +117,8 @@ def refuse_chat_settings(agent: str, given: Mapping[str, Any]) -> None:
     """
     names = [name for name, value in given.items() if value]
     if names:
-        sets, it = ("sets", "it") if len(names) == 1 else ("set", "them")
-        raise SpanLabError(f"{' and '.join(names)} {sets} something for chat agents, and {agent} is none; leave {it} out")
+        verb, it = ("is", "it") if len(names) == 1 else ("are", "them")
+        raise SpanLabError(f"{' and '.join(names)} {verb} for chat agents, and {agent} is not one; leave {it} out")
 
 
 def check_shared_out(session: Session, shared_out: bool) -> None:
@@ -130,7 +130,7 @@ def check_shared_out(session: Session, shared_out: bool) -> None:
         when it is no large one.
     """
     if shared_out and PARTS not in session.info:
-        raise SpanLabError(f"{session.folder} is no large session, so it cannot be shared out: leave out --workers and --scheduler")
+        raise SpanLabError(f"{session.folder} is not a large session, so it cannot be distributed: leave out --workers and --scheduler")
 
 
 def prepare(agent: Agent, chosen: ChosenTrials, request: Request, say: Callable[[str], None], shared_out: str = "", states: bool = False) -> Request:
@@ -186,7 +186,7 @@ def carry_out(
         raise SpanLabError(f"interrupted{safe}. Go on with: spanlab resume {session.folder}") from None
     except SpanLabError as error:
         if fresh and not isinstance(error, Abandoned) and remove_unused(session.folder):
-            raise SpanLabError(f"{error}\nNothing was begun, and no session is left behind.") from None
+            raise SpanLabError(f"{error}\nNo session was begun, and nothing was saved.") from None
         safe = "The finished trials are safe." if has_finished(session.folder) else "No trial is finished yet."
         raise SpanLabError(f"{error}\n{safe} Go on with: spanlab resume {session.folder}") from None
     finally:

@@ -109,7 +109,7 @@ def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = F
     for name, key in keys.own.items():
         if name not in names and not others:
             there = nearest(name, names) or (f"; there are {listed(names)}" if names else "")
-            raise SpanLabError(f"the key '{key}' is given to '{name}', which is no answer to any question of these trials{there}")
+            raise SpanLabError(f"the key '{key}' is given to '{name}', which is not an answer to any question of these trials{there}")
     for kind in kinds:
         try:
             kind.with_keys(keys)
@@ -146,6 +146,8 @@ def check_buttons(keys: AnswerKeys, box: str) -> None:
     buttons = {answer: key for answer, key in keys.own.items() if is_button(key)}
     if buttons and not box:
         answer, key = next(iter(buttons.items()))
-        raise SpanLabError(f"'{answer}' is to be answered with {key}, but there is no button box; name it, such as --buttons serial:COM3 or --buttons keys:1+2")
+        raise SpanLabError(
+            f"'{answer}' should be answered with {key}, but there is no button box; name it, such as --buttons serial:COM3 or --buttons keys:1+2"
+        )
     if box and not buttons:
-        raise SpanLabError("there is a button box, but no answer is given a button; say which, such as --key same=button_1 --key different=button_2")
+        raise SpanLabError("there is a button box, but no answer has a button; give one to an answer, such as --key same=button_1 --key different=button_2")

@@ -69,7 +69,7 @@ def parts_for(
     elif states and not agent.hidden_units:
         why = f"{agent.name} has no hidden states"
     if why and asked:
-        raise SpanLabError(f"{asked} is for large runs of networks, and this cannot be one: {why}. Leave it out")
+        raise SpanLabError(f"{asked} is for large runs of networks, and this run is not one: {why}. Leave it out")
     return {} if why else {PARTS: {"trials": part, "states": states}}
 
 
@@ -130,7 +130,7 @@ class ShardWorker:
         recorder = Collected()
         left = self.runner.take_apart(planned, recorder, None if self._states is None else self._states.add)
         if left:
-            raise SpanLabError(f"trial {left[0].trial} gives feedback, as none before did; take it as an ordinary session: fewer than {LARGE} trials")
+            raise SpanLabError(f"trial {left[0].trial} gives feedback, but no trial before it did; run it as an ordinary session: fewer than {LARGE} trials")
         table = response_table(response_rows(self.info, recorder.events))
         states = b"" if self._states is None else self._states.take(_steps(planned, recorder.events), self.info["session"])
         return Part(_packed(table, self.info["session"]), states, table.num_rows)

@@ -35,10 +35,10 @@ def recorded_agent(name: str) -> Recorded:
         raise SpanLabError("which session? Name its folder after the colon, such as recorded:data/vsr-capacity-s1")
     session = same_trials(folder)
     if PARTS in session.info:
-        raise SpanLabError(f"{folder} is a large session: its responses are in its table, and there are no recorded answers to give again")
+        raise SpanLabError(f"{folder} is a large session: its responses are in its table, and there are no recorded answers to replay")
     trials = list(_trials(session, read_events(folder)))
     if not trials:
-        raise SpanLabError(f"{folder} holds no finished trial, so there are no answers to give again")
+        raise SpanLabError(f"{folder} holds no finished trial, so there are no answers to replay")
     info = session.info
     settings = {key: info[key] for key in ("session", "agent_kind", "agent", "agent_settings_hash", "participant", "created")}
     return Recorded(name, trials, {f"recorded_{key}": value for key, value in settings.items()})

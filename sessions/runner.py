@@ -311,7 +311,7 @@ class Runner:
         failed, count = len(self._failed), len(self.session.plan)
         if failed > reason.bearable * count or (failed >= max(_NONE_AT_ALL, self._together) and not self._done):
             raise SpanLabError(
-                f"{failed} of {count} trials cannot be had, the last one since {reason}. That is too many to go on (--fail-on-error {reason.bearable:g}); "
+                f"{failed} of {count} trials failed, the last one because {reason}. That is too many to go on (--fail-on-error {reason.bearable:g}); "
                 "a higher share goes on without them, --retry-failed asks for them again"
             )
 
@@ -441,7 +441,7 @@ class Runner:
         ((trial, steps, episode),) = made
         at_window = self._at_window(episode)
         if self._replies.get(key := trial_key(planned.practice, planned.trial)) and self._ids.get(key, trial.trial_id) != trial.trial_id:
-            raise SpanLabError(f"the replies that were kept of trial {key} answer another one than this: {self._ids[key]} then, {trial.trial_id} now")
+            raise SpanLabError(f"the saved replies of trial {key} belong to another trial: {self._ids[key]} then, {trial.trial_id} now")
         key, attempt = self._start(planned, trial)
         journal = TrialJournal(self.recorder, key, attempt, self._replies.get(key, []))
         episode.attach(journal)

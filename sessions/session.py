@@ -314,7 +314,7 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
         agent.check_trial(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))
         kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     if practises(agent) and paradigm.practice is None:
-        raise SpanLabError(f"{paradigm.name} has no practice: leave out --chat practice=feedback, or take a paradigm of your own that has some (practice:)")
+        raise SpanLabError(f"{paradigm.name} has no practice: leave out --chat practice=feedback, or use a paradigm with practice (key practice:)")
     if request.practice or practises(agent):
         for planned in plan_practice(paradigm, request.seed, levels=practice_levels(_in_use(paradigm, plan, request))):
             trial = planned.compile(paradigm, request.generator)
@@ -378,7 +378,7 @@ def reopen(folder: str | Path) -> Session:
     if now is not None and now != then:
         raise SpanLabError(
             f"the paradigm {stored.name} ({source}) has changed since {folder} began (hash {then} then, {now} now), so the session cannot go on: "
-            "its trials would not be the same. Bring the old file back, or start a new session"
+            "its trials would not be the same. Restore the old file, or start a new session"
         )
     return Session(folder, stored, _plan_of(info), info)
 

@@ -197,7 +197,7 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
     if sessions is None:
         for rule in rules:
             if rule.where in OF_FOLDERS:
-                raise SpanLabError(f"a rule leaves sessions out by '{rule.where}', but it is not known here: a session's folder tells it, not a table")
+                raise SpanLabError(f"a rule leaves sessions out by '{rule.where}', which is not known here: it is in a session's folder, not in a table")
         sessions = OfSessions({}, {})
     table = responses.reset_index(drop=True)
     codes = {level: _codes(table, key) for level, key in _KEYS.items()}

@@ -154,7 +154,7 @@ def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tup
         raise SpanLabError(f"{file} cannot be read as a table: {str(error).splitlines()[0]}") from None
     missing = [name for name in NEEDED if name not in table.column_names]
     if missing:
-        raise SpanLabError(f"{file} is no response table: it has no column {', '.join(missing)} (docs/record.md tells the columns)")
+        raise SpanLabError(f"{file} is not a response table: it has no column {', '.join(missing)} (docs/record.md lists the columns)")
     return table
 
 
@@ -224,7 +224,7 @@ def tables_and_folders(paths: Sequence[str | Path]) -> tuple[list[Path], list[st
     """
     for path in paths:
         if Path(path).suffix.lower() in UNREAD and not Path(path).is_dir():
-            raise SpanLabError(f"{path} cannot be read: of spreadsheets, tables in .xlsx and .csv are. Save it as one of these")
+            raise SpanLabError(f"{path} cannot be read: of spreadsheets, only .xlsx and .csv can be read. Save it as one of these")
     tables = [Path(path) for path in paths if Path(path).suffix.lower() in _TABLES]
     return tables, [path for path in paths if Path(path) not in tables]
 

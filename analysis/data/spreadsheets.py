@@ -56,7 +56,7 @@ def read_text(file: Path, pick: Callable[[Sequence[str]], Sequence[str]], texts:
     names = [name.strip() for name in header]
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
-        raise SpanLabError(f"{file} has several columns called {', '.join(twice)}: nobody can tell which one counts")
+        raise SpanLabError(f"{file} has several columns called {', '.join(twice)}: it is unclear which one counts")
     read = list(pick(names))
     plain = delimiter == "," and file.suffix.lower() != WORKBOOK
     kinds = {name: pyarrow.string() for name in names if not plain or texts(name)}
@@ -100,7 +100,7 @@ def _text(file: Path) -> tuple[_Source, str, int, str]:
             source = _Source(text=file.read_bytes().decode(encoding).removeprefix("\ufeff"))
             first, encoding = source.readline(0), "utf-8"
     except UnicodeError:
-        raise SpanLabError(f"{file} cannot be read as a table: it is no text in UTF-8. Save it again as 'CSV UTF-8', or as a workbook (.xlsx)") from None
+        raise SpanLabError(f"{file} cannot be read as a table: it is not text in UTF-8. Save it again as 'CSV UTF-8', or as a workbook (.xlsx)") from None
     hint = re.fullmatch(r"\ufeff?\"?sep=(.)\"?;*,*", first.strip(), re.IGNORECASE)
     skip = 1 if hint else 0
     header = re.sub(r'"[^"]*"', "", source.readline(skip))
@@ -123,9 +123,9 @@ def _workbook(file: Path) -> tuple[_Source, str, int, str]:
     book.close()
     found = [at for at, rows in enumerate(sheets) if rows and {*NEEDED} <= {str(cell).strip() for cell in rows[0]}]
     if len(found) > 1:
-        raise SpanLabError(f"{file} has several sheets with responses ({', '.join(titles[at] for at in found)}): save the one that counts by itself")
+        raise SpanLabError(f"{file} has several sheets with responses ({', '.join(titles[at] for at in found)}): save the right one as a file of its own")
     if not found:
-        raise SpanLabError(f"{file} is no response table: no sheet has the columns {', '.join(NEEDED)} in its first row (docs/record.md tells the columns)")
+        raise SpanLabError(f"{file} is not a response table: no sheet has the columns {', '.join(NEEDED)} in its first row (docs/record.md lists the columns)")
     rows = [row for row in sheets[found[0]] if any(cell is not None for cell in row)]
     wide = max((at + 1 for at, cell in enumerate(rows[0]) if cell is not None), default=0)
     out = io.StringIO()
@@ -139,7 +139,7 @@ def _format_cell(file: Path, value: object) -> str:
     """A cell of a workbook as text."""
     if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
         raise SpanLabError(
-            f"{file} holds dates ({value}): a spreadsheet has turned values into them, and nobody can tell what they were. Read the table as recorded"
+            f"{file} holds dates ({value}): a spreadsheet has turned values into dates, and the original values are lost. Read the table as recorded"
         )
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -190,7 +190,7 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
             table = table.set_column(place, name, pyarrow.DictionaryArray.from_arrays(values.indices, mended).cast(pyarrow.string()))
     if commas and (points or not everywhere):
         both = [f"{value} in column {name}" for found in (commas, points) for name, value in list(found.items())[:1]]
-        raise SpanLabError(f"{file} has numbers with commas ({' and '.join(both)}), and nobody can tell whether these part decimals or thousands")
+        raise SpanLabError(f"{file} has numbers with commas ({' and '.join(both)}), and it is unclear whether these separate decimals or thousands")
     return table
 
 

@@ -137,7 +137,7 @@ def session_timing(folder: Path) -> SessionTiming | None:
     found = refresh_ms(displays)
     hz = apparatus.get("hz") or (1000.0 / found if found else None)
     if hz is None:
-        raise SpanLabError(f"{folder} does not tell the refresh rate of its display: the session ended before its first trial did")
+        raise SpanLabError(f"{folder} does not have the refresh rate of its display: the session ended before its first trial did")
     steps: list[Mapping[str, Any]] = [event for event in events if event["event"] == "step" and event.get("shown")]
     start = steps[0]["shown"][0]["onset_ms"]
     return SessionTiming(

@@ -157,8 +157,8 @@ class Effect:
         if lacking:
             return f"{paradigm} has no {' and no '.join(lacking)}."
         if len(found.conditions) < 2:
-            absent = f"no {self.x_title}" if self.x not in found.there else "no answers that this figure is about"
-            about = " that this figure is about" if self.prepare else ""
+            absent = f"no {self.x_title}" if self.x not in found.there else "no answers that this figure can use"
+            about = " that this figure can use" if self.prepare else ""
             many = f"only one value of {self.x_title}{about} ({_plain(next(iter(found.conditions)))})" if found.conditions else absent
             return f"{paradigm} has {many}, so there is nothing to compare."
         return "" if found.valued else f"{paradigm} has no {self.measure}."

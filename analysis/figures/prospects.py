@@ -41,10 +41,10 @@ class Prospects:
         for name, columns in self.lacking.items():
             if all(column in _COMMON for column in columns):
                 alike.setdefault(columns, []).append(name)
-        told += [f"no {' and no '.join(names)}: the trials have no {' and no '.join(columns)}" for columns, names in alike.items()]
+        told += [f"no {', '.join(names)}: the trials have no {' and no '.join(columns)}" for columns, names in alike.items()]
         others = [f"{name} ({', '.join(columns)})" for name, columns in self.lacking.items() if columns not in alike]
         if others:
-            told.append(f"no figures of what it neither varies nor records: {', '.join(others)}")
+            told.append(f"no figures for lack of columns: {', '.join(others)}")
         return told
 
 

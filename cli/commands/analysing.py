@@ -62,7 +62,7 @@ def figure(
     if (along or value) and name not in FIGURES.known():
         name, data = _ANY_COLUMN, [Path(name), *data]
     if not data:
-        raise SpanLabError("no data are named: give sessions, folders full of them, or response tables after the name of the figure")
+        raise SpanLabError("no data are named: give sessions, folders of sessions, or response tables after the name of the figure")
     declared = figure_named(name, tuple(map(str, data)))
     wish = replace(wish_for(declared, paradigm or (), bars, by, "--", along=along, value=value), points=points, yardsticks=yardsticks)
     sheet = sheet_for(width, theme, title, letters, dpi)
@@ -136,7 +136,7 @@ def _load_for(
             return load_scattered(data, figure.effects, pool=found, include_practice=practice, include_pilot=pilot)
     if workers is not None or scheduler is not None:
         why = "rules of exclusion judge all answers of somebody at once" if exclude is not None else f"{figure.name} needs all answers at once"
-        raise SpanLabError(f"the work cannot be shared out: {why}. Leave out --workers and --scheduler")
+        raise SpanLabError(f"the work cannot be distributed: {why}. Leave out --workers and --scheduler")
     return _load(data, practice, pilot, exclude, trial_ids=False)
 
 

@@ -29,7 +29,7 @@ def check(
         _check_language(language, files or [])
         return
     if not files:
-        raise SpanLabError("which files? Name files of paradigms and studies, or give --language xx for what a language lacks")
+        raise SpanLabError("which files? Name files of paradigms or studies, or give --language xx to see what a language lacks")
     from ...sessions.studies.study import is_study
     from .study import check_study
 

@@ -49,7 +49,7 @@ def display(
         return
     path = output or DEFAULT_FILE
     if path.exists() and not replace:
-        raise SpanLabError(f"{path} is there already; give --replace to measure anew in its place, or another file with -o")
+        raise SpanLabError(f"{path} exists already; give --replace to overwrite it with a new measurement, or name another file with -o")
     from ...agents.human.display.measuring import measure_display
     from ...agents.human.display.window import need_display
 
@@ -69,7 +69,7 @@ def _asked(value: float | None, option: str, question: str) -> float:
     """What was given, or what is answered on the terminal."""
     if value is None:
         if not sys.stdin.isatty():
-            raise SpanLabError(f"how large is the screen, and how far? Measure it, and give {option} CM (nobody can be asked here)")
+            raise SpanLabError(f"how wide is the screen, and how far away? Measure it, and give {option} CM (there is no terminal to ask at)")
         value = float(typer.prompt(question, type=float))
     if not 1 <= value <= 1000:
         raise SpanLabError(f"{option} is a number of cm from 1 to 1000; found {value:g}")

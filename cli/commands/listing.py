@@ -48,7 +48,7 @@ def list_(
     chosen = {key: _known(cards.values(), key, values) for key, values in wanted.items() if values}
     cards = {source: data for source, data in cards.items() if all(values & _values(data, key).keys() for key, values in chosen.items())}
     if not cards:
-        raise SpanLabError("no paradigm has all of that together; leave out a filter")
+        raise SpanLabError("no paradigm meets all of these filters; leave one out")
     if chance:
         print_table(("paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right"), _chance(list(cards)))
         print(_LEGEND)

@@ -106,7 +106,7 @@ def _refuse_chat(context: typer.Context) -> None:
     given = [name for name in context.params if name in _FOR_CHAT and context.params[name] not in (None, [], (), False)]
     if given:
         spelt = " and ".join("--" + name.replace("_", "-") for name in given)
-        raise SpanLabError(f"{spelt} sets something for chat agents, and there is none; add --agent chat:MODEL, or leave it out")
+        raise SpanLabError(f"{spelt} is for chat agents, and there is none; add --agent chat:MODEL, or leave it out")
 
 
 def resume(

@@ -34,7 +34,7 @@ def reproduce(
     from ...reproduction.entries import Page, write_page
 
     if steps is not None and train is None:
-        raise SpanLabError("--steps says for how long a network is trained, and --train PRESET names it; give both, or neither")
+        raise SpanLabError("--steps says for how long a network is trained, and --train PRESET says which network; give both, or neither")
     if paper == "worm":
         from ...reproduction import worm as found
     else:

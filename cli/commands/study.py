@@ -200,7 +200,7 @@ def _asked(study: Study, data: Path, wanted: Wanted) -> Wanted:
 
     typed = ask(study.title, questions(study, data, wanted.kind, wanted), check, study.languages[0], {"participant": propose})
     if typed is None:
-        raise SpanLabError("stopped: nobody was entered, and nothing has begun")
+        raise SpanLabError("cancelled: no participant was entered, and no session was begun")
     return answered(study, wanted.kind, typed, wanted.session)
 
 
@@ -321,12 +321,12 @@ def withdraw(
     owned = belongings(folder, person)
     if person.withdrawn and not owned.files and not forget and not left_over(folder):
         raise SpanLabError(f"{participant} withdrew on {person.withdrawn[:10]}; nothing is left")
-    print(f"To be removed, for good: {owned.files} files ({owned.size / 1e6:.1f} MB) in {folder / participant}")
+    print(f"To be removed permanently: {owned.files} files ({owned.size / 1e6:.1f} MB) in {folder / participant}")
     _print_lines(owned.lines)
     if not yes:
         if not sys.stdin.isatty():
-            raise SpanLabError("nothing was removed: say --yes, or answer at a terminal")
-        typer.confirm(f"Remove all that {participant} has left?", abort=True)
+            raise SpanLabError("nothing was removed: give --yes, or answer at a terminal")
+        typer.confirm(f"Remove all data of {participant}?", abort=True)
     owned.check_idle()
     remove(folder, person, owned.sessions, forget)
     called = f"number {person.number}" if forget else participant

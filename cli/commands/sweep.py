@@ -28,7 +28,7 @@ def sweep(
     """Train every network of a grid, here or on many machines, and compare them."""
     if status is not None:
         if config is not None or output is not None or workers is not None or scheduler is not None:
-            raise SpanLabError("--status only looks: leave out CONFIG, --output, --workers and --scheduler")
+            raise SpanLabError("--status only reports: leave out CONFIG, --output, --workers and --scheduler")
         _say_status(status)
         return
     if config is None or output is None:
@@ -45,7 +45,7 @@ def sweep(
             run_sweep(output, found, lambda run, said: print(f"{run}: {said}", flush=True))
         except (SpanLabError, KeyboardInterrupt) as error:
             why = str(error) if isinstance(error, SpanLabError) else "interrupted"
-            raise SpanLabError(f"{why}\nWhat is done is safe. Go on with the same command") from None
+            raise SpanLabError(f"{why}\nWhat is done is saved. Continue with the same command") from None
     _say_status(output)
 
 

@@ -38,7 +38,7 @@ def train(
             print(f"{name:<14}{about}")
         return
     if config is None:
-        raise SpanLabError("what is to be trained? Give a training config (a YAML file) or a preset; spanlab train --list names these")
+        raise SpanLabError("what should be trained? Give a training config (a YAML file) or a preset; spanlab train --list names these")
     if recipe not in (None, "published", "improved"):
         raise SpanLabError(f"--recipe is published or improved; found '{recipe}'")
 

@@ -27,7 +27,7 @@ def transcript(
     read = Transcript(session)
     keys = read.trials if trial is None else [trial]
     if not keys:
-        raise SpanLabError(f"nothing was said in {session} so far")
+        raise SpanLabError(f"{session} has no conversation yet")
     if output is None:
         for number, key in enumerate(keys):
             print(("\n" if number else "") + as_text(read, read.talk(key)))

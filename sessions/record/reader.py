@@ -110,7 +110,7 @@ def response_table(rows: Sequence[Mapping[str, Cell]]) -> pyarrow.Table:
         try:
             arrays.append(pyarrow.array(cells, types[column.type]))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
-            raise SpanLabError(f"the column {column.name} of the record takes values of type {column.type} only: {error}") from None
+            raise SpanLabError(f"the column {column.name} of the record takes only values of type {column.type}: {error}") from None
     return pyarrow.table(arrays, names=[column.name for column in columns])
 
 
@@ -159,7 +159,7 @@ def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts:
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
             raise SpanLabError(
                 f"{folder} is damaged and cannot be read (responses.parquet: {str(error).splitlines()[0]}); "
-                f"delete that file, and it is made again by: spanlab resume {folder}"
+                f"delete that file, and make it again with: spanlab resume {folder}"
             ) from None
         return
     session = read_session(folder)
@@ -245,10 +245,10 @@ def read_parts(
             with pyarrow.parquet.ParquetFile(path) as file:
                 table = file.read(None if columns is None else [name for name in columns if name in file.schema_arrow.names])
                 if file.schema_arrow.metadata is None or file.schema_arrow.metadata.get(b"session") != session["session"].encode():
-                    raise SpanLabError(f"{path} is of another session; put it back where it belongs, and the part is made again by: spanlab resume {folder}")
+                    raise SpanLabError(f"{path} belongs to another session; put it back there, and make this part again with: spanlab resume {folder}")
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
             raise SpanLabError(
-                f"{path} is damaged and cannot be read ({str(error).splitlines()[0]}); delete it, and it is made again by: spanlab resume {folder}"
+                f"{path} is damaged and cannot be read ({str(error).splitlines()[0]}); delete it, and make it again with: spanlab resume {folder}"
             ) from None
         yield table
 

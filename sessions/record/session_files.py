@@ -118,7 +118,7 @@ def read_events(folder: str | Path) -> list[Event]:
         event = cast(Event, content)
         # A kill may leave a half-written line; what is appended after it begins on a new line, and says so.
         if found and event["event"] not in ("resumed", "session_start"):
-            raise SpanLabError(f"{found}; restore the file from a copy, or remove this line (its trial then counts as not finished, and is taken again)")
+            raise SpanLabError(f"{found}; restore the file from a copy, or remove this line (its trial then counts as unfinished, and is run again)")
         found = ""
         events.append(event)
     return events

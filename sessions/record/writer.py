@@ -90,7 +90,7 @@ class Recorder:
                 self._files[TRANSCRIPTS] = _opened(folder / TRANSCRIPTS)
             sync_folder(folder)
         except OSError as error:
-            raise SpanLabError(f"cannot write {self.path}: {error.strerror or error}; make room, or see to the disk") from None
+            raise SpanLabError(f"cannot write {self.path}: {error.strerror or error}; free some space, or check the disk") from None
         self._unsynced: set[str] = set()
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._failure = ""
@@ -144,7 +144,7 @@ class Recorder:
                 rest = rest[self._files[name].write(rest) :]
 
     def _fail(self, name: str, error: OSError) -> None:
-        self._failure = f"cannot write {self._folder / name}: {error.strerror or error}; make room, or see to the disk"
+        self._failure = f"cannot write {self._folder / name}: {error.strerror or error}; free some space, or check the disk"
 
     def write(self, event: Event) -> None:
         """Queue one event."""

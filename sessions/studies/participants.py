@@ -154,7 +154,7 @@ def register(folder: Path, name: str, kind: Kind, number: int | None = None, now
             return known
         if lost := unknown(folder):
             raise SpanLabError(
-                f"{folder / _FILE} does not know {', '.join(lost[:5])}, of whom there are data beside it, so that numbers might be given twice: restore the "
+                f"{folder / _FILE} does not list {', '.join(lost[:5])}, but the folder has data of them, so numbers might be given twice: restore the "
                 "file from a copy, or move those folders elsewhere"
             )
         everybody = people(folder)
@@ -194,7 +194,7 @@ def withdraw(folder: Path, person: Person, sessions: int, forget: bool = False, 
                 _forget(folder, person)
             _sweep(folder)
         except OSError as error:
-            raise SpanLabError(f"not everything could be removed ({error.filename}: {error.strerror or error}); see to it, and withdraw again") from None
+            raise SpanLabError(f"not everything could be removed ({error.filename}: {error.strerror or error}); remove the cause, and withdraw again") from None
 
 
 def left_over(folder: Path) -> list[Path]:

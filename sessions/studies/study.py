@@ -111,7 +111,7 @@ class Study:
             return others
         most = self.most_participants
         if number > most:
-            raise SpanLabError(f"the study {self.name} has seeds for {most} participants; the number {number} is above that")
+            raise SpanLabError(f"the study {self.name} has seeds for {most} participants; the number {number} is too high")
         part = next(n for n, paradigm in enumerate(self.paradigms) if paradigm.name == name)
         index = ((number - 1) * len(self.sessions) + session - 1) * len(self.paradigms) + part
         # Studies begin at different places, so that two of them in one data folder do not give their first participants the same trials.

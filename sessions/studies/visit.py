@@ -326,7 +326,7 @@ def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = 
             return visit, True
         own = visit.folder
         if (own / JOURNAL).exists() or any(own.glob("*/session.json")):
-            raise SpanLabError(f"{own} has data, but no {HEAD}, which says whose they are; restore that file from a copy, or move the folder elsewhere")
+            raise SpanLabError(f"{own} has data, but no {HEAD}, which names the participant; restore that file from a copy, or move the folder elsewhere")
         try:
             own.mkdir(parents=True, exist_ok=True)
             sync_folder(own.parent)

@@ -468,5 +468,5 @@ def test_intervals_cover_what_was_planted(name: str, trials: int) -> None:
 
 def test_a_figure_that_leaves_conditions_out_does_not_say_that_there_were_none() -> None:
     two, one = (responses(lambda length, place: 0.9, lengths=lengths, repetitions=4) for lengths in ([2, 3], [3]))
-    assert effect("primacy_recency").missing(two, "vsr").startswith("vsr has only one value of list length that this figure is about (3)")
+    assert effect("primacy_recency").missing(two, "vsr").startswith("vsr has only one value of list length that this figure can use (3)")
     assert effect("set_size").missing(one, "vsr").startswith("vsr has only one value of set size (3)")

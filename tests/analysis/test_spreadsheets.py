@@ -115,7 +115,7 @@ def test_a_workbook_gives_the_same_numbers(original: pd.DataFrame, expected: pd.
 
 
 REFUSED: dict[str, tuple[str, Callable[[pd.DataFrame], bytes], str]] = {
-    "an old encoding": (".csv", lambda table: text(table, ";").encode("cp1252"), "no text in UTF-8. Save it again as 'CSV UTF-8'"),
+    "an old encoding": (".csv", lambda table: text(table, ";").encode("cp1252"), "not text in UTF-8. Save it again as 'CSV UTF-8'"),
     "scores in words": (
         ".csv",
         lambda table: text(localised(table, "ja", "nein")).encode(),
@@ -131,7 +131,7 @@ REFUSED: dict[str, tuple[str, Callable[[pd.DataFrame], bytes], str]] = {
     "whole thousands": (".csv", lambda table: text(table.assign(rt_ms="1,204")).encode(), "numbers with commas (1,204 in column rt_ms)"),
     "identifiers as numbers": (".csv", lambda table: text(table.assign(trial_id="1.23457E+15")).encode(), "turned identifiers of trials into numbers"),
     "two of a column": (".csv", lambda table: (text(table).replace("chance", "correct", 1)).encode(), "several columns called correct"),
-    "an old workbook": (".xls", lambda table: b"\xd0\xcf\x11\xe0", "tables in .xlsx and .csv are"),
+    "an old workbook": (".xls", lambda table: b"\xd0\xcf\x11\xe0", "only .xlsx and .csv can be read"),
     "no workbook": (".xlsx", lambda table: b"PK\x03\x04 no archive", "cannot be read as a workbook"),
     "a picture": (".csv", lambda table: b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "cannot be read"),
 }

@@ -46,7 +46,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("show vsr -o x.png --seed 99999999999999999999999", "a seed is a whole number from 0 to 9223372036854775807"),
     ("show vsr -o x.png --generator public", "the generator is corrected or published; found 'public'"),
     ("show broken.yaml -o x.png", "broken.yaml:6 timeline step 1 > ask > anwser: unknown key or response kind 'anwser'; did you mean 'answer'?"),
-    ("check", "which files? Name files of paradigms and studies"),
+    ("check", "which files? Name files of paradigms or studies"),
     ("check folder", "folder is a folder"),
     ("check empty", "empty the file is empty"),
     ("check nowhere.yaml", "nowhere.yaml: there is no such paradigm file"),
@@ -71,7 +71,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("replay vsr --agent chat:", "which chat model? Name it after the colon"),
     ("replay vsr --agent chat:some-model", "no key for https://api.openai.com/v1: set the environment variable OPENAI_API_KEY"),
     ("replay vsr --agent chance --agent chat:some-model", "no key for"),
-    ("replay vsr --agent ideal --chat temperature=0", "--chat sets something for chat agents, and there is none"),
+    ("replay vsr --agent ideal --chat temperature=0", "--chat is for chat agents, and there is none"),
     ("replay vsr --agent chat:x --chat temprature=0", "there is no setting 'temprature'"),
     ("replay vsr --agent chat:x --chat temperature", "--chat takes NAME=VALUE, each name once; found 'temperature'"),
     ("replay vsr --agent network:nowhere", "there is no network 'nowhere'"),
@@ -181,7 +181,7 @@ def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
     for arguments in ([b"show", b"vsr", b"-o", b"\xff.png"], [b"replay", b"\xff.yaml", b"--agent", b"ideal"], [b"run", b"vsr", b"--participant", b"\xff"]):
         done = subprocess.run([sys.executable.encode(), b"-m", b"spanlab.cli", *arguments], capture_output=True, cwd=tmp_path)
         assert done.returncode == 1
-        assert b"is no UTF-8 text" in done.stderr
+        assert b"is not UTF-8 text" in done.stderr
         assert b"Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
 

@@ -76,7 +76,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["--function", "xyz"], "no paradigm here has the function 'xyz'. The functions are: integration, "),
     (["--characteristic", "primacy"], "no paradigm here has the characteristic 'primacy'"),
     (["vsr", "--domain", "verbal"], "no paradigm here has the domain 'verbal'. The domains are: temporal, visual"),
-    (["--domain", "verbal", "--function", "integration"], "no paradigm has all of that together; leave out a filter"),
+    (["--domain", "verbal", "--function", "integration"], "no paradigm meets all of these filters; leave one out"),
     (["vrs"], "there is no paradigm 'vrs'; did you mean 'vsr'?"),
     (["nowhere.yaml"], "nowhere.yaml: there is no such paradigm file"),
     (["good.yaml", "--domain", "visual"], "no paradigm here has the domain 'visual'. None of them has a domain"),

@@ -135,7 +135,7 @@ def test_a_session_that_could_not_start_is_removed_and_one_with_trials_is_kept(t
     session = begun(tmp_path, agent)
     with pytest.raises(SpanLabError) as caught:
         carry_out(session, agent, Watcher())
-    assert str(caught.value) == "the window cannot be opened\nNothing was begun, and no session is left behind."
+    assert str(caught.value) == "the window cannot be opened\nNo session was begun, and nothing was saved."
     assert list(tmp_path.iterdir()) == []
     agent = Fails(1)
     session = begun(tmp_path, agent)

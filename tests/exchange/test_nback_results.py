@@ -221,7 +221,7 @@ def test_a_finished_session_stays_as_it_is_and_gives_its_answers_again(tmp_path:
     assert status == 0
     same = ["trial_id", "ask", "answer", "correct_answer", "correct", "rt_ms"]
     pd.testing.assert_frame_equal(read_responses(tmp_path / folder)[same], read_responses(tmp_path / out.strip())[same])
-    assert "known by its published answers only" in complaint(*run("replay", "nback_verbal", "--agent", "published:gpt-4"))
+    assert "known only by its published answers" in complaint(*run("replay", "nback_verbal", "--agent", "published:gpt-4"))
 
 
 @pytest.mark.slow  # the figures

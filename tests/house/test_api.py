@@ -170,8 +170,8 @@ def test_complaints_name_what_the_program_gave(call: Callable[[], object], told:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"care": {"max_cost": 1}}, "care sets something for chat agents, and ideal is none; leave it out"),
-        ({"chat": {"temperature": 0}, "price": (1, 2)}, "chat and price set something for chat agents, and ideal is none; leave them out"),
+        ({"care": {"max_cost": 1}}, "care is for chat agents, and ideal is not one; leave it out"),
+        ({"chat": {"temperature": 0}, "price": (1, 2)}, "chat and price are for chat agents, and ideal is not one; leave them out"),
         ({"trials": 0}, "a session has at least one trial; found 0"),
         ({"trials": 2.5}, "a session has at least one trial; found 2.5"),
         ({"seed": -1}, "seed"),
@@ -193,8 +193,8 @@ def test_nothing_that_is_given_is_passed_over(options: dict[str, Any], told: str
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"workers": 2}, "is no large session, so it cannot be shared out: leave out workers and scheduler"),
-        ({"care": {"max_cost": 1}}, "care sets something for chat agents, and chance is none; leave it out"),
+        ({"workers": 2}, "is not a large session, so it cannot be distributed: leave out workers and scheduler"),
+        ({"care": {"max_cost": 1}}, "care is for chat agents, and chance is not one; leave it out"),
     ],
 )
 def test_nothing_that_is_given_when_a_session_goes_on_is_passed_over(options: dict[str, Any], told: str, tmp_path: Path) -> None:

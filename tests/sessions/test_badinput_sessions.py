@@ -160,4 +160,4 @@ def test_a_finished_session_and_a_changed_paradigm(run: Run, things: None, tmp_p
     (tmp_path / "good.yaml").write_text(text(factors="n: [1, 2, 3]"), encoding="utf-8")
     err = complaint(*run("resume", session))
     assert "the paradigm small (good.yaml) has changed since" in err
-    assert "Bring the old file back, or start a new session" in err
+    assert "Restore the old file, or start a new session" in err

@@ -170,7 +170,7 @@ def test_a_changed_paradigm_refuses_to_go_on(run: Run, tmp_path: Path) -> None:
     status, out, err = run("resume", folder)
     assert (status, out) == (1, "")
     assert f"the paradigm gonogo ({file}) has changed since {folder} began" in err
-    assert "Bring the old file back, or start a new session" in err
+    assert "Restore the old file, or start a new session" in err
     assert events.read_bytes() == before
     file.write_text("# only a remark\n" + GO_NOGO, encoding="utf-8")
     assert run("resume", folder)[0] == 0, "what was changed back, or only in its remarks, is the same"

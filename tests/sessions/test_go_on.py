@@ -97,7 +97,7 @@ def test_what_a_user_has_changed_refuses_and_what_the_library_has_changed_below_
     agent = Saying(ninth)
     folder = interrupted(start(tmp_path / "data", load_paradigm(file), agent, 5, source=str(file)), agent)
     file.write_text(OWN.replace("Mine", "Ours"), encoding="utf-8")
-    with pytest.raises(SpanLabError, match=r"the paradigm mine \(.*mine.yaml\) has changed since .* began .* Bring the old file back"):
+    with pytest.raises(SpanLabError, match=r"the paradigm mine \(.*mine.yaml\) has changed since .* began .* Restore the old file"):
         reopen(folder)
     file.write_text("# as it was\n" + OWN, encoding="utf-8")
     changed_library("vsr")
@@ -135,7 +135,7 @@ def test_a_setting_that_came_later_is_no_other_agent_until_somebody_chooses_it(t
     assert settings_hash(Ruled({"depth": 1, "patience": 3})) == settings_hash(before)
     assert settings_hash(Ruled({"depth": 1, "patience": 4})) != settings_hash(before)
     folder = interrupted(start(tmp_path, load_paradigm("vsr"), before, 5), before)
-    with pytest.raises(SpanLabError, match=r"patience was not set and is 4\): give the settings of then"):
+    with pytest.raises(SpanLabError, match=r"patience was not set and is 4\): give the settings it began with"):
         Runner(reopen(folder), Ruled({"depth": 1, "patience": 4}))
     with pytest.raises(SpanLabError, match="depth was 1 and is 2"):
         Runner(reopen(folder), Ruled({"depth": 2, "patience": 3}))

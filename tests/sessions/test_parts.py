@@ -156,7 +156,7 @@ def test_a_part_that_is_damaged_or_of_another_session_is_named(tmp_path: Path) -
     Runner(other, Batched()).run()
     whole = part_path(session.folder, 1).read_bytes()
     part_path(session.folder, 1).write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(SpanLabError, match=r"00001\.parquet is damaged .* delete it, and it is made again by: spanlab resume"):
+    with pytest.raises(SpanLabError, match=r"00001\.parquet is damaged .* delete it, and make it again with: spanlab resume"):
         read_responses(session.folder)
     part_path(session.folder, 1).write_bytes(part_path(other.folder, 1).read_bytes())
     with pytest.raises(SpanLabError, match=r"00001\.parquet is of another session"):
@@ -170,7 +170,7 @@ def test_when_a_run_is_a_large_one() -> None:
     assert parts_for(Batched(), paradigm, few, "corrected", "--workers") == {"parts": {"trials": 1000, "states": False}}
     assert parts_for(Batched(), paradigm, many, "corrected") == {"parts": {"trials": 1000, "states": False}}
     assert parts_for(Chance(), paradigm, many, "corrected") == {}
-    with pytest.raises(SpanLabError, match=r"--workers is for large runs of networks, and this cannot be one: chance takes trials one by one\. Leave it out"):
+    with pytest.raises(SpanLabError, match=r"--workers is for large runs of networks, and this run is not one: chance takes trials one by one\. Leave it out"):
         parts_for(Chance(), paradigm, few, "corrected", "--workers")
     with pytest.raises(SpanLabError, match=r"--states .* batched has no hidden states"):
         parts_for(Batched(), paradigm, few, "corrected", states=True)
@@ -253,7 +253,7 @@ def test_an_ordinary_session_is_not_shared_out(run: Run, tmp_path: Path) -> None
     (folder / "responses.parquet").unlink()
     info = read_session(folder)
     (folder / "session.json").write_text(json.dumps({**info, "agent": "chance", "agent_kind": "chance"}), encoding="utf-8")
-    assert "it is no large session, so it cannot be shared out" in complaint(*run("resume", folder, "--workers", "2")).replace(f"{folder} is", "it is")
+    assert "it is not a large session, so it cannot be distributed" in complaint(*run("resume", folder, "--workers", "2")).replace(f"{folder} is", "it is")
 
 
 @pytest.mark.slow

@@ -135,7 +135,7 @@ def test_a_disk_that_fails_is_told_to_tasks_that_wait(tmp_path: Path, monkeypatc
         await journal.keep({"ask": 1, "request": "r1", "sent": [], "reply": {}})
         monkeypatch.setattr(os, "fsync", broken)
         found = await asyncio.gather(*(journal.keep({"ask": 2, "request": "r2", "sent": [], "reply": {}}) for _ in range(5)), return_exceptions=True)
-        assert {str(one) for one in found} == {f"cannot write {tmp_path / TRANSCRIPTS}: No space left on device; make room, or see to the disk"}
+        assert {str(one) for one in found} == {f"cannot write {tmp_path / TRANSCRIPTS}: No space left on device; free some space, or check the disk"}
         recorder.close()
 
     asyncio.run(keep())
@@ -188,7 +188,7 @@ def test_a_disk_that_fails_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "fsync", broken)
     recorder.write({"event": "note"})
     for _ in range(2):
-        with pytest.raises(SpanLabError, match=r"cannot write .*events.jsonl: Input/output error; make room, or see to the disk"):
+        with pytest.raises(SpanLabError, match=r"cannot write .*events.jsonl: Input/output error; free some space, or check the disk"):
             recorder.commit()
     with pytest.raises(SpanLabError, match="cannot write"):
         recorder.write({"event": "note"})

@@ -148,7 +148,7 @@ def write_display(measured: DisplayFile, path: Path, replace: bool = False) -> N
     """
     text = _HEAD + yaml.safe_dump(measured.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     if os.path.exists(path) and not replace:
-        raise SpanLabError(f"{path} is there already; give --replace to measure anew in its place, or another file with -o")
+        raise SpanLabError(f"{path} exists already; give --replace to overwrite it with a new measurement, or name another file with -o")
     write_whole(path, text.encode("utf-8"), "choose another file with -o", folders="all")
 
 

@@ -84,7 +84,7 @@ def test_too_many_stop_the_session_and_a_higher_share_goes_on(run: Run, monkeypa
     refusal = (400, "application/json", told("this cannot be answered"))
     with _server(monkeypatch, _some(3), refusal):
         said = complaint(*run("replay", "vsr", "--agent", "chat:m", "--trials", "16", "--concurrency", "1"))
-    assert "2 of 16 trials cannot be had, the last one since" in said
+    assert "2 of 16 trials failed, the last one because" in said
     assert "(--fail-on-error 0.1)" in said
     folder = tmp_path / "data" / "vsr-chat-m-s1"
     assert len(failed_trials(read_events(folder))) == 2, "a tenth of 16 is not two"
@@ -116,7 +116,7 @@ def test_trials_that_failed_are_asked_for_again_on_request(run: Run, monkeypatch
 def test_a_server_that_refuses_everything_is_told_after_three_trials(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with _server(monkeypatch, lambda shown: True, (400, "application/json", told("temperature must be 1"))) as tap:
         said = complaint(*run("replay", "vsr", "--agent", "chat:m", "--trials", "100", "--concurrency", "1", "--chat", "temperature=0"))
-    assert "3 of 100 trials cannot be had" in said
+    assert "3 of 100 trials failed" in said
     assert "temperature must be 1" in said
     assert len(tap.requests) == 3
 

@@ -149,7 +149,7 @@ def test_the_record_keeps_the_keys(tmp_path: Path) -> None:
     session = begin(tmp_path, paradigm, IdealAgent(), plan, Request(extra={"keys": noted}))
     assert read_session(session.folder)["keys"] == noted
     assert session.answer_keys == answer_keys(noted) == AnswerKeys(True, {"same": "s"})
-    with pytest.raises(SpanLabError, match="no answer to any question"):
+    with pytest.raises(SpanLabError, match="not an answer to any question"):
         begin(tmp_path, paradigm, IdealAgent(), plan, Request(extra={"keys": key_request(key_setting(pairs=["yes=s"]), "p1")}))
     from spanlab.sessions import Runner
 
@@ -191,7 +191,7 @@ def test_a_box_that_is_not_there_stops_before_the_session(tmp_path: Path) -> Non
 def test_buttons_and_the_box_belong_together() -> None:
     with pytest.raises(SpanLabError, match="there is no button box"):
         check_buttons(AnswerKeys(False, {"same": "button_1"}), "")
-    with pytest.raises(SpanLabError, match="no answer is given a button"):
+    with pytest.raises(SpanLabError, match="no answer has a button"):
         check_buttons(AnswerKeys(), "keys:1+2")
     check_buttons(AnswerKeys(False, {"same": "button_1"}), "keys:1+2")
 

@@ -80,7 +80,7 @@ def test_the_command_knows_presets_and_says_what_is_wrong(tmp_path: Path, monkey
     assert status == 0
     assert all(name in listed for name in presets())
     assert "did you mean 'lstm-256'" in complaint(*run("train", "lstm-265"))
-    assert "what is to be trained" in complaint(*run("train"))
+    assert "what should be trained" in complaint(*run("train"))
     assert "--recipe is published or improved" in complaint(*run("train", "lstm-256", "--recipe", "best"))
     (tmp_path / "mine.yaml").write_text("name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nloss: publisht\nplateau: {faktor: 1}\n", encoding="utf-8")
     said = complaint(*run("train", "mine.yaml"))

@@ -35,11 +35,11 @@ def test_pools_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     with pytest.raises(SpanLabError, match="has workers of its own: leave out --workers"), open_pool(2, "tcp://127.0.0.1:1"):
         pass
-    with pytest.raises(SpanLabError, match="how many jobs is SLURM to be asked for"), open_pool(None, "slurm"):
+    with pytest.raises(SpanLabError, match="how many jobs should SLURM be asked for"), open_pool(None, "slurm"):
         pass
     from dask import config  # pyright: ignore[reportPrivateImportUsage]
 
-    with config.set({"jobqueue.slurm.cores": None}), pytest.raises(SpanLabError, match="it is not said what to ask SLURM for"), open_pool(2, "slurm"):
+    with config.set({"jobqueue.slurm.cores": None}), pytest.raises(SpanLabError, match="no settings for SLURM"), open_pool(2, "slurm"):
         pass
     monkeypatch.setattr("spanlab.core.worker_pool._REACHED_S", 0.5)
     with pytest.raises(SpanLabError, match=r"there is no Dask scheduler at tcp://127\.0\.0\.1:1"), open_pool(None, "tcp://127.0.0.1:1"):

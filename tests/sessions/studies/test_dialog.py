@@ -203,7 +203,7 @@ def test_what_is_wrong_is_told_in_the_language_of_the_dialog(tmp_path: Path) -> 
 def test_cancelling_begins_nothing(desk: Any, tmp_path: Path) -> None:
     one = desk()
     one.typist.key("Escape")
-    assert "nothing has begun" in one.answer()
+    assert "no session was begun" in one.answer()
     assert not (tmp_path / "data").exists()
 
 

@@ -335,7 +335,7 @@ def test_keys_of_ones_own_need_an_answer_somewhere_in_the_study(tmp_path: Path, 
     assert read_session(states(visit.folder)["sfr"].folder)["keys"]["own"] == {"same": "s"}
     bad = study_in(tmp_path, text + "keys: {own: {smae: s}}\n")
     guest = Guest()
-    with pytest.raises(SpanLabError, match="'smae', which is no answer to any question of these trials; did you mean 'same'"):
+    with pytest.raises(SpanLabError, match="'smae', which is not an answer to any question of these trials; did you mean 'same'"):
         take(bad, data, "p02", session=2, fields={}, guest=guest)
     assert not guest.happened
 
@@ -417,7 +417,7 @@ def test_a_session_whose_head_is_lost_is_neither_taken_over_nor_overwritten(stud
     visit = take(study, data)
     (visit.folder / "battery.json").unlink()
     before = files(data)
-    with pytest.raises(SpanLabError, match=r"session-1 has data, but no battery\.json, which says whose they are; restore that file"):
+    with pytest.raises(SpanLabError, match=r"session-1 has data, but no battery\.json, which names the participant; restore that file"):
         sit(study, data)
     assert files(data) == before
 
@@ -433,7 +433,7 @@ class Settled(Guest):
 def test_who_goes_on_with_other_settings_is_told_which(study: Study, data: Path) -> None:
     with pytest.raises(_LeaveError):
         take(study, data, guest=Settled("dark", leave_at(3)))
-    with pytest.raises(SpanLabError, match=r"theme was dark and is light\): give the settings of then"):
+    with pytest.raises(SpanLabError, match=r"theme was dark and is light\): give the settings it began with"):
         take(study, data, existing="resume", guest=Settled("light"))
     take(study, data, existing="resume", guest=Settled("dark"))
 

@@ -137,7 +137,7 @@ def test_the_identifier_may_be_forgotten_too(run: Run, study: Study) -> None:
 
 def test_nothing_is_removed_without_a_yes(run: Run, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     take(study, Path("data"), "p01")
-    assert "nothing was removed: say --yes" in complaint(*run("withdraw", "study.yaml", "p01"))
+    assert "nothing was removed: give --yes" in complaint(*run("withdraw", "study.yaml", "p01"))
     assert "has no participant 'p02'" in complaint(*run("withdraw", "study.yaml", "p02", "--yes"))
     assert "there is 'p01'" in complaint(*run("withdraw", "study.yaml", "P01", "--yes"))
     assert len(find_sessions(["data"])) == 3
@@ -235,7 +235,7 @@ def test_numbers_are_not_given_anew_when_the_list_of_participants_is_lost(run: R
     folder = Path("data/pair")
     (folder / "participants.jsonl").rename(folder / "mislaid")
     for name in ("p02", "p01"):
-        with pytest.raises(SpanLabError, match=r"participants\.jsonl does not know p01, of whom there are data beside it"):
+        with pytest.raises(SpanLabError, match=r"participants\.jsonl does not list p01, but the folder has data of them"):
             sit(study, Path("data"), name)
     status, out, _ = run("status", "study.yaml")
     assert status == 0

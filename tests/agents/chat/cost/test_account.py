@@ -417,7 +417,7 @@ def test_slips_are_told_before_anything_begins(run: Run, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("option", [["--max-cost", "1"], ["--concurrency", "2"], ["--price", "1/2"], ["--cache", "x"], ["--care", "timeout_s=1"]])
 def test_options_for_chat_agents_where_there_is_none(run: Run, option: list[str]) -> None:
-    assert f"{option[0]} sets something for chat agents" in complaint(*run("replay", "vsr", "--agent", "ideal", "--trials", "1", *option))
+    assert f"{option[0]} is for chat agents" in complaint(*run("replay", "vsr", "--agent", "ideal", "--trials", "1", *option))
 
 
 def test_a_cache_is_told_apart_and_costs_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
