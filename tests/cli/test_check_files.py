@@ -259,7 +259,7 @@ def test_check_says_which_figures_there_will_be_and_what_the_others_lack(run: Ru
     (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]"), encoding="utf-8")
     status, out, _ = run("check", "small.yaml")
     assert status == 0
-    assert "no set_size, capacity: the trials have no set_size" in out
+    assert "no set_size, capacity, sensitivity, forced_choice: the trials have no set_size" in out
     (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8")
     assert "  figures: set_size, reaction_time" in run("check", "small.yaml")[1].splitlines()
     assert "  figures: nback_measures, " in run("check", "nback_verbal")[1]

@@ -401,7 +401,7 @@ def test_who_cannot_take_the_trials_is_refused_before_any_folder_is_made(run: Ru
         (["--max-cost", "0", "--price", "1/2"], "--max-cost: expected a number above 0"),
         (["--care", "timout_s=3"], "did you mean 'timeout_s'"),
         (["--care", "timeout_s=0"], "--care: "),
-        (["--care", "concurrency=3", "--concurrency", "3"], "--care says concurrency again"),
+        (["--care", "concurrency=3", "--concurrency", "3"], "--care repeats concurrency: give each once"),
         (["--care", "timeout_s"], "--care takes NAME=VALUE"),
         (["--chat", "temprature=1"], "did you mean 'temperature'"),
         (["--chat", "preset=publshed-base"], "published-base"),
