@@ -9,6 +9,7 @@ from typing import Any
 from typing_extensions import override
 
 from ..core.registry import Registry
+from .bids import Bids
 from .format import Format
 from .nback.format import NBackBlocks, NBackResults
 from .psychds import PsychDS
@@ -23,7 +24,7 @@ class FormatRegistry(Registry[Format[Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__("format", "spanlab.formats")
-        for own in (WormTrials, NBackBlocks, NBackResults, PsychDS):
+        for own in (WormTrials, NBackBlocks, NBackResults, Bids, PsychDS):
             self.register(own)
 
     @override

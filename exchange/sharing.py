@@ -22,7 +22,7 @@ from ..core.atomic_files import whole_file
 from ..core.errors import SpanLabError
 from ..sessions.record.columns import COLUMNS
 from ..sessions.record.marking import Column
-from ..sessions.record.reader import find_sessions, read_chunks, read_events, read_session, trials_left
+from ..sessions.record.reader import PARTS, find_sessions, finished_trials, read_chunks, read_events, read_session, trials_left
 from ..sessions.record.session_info import SessionInfo
 from .format import Flag, Options, Place, Report, counted
 
@@ -183,15 +183,21 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
     sessions: list[SharedSession] = []
     participants: dict[str, SharedParticipant] = {}
     for folder, info in found:
+        events = [] if PARTS in info else read_events(folder)
+        if PARTS not in info and not finished_trials(events):
+            report.note(f"NOTE a session of {info['paradigm']} has no finished trial, and is left out: {folder}")
+            continue
         person = kind_named(info["agent_kind"]).person
         label = labels[info["participant"]] if person else machines[_machine(info)]
-        finished = "parts" in info or not trials_left(info, read_events(folder))
+        finished = PARTS in info or not trials_left(info, events)
         sessions.append(
             SharedSession(folder, info, label, person, int(info.get("study", {}).get("session") or 0), finished, _answers_freely(info["paradigm_data"]))
         )
         one = participants.setdefault(label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {}))
         told = info.get("study", {}).get("fields") or {}
         one.fields.update({name: told[name] for name in wanted if person and name in told})
+    if not sessions:
+        raise SpanLabError("there is nothing to share: no session has a finished trial")
     _tell(sessions, people, labels, options, report)
     return SharedData(sessions, sorted(participants.values(), key=lambda one: (not one.person, one.label)), wanted, options)
 
@@ -199,7 +205,7 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
 def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapping[str, str], options: Sharing, report: Report) -> None:
     unfinished = sum(not one.finished for one in sessions)
     if unfinished:
-        report.note(f"NOTE {counted(unfinished, 'session')} {'is' if unfinished == 1 else 'are'} not finished: their finished trials are shared")
+        report.note(f"NOTE {counted(unfinished, 'session')} {'is' if unfinished == 1 else 'are'} not finished: the finished trials are shared")
     free = sorted({one.info["paradigm"] for one in sessions if one.free})
     if free and not options.free_text:
         report.note(f"NOTE wrong answers to {', '.join(free)} may be words of one's own, and are shared as {OTHER}; --free-text shares them as they are")
