@@ -107,7 +107,7 @@ def show(
     seed: Annotated[int, typer.Option("--seed", help="seed of the trial", min=0)] = 1,
     generator: GeneratorOption = "corrected",
 ) -> None:
-    """A picture of one trial's timeline: every display, its phase, its ms, the question and the correct answer."""
+    """Draw one trial's timeline: every display, its phase, its ms, the question and the correct answer."""
     from ..paradigms.preview.sheet import trial_picture
 
     loaded, trial = one_trial(paradigm, set_, seed, generator)
@@ -129,7 +129,7 @@ def parts(
         bool, typer.Option("--json-schema", help="a JSON Schema of paradigm files instead, for editors; spanlab parts --json-schema study: of study files")
     ] = False,
 ) -> None:
-    """What a paradigm file can draw, show and ask, with all parameters: types, defaults and a line of help."""
+    """List what a paradigm file can draw, show and ask, with all parameters: types, defaults and a line of help."""
     from ..core.registry import describe, nearest
     from ..paradigms import RESPONSES, SAMPLERS
     from ..stimuli import STIMULI
@@ -187,7 +187,7 @@ app.command()(formats)
 
 @app.command()
 def timetable(csv: Annotated[Path | None, typer.Option("--csv", help="write it to this file", metavar="FILE")] = None) -> None:
-    """How long each phase lasts for people: the time-mapping table, rebuilt from the paradigms."""
+    """Show how long each phase lasts for people: the time-mapping table, rebuilt from the paradigms."""
     from ..paradigms import list_paradigms, load_paradigm
     from ..paradigms.preview.timetable import timetable as rows_of
 
@@ -211,7 +211,7 @@ def demo(
     me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")] = Path("demo"),
 ) -> None:
-    """A few minutes: a participant, a scripted chat server, a network and simulated observers take the same trials; then the report."""
+    """Show everything in a few minutes: a participant, a scripted chat server, a network and simulated observers take the same trials; then the report."""
     from .demo import run_demo
 
     run_demo(output, me)

@@ -118,7 +118,7 @@ def begin_with_somebody(
         chosen = plan_trials(paradigm, chosen_seed.seed, levels, trials, design, generator or "corrected")
     else:
         if seed is None and not Path(paired_with).is_dir():
-            raise SpanLabError(f"which seed have the blocks of {paired_with}? Give --seed, or name the session: --paired-with SESSION")
+            raise SpanLabError(f"which seed should the blocks of {paired_with} have? Give --seed, or name the session: --paired-with SESSION")
         chosen = pair_trials(paradigm, paired_with, seed=chosen_seed.seed, levels=levels, trials=trials, design=design, generator=generator)
     port = str(window.get("triggers") or "")
     if codes and not port:

@@ -53,7 +53,7 @@ def figure(
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
-    """One figure of one effect, from any data; its table when no file is named."""
+    """Draw one figure from any data, or print its table if no file is named."""
     from ...analysis.figure_catalogue import FIGURES, figure_named, wish_for
     from ...analysis.figures.charts import save_as
     from ...analysis.figures.sheet import sheet_for
@@ -90,7 +90,7 @@ def scores(
     practice: PracticeOption = False,
     pilot: PilotOption = False,
 ) -> None:
-    """How far machines are from people: slope difference A and mean difference B, in the layout of WorM's table; curves and errors compared."""
+    """Score how far machines are from people: slope difference A and mean difference B, in the layout of WorM's table; curves and errors compared."""
     from ...analysis.model_vs_human.comparison import ceilings, distances
     from ...analysis.model_vs_human.leaderboard import fits
     from ...analysis.model_vs_human.score_layout import layout

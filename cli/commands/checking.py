@@ -24,7 +24,7 @@ def check(
         typer.Option("--language", help="show what a language lacks: SpanLab's own sentences, and texts of these paradigms or of all that ship", metavar="xx"),
     ] = "",
 ) -> None:
-    """Check files of paradigms and studies: every problem with its file, line and key; and which figures the data of a paradigm will have."""
+    """Check files of paradigms and studies. Report every problem with file, line and key, and the figures that the data of a paradigm will have."""
     if language:
         _check_language(language, files or [])
         return

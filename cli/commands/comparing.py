@@ -29,7 +29,7 @@ def compare(
     watch: Annotated[bool, typer.Option("--watch", help="make the report again whenever the data change, until Ctrl-C; an open page updates itself")] = False,
     every: Annotated[float, typer.Option("--every", help="with --watch: seconds between checks of the data", min=0.1, metavar="S")] = 10.0,
 ) -> None:
-    """Curves of people and machines side by side: report.html, figures and tables."""
+    """Compare people and machines in one report: report.html, figures and tables."""
     from ...analysis.report.page import Options
 
     options = Options(practice=practice, pilot=pilot, rules=read_rules(exclude), rules_file=exclude, models=models)

@@ -83,7 +83,7 @@ def _export() -> None: ...
 
 
 def formats() -> None:
-    """The formats that are read and written, one a line; spanlab export FORMAT --help says what there is to choose."""
+    """List the formats that can be read and written, one per line; spanlab export FORMAT --help shows the options of a format."""
     from .listing import print_table
 
     rows: list[tuple[str, ...]] = []

@@ -41,7 +41,7 @@ def list_(
     characteristic: Annotated[Values, _filter("characteristic")] = None,
     chance: Annotated[bool, typer.Option("--chance", help="show the chance level and the best blind guess in each condition instead")] = False,
 ) -> None:
-    """The paradigms that ship, one a line; or how far guessing gets in each."""
+    """List the paradigms of the library, one per line, or the chance level of each."""
     sources = names or shipped()
     cards = {source: card(source) if source in shipped() else _loaded(source).data for source in sources}
     wanted = {"family": family, "domains": domain, "functions": function, "characteristics": characteristic}

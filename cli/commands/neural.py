@@ -53,7 +53,7 @@ def neural(
         int, typer.Option("--most-clusters", help="most clusters that are tried; 99 in the WorM benchmark's analysis", min=2, max=999)
     ] = _MOST,
 ) -> None:
-    """What the units of a network do: task variance, clusters, lesions, similarity of states and tasks; figures, tables and a page."""
+    """Analyse what a network's units do: task variance, clusters, lesions, similarity of states and tasks; figures, tables and a page."""
     from ...agents.network.checkpoints_io.checkpoint import load
     from ...analysis.neural.clusters import need_scikit_learn
     from ...analysis.neural.report import Subject, write_neural_report

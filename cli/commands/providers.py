@@ -6,7 +6,7 @@ from .listing import print_table
 
 
 def providers() -> None:
-    """Named providers of chat models: chat:MODEL@NAME, or chat:@NAME for the default model."""
+    """List the named providers of chat models: chat:MODEL@NAME, or chat:@NAME for the default model."""
     from ...agents.chat.providers import FILE_VARIABLE, own_file
     from ...agents.chat.providers import providers as known
     from ...agents.chat.transport.endpoint import Endpoint

@@ -69,7 +69,7 @@ def replay(
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
-    """A session with a machine, or one with each of several: the same trials, step by step."""
+    """Give the same trials, step by step, to one or several machines; each gets its own session."""
     from ...sessions.chosen_trials import choose_trials
     from ...sessions.conduct import make_machine, prepare, replay_sessions
 
@@ -124,7 +124,7 @@ def resume(
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
-    """Go on with a session that was interrupted, at the next trial, with its own settings."""
+    """Continue an interrupted session with its next trial and its own settings."""
     from ...sessions import complete, reopen
     from ...sessions.conduct import agent_again, carry_out, check_shared_out
     from ...sessions.record.reader import has_failed

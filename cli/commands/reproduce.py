@@ -30,7 +30,7 @@ def reproduce(
     steps: Annotated[int | None, typer.Option("--steps", help="with --train: steps of training instead of the preset's", min=1)] = None,
     data: Annotated[Path | None, typer.Option("--data", help="folder of the sessions; DIR/data when not given", metavar="DIR")] = None,
 ) -> None:
-    """One page with every table and figure of a paper that the data at hand allow: ours, what was published, and a verdict."""
+    """Reproduce the tables and figures of a paper on one page: ours, the published ones, and a verdict for each."""
     from ...reproduction.entries import Page, write_page
 
     if steps is not None and train is None:

@@ -98,7 +98,7 @@ def run(
     existing: ExistingOption = "",
     dialog: DialogOption = True,
 ) -> None:
-    """A session with a person at the screen: one paradigm, or a session of a study."""
+    """Run a session with a person at the screen: one paradigm, or a session of a study."""
     from ...agents.human.input.refractory import read_refractory
     from ...sessions.conduct import carry_out
     from ...sessions.key_mapping import key_setting

@@ -39,7 +39,7 @@ def stats(
     practice: PracticeOption = False,
     pilot: PilotOption = False,
 ) -> None:
-    """Who answers better, and where: agents and conditions in a mixed-effects logistic model of each paradigm, with contrasts and corrected p values."""
+    """Test who answers better, and where: agents and conditions in a mixed-effects logistic model of each paradigm, with contrasts and corrected p values."""
     from ...analysis.data.loading import load
     from ...analysis.stats.against_guessing import against_guessing
     from ...analysis.stats.equivalence import reliability

@@ -286,7 +286,7 @@ def check_study(file: Path) -> str:
 
 
 def status(study: StudyArgument, data: DataOption = DATA) -> None:
-    """Who has finished what in a study."""
+    """Show who has finished what in a study."""
     from ...sessions.studies.status import overview
     from ...sessions.studies.study import load_study
 

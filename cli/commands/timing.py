@@ -12,7 +12,7 @@ def timing(
     sessions: Annotated[list[Path], typer.Argument(help="sessions, or folders full of them (a study)", metavar="SESSION...")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="draw it: a file ending in .png, .svg or .pdf", metavar="FILE")] = None,
 ) -> None:
-    """Planned against shown: durations, onsets, the clock of reaction times, late frames; a verdict for each session."""
+    """Compare planned with actual timing: durations, onsets, the clock of reaction times, late frames; with a verdict for each session."""
     from ...analysis.data.timing import read_timings, verdict
     from ...analysis.figures.charts import save_as
     from ...analysis.figures.timing_chart import timing_chart

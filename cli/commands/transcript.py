@@ -21,7 +21,7 @@ def transcript(
     trial: Annotated[str | None, typer.Option("--trial", help="show only the conversation of this trial", metavar="N")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="write an HTML page with the pictures instead", metavar="FILE")] = None,
 ) -> None:
-    """The conversations of a session with a chat model, as the model saw them, pictures drawn anew."""
+    """Show the conversations of a session with a chat model, as the model saw them, with redrawn pictures."""
     from ...sessions.transcripts import Transcript
 
     read = Transcript(session)

@@ -184,7 +184,7 @@ def test_a_person_is_told_which_seed_or_session_is_meant(tmp_path: Path, run: Ru
     """Everybody's sessions have seeds of their own, so the name of a paradigm alone does not say which blocks are meant."""
     status, _, err = run("run", "cd_noise", "--participant", "P1", "--paired-with", "cd", "--data", tmp_path)
     assert status == 1
-    assert "the blocks of cd with which seed? Give --seed, or name the session: --paired-with SESSION" in err
+    assert "which seed should the blocks of cd have? Give --seed, or name the session: --paired-with SESSION" in err
 
 
 def test_a_paired_trial_is_another_trial_than_one_that_was_drawn() -> None:
