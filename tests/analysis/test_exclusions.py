@@ -101,7 +101,7 @@ def test_timing_verdicts_come_from_outside() -> None:
     kept, report = left(table, rule("sessions", "timing", above=0), sessions=OfSessions({"s1": 0, "s2": 2}, {}))
     assert set(kept["session"]) == {"s1", "s3"}
     assert report.rules.iloc[0]["unknown"] == 1
-    with pytest.raises(SpanLabError, match="a rule leaves sessions out by 'timing', but it is not known here"):
+    with pytest.raises(SpanLabError, match="a rule leaves sessions out by 'timing', which is not known here"):
         left(table, rule("sessions", "timing", above=0))
 
 

@@ -159,7 +159,7 @@ def test_a_part_that_is_damaged_or_of_another_session_is_named(tmp_path: Path) -
     with pytest.raises(SpanLabError, match=r"00001\.parquet is damaged .* delete it, and make it again with: spanlab resume"):
         read_responses(session.folder)
     part_path(session.folder, 1).write_bytes(part_path(other.folder, 1).read_bytes())
-    with pytest.raises(SpanLabError, match=r"00001\.parquet is of another session"):
+    with pytest.raises(SpanLabError, match=r"00001\.parquet belongs to another session"):
         read_responses(session.folder)
 
 
