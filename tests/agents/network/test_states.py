@@ -90,5 +90,5 @@ def test_what_is_unfinished_or_damaged(agent: NetworkAgent, tmp_path: Path) -> N
     assert [chunk.trial[0] for chunk in read_states(folder)] == [1, 7]
     file = folder / "states" / "00002.parquet"
     file.write_bytes(file.read_bytes()[:-100])
-    with pytest.raises(SpanLabError, match=r"00002\.parquet is damaged .* make it again with: spanlab resume"):
+    with pytest.raises(SpanLabError, match=r"00002\.parquet is damaged .* made again by: spanlab resume"):
         list(read_states(folder))
