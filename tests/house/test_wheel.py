@@ -1,14 +1,19 @@
-"""A wheel holds one clean ``spanlab`` package, with its data, and nothing else."""
+"""A wheel holds one clean ``spanlab`` package, with its data, and nothing else; a source distribution holds the repository, and its tests run there."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+
+from spanlab.core.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_SHIPPED = {"tests", "benchmarks", "docs", "scripts", ".ci"}
@@ -27,17 +32,37 @@ def files() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory, files: list[str]) -> Path:
-    """A wheel built from the files of the repository, in a copy, without the network."""
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+def copied(tmp_path_factory: pytest.TempPathFactory, files: list[str]) -> Path:
+    """The files of the repository in a folder of their own."""
+    source = tmp_path_factory.mktemp("source")
     for name in files:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_bytes((ROOT / name).read_bytes())
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(out), str(source)]
+    return source
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory, copied: Path) -> Path:
+    """A wheel built from the files of the repository, in a copy, without the network."""
+    out = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(out), str(copied)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     (built,) = out.glob("*.whl")
     return built
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory, copied: Path) -> Path:
+    """A source distribution of these files, unpacked."""
+    out = tmp_path_factory.mktemp("sdist")
+    code = f"from setuptools.build_meta import build_sdist; build_sdist({str(out)!r})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=copied, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    (built,) = out.glob("*.tar.gz")
+    with tarfile.open(built) as archive:
+        archive.extractall(out, filter="data")
+    return out / built.name.removesuffix(".tar.gz")
 
 
 def test_holds_the_package_and_nothing_else(wheel: Path) -> None:
@@ -69,3 +94,29 @@ def test_works_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-S", "-P", "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert {"vsr", "sfr", "smu"} <= {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
+
+
+@pytest.mark.slow
+def test_a_source_distribution_holds_the_repository_and_its_tests_run(unpacked: Path, files: list[str], tmp_path: Path) -> None:
+    there = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
+    assert sorted({name for name in files if not name.startswith(".")} - there) == []
+    (tmp_path / "spanlab").symlink_to(unpacked, target_is_directory=True)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    where = subprocess.run([sys.executable, "-c", "import spanlab; print(spanlab.__file__)"], env=environment, cwd=unpacked, capture_output=True, text=True)
+    assert where.stdout.startswith(str(tmp_path)), "the tests would be of another SpanLab"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "tests/exchange", "tests/house/test_layers.py"], env=environment, cwd=unpacked, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout
+
+
+def test_a_citation_names_what_the_package_says() -> None:
+    """The version stands in one place, so the citation has none."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors", "type"} <= citation.keys()
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    assert citation["license"] == project["license"]
+    assert "version" not in citation
+    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
