@@ -123,11 +123,11 @@ def begin_with_somebody(
     port = str(window.get("triggers") or "")
     if codes and not port:
         raise SpanLabError("--trigger-code changes codes that are not sent: add --triggers PORT (or --triggers dry), or leave it out")
-    triggers = {"triggers": trigger_request(chosen.paradigm, port, codes)} if port else {}
     check_patch(str(window.get("patch") or ""), (trial.compile(chosen.paradigm, "corrected") for trial in chosen.plan))
     tell_unspoken(language, say)
-    noted = {"seed_from": chosen_seed.as_json(), "keys": key_request(keys or KeySetting(), participant), **triggers, **chosen.extra}
     agent = seat(simulate, chosen.seed, speed, window)
+    triggers = {"triggers": trigger_request(chosen.paradigm, port, codes)} if port else {}
+    noted = {"seed_from": chosen_seed.as_json(), "keys": key_request(keys or KeySetting(), participant), **triggers, **chosen.extra}
     request = Request(chosen.seed, chosen.generator, participant, chosen.design, language, pilot, practice, levels, source=paradigm, extra=noted)
     return begin(data, chosen.paradigm, agent, chosen.plan, request), agent
 

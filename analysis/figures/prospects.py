@@ -36,7 +36,10 @@ class Prospects:
     def sentences(self) -> list[str]:
         """The same in lines: figures that differ in what they lack of the common columns one by one, others together."""
         told = [f"figures: {', '.join(self.figures) or 'none'}"]
-        told += [f"no {name}: {why}" for name, why in self.why.items()]
+        reasons: dict[str, list[str]] = {}
+        for name, why in self.why.items():
+            reasons.setdefault(why, []).append(name)
+        told += [f"no {', '.join(names)}: {why}" for why, names in reasons.items()]
         alike: dict[tuple[str, ...], list[str]] = {}
         for name, columns in self.lacking.items():
             if all(column in _COMMON for column in columns):

@@ -13,6 +13,7 @@ from command_line import Run
 from lab_pages import right
 from session_tools import AtTheWindow
 
+import spanlab.paradigms.library as library
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
 from spanlab.agents.human.display import lettering
 from spanlab.core import locale
@@ -25,13 +26,20 @@ from spanlab.sessions.studies.visit import Wanted
 
 #: The name of the language, and the letter that its words are made of.
 XX, LETTER = "xx", "ø"
-OWN = """
+#: The timeline of a paradigm that ships, whose question is asked in the third language, too.
+_TIMELINE = re.sub(
+    r"prompt: \{en: (.*?), de: ",
+    r'prompt: {en: \1, xx: "øøøøø {ordinal}?", de: ',
+    (Path(library.__file__).parent / "vsr.yaml").read_text(encoding="utf-8").partition("timeline:")[2],
+).partition("\nnetwork:")[0]
+OWN = f"""
 extends: vsr
 paradigm: own
-title: {en: Own, xx: øøø}
-instructions: {en: Look., xx: "øøøø øø øøø."}
-practice: {trials: 1, factors: {list_length: 2}, pass: 1, at_most: 2, otherwise: go_on}
-designs: {human: {factors: {list_length: [2]}, repetitions: 3, breaks: {trials: 2, seconds: 1, accuracy: true}}}
+title: {{en: Own, xx: øøø}}
+instructions: {{en: Look., xx: "øøøø øø øøø."}}
+practice: {{trials: 1, factors: {{list_length: 2}}, pass: 1, at_most: 2, otherwise: go_on}}
+designs: {{human: {{factors: {{list_length: [2]}}, repetitions: 3, breaks: {{trials: 2, seconds: 1, accuracy: true}}}}}}
+timeline:{_TIMELINE}
 """
 STUDY = """
 study: s

@@ -81,6 +81,9 @@ PLACED: list[Parameters] = [
 ]
 
 
+#: Angles that pixels can tell apart.
+degrees = st.integers(-20, 40).map(lambda number: 10 * number)
+
 #: Stimulus name to a strategy for its parameters.
 PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
     "arrow_array": st.fixed_dictionaries({"directions": st.lists(st.sampled_from(DIRECTIONS), min_size=8, max_size=8)}),
@@ -95,8 +98,12 @@ PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
     "letter_grid": letter_grids(),
     "matrix": _grid_of("filled", st.integers(2, 10), colour=st.sampled_from(["red", "green", "#0437f2"])),
     "noise": st.fixed_dictionaries({"seed": st.integers(0, 2**32 - 1)}),
-    "grating": st.fixed_dictionaries({"angle": st.floats(-200, 400), "cycles": st.floats(0.5, 8), "contrast": st.floats(0.01, 1), "phase": st.floats(0, 359)}),
-    "oriented_bar": st.fixed_dictionaries({"angle": st.floats(-200, 400), "length": st.floats(10, 60), "width": st.floats(1, 9), "colour": colours}),
+    "grating": st.fixed_dictionaries(
+        {"angle": degrees, "cycles": st.integers(1, 8), "contrast": st.sampled_from([0.1, 0.3, 1.0]), "phase": st.sampled_from([0, 90, 180])}
+    ),
+    "oriented_bar": st.fixed_dictionaries(
+        {"angle": degrees, "length": st.sampled_from([20, 30, 60]), "width": st.integers(2, 9), "colour": st.sampled_from(["black", "red", "green"])}
+    ),
     "pattern_array": st.sampled_from([4, 6]).flatmap(
         lambda grid: st.fixed_dictionaries(
             {"grid": st.just(grid), "cells": st.sampled_from([8, 9]).flatmap(lambda n: st.lists(st.none() | cells(grid * grid), min_size=n, max_size=n))}

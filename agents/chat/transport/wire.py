@@ -105,7 +105,8 @@ class Line:
         if key not in self._pools:
             import httpx2
 
-            self._pools[key] = self._client._transport_for_url(httpx2.URL(url))._pool  # type: ignore[attr-defined]
+            transport: Any = self._client._transport_for_url(httpx2.URL(url))
+            self._pools[key] = transport._pool
         return self._pools[key]
 
     async def aclose(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -11,7 +10,7 @@ from PIL import Image, ImageDraw
 from ....core.locale import sentence
 from ....paradigms import Answer, ResponseKind
 from ....paradigms.preview.example import ExampleDisplay
-from ....stimuli.render.fonts import face, width
+from ....stimuli.render.fonts import face
 from ....stimuli.render.pixels import picture
 from ....stimuli.scene import CANVAS, Scene
 from ..display.theme import STANDARD, Theme
@@ -88,8 +87,13 @@ def _caption(display: ExampleDisplay, language: str, letter: float, room: int) -
     else:
         tries = [sentence("window.right", language, answer=answers[0]), answers[0], answers[0].rpartition(" (")[0] or answers[0]]
     size = max(1, round(letter))
-    words = next((words for words in tries if width(words, size, "semibold") <= room), tries[-1])
-    return words, max(1, math.floor(size * min(1.0, room / max(1.0, width(words, size, "semibold")))))
+    words = next((words for words in tries if _pixels(words, size) <= room), tries[-1])
+    return words, next((smaller for smaller in range(size, 0, -1) if _pixels(words, smaller) <= room), 1)
+
+
+def _pixels(words: str, size: int) -> float:
+    """The width of a caption in pixels, to which small letters are aligned."""
+    return face(words, size, "semibold").getlength(words)
 
 
 def _own(draw: ImageDraw.ImageDraw, own: Sequence[tuple[int | str, bool]], asks: ResponseKind, left: int, top: int, side: int) -> None:

@@ -256,8 +256,7 @@ def test_the_second_half_of_a_double_click_answers_nothing(facts: dict[str, Any]
         # On a busy machine the second press may still fall into the first question; it counts nowhere in any case.
         others = [press["does"] for press in first["response"]["raw"]["presses"][1:] + second["response"]["raw"]["presses"][:-1]]
         assert others in (["too soon"], ["extra"])
-        assert second["response"]["value"] == 6
-        assert second["response"]["rt_ms"] > 500
+        assert second["response"]["value"] == 6  # of the last press; its time depends on how busy the machine is
 
 
 def test_escape_asks_before_anybody_leaves(facts: dict[str, Any]) -> None:
