@@ -359,7 +359,7 @@ _OURS = (
         measure="recalled first",
         human=False,
         method="How often each position was the first answer, of people and chat models, who answer in an order; trials without any recalled item are left "
-        "out.",
+        "out. Of few people's lists, intervals are somewhat too narrow at positions that are seldom first.",
     ),
     Effect(
         name="lag_crp",
