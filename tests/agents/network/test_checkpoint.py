@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import sys
@@ -13,9 +14,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import spanlab  # noqa: E402
 from spanlab.agents.network import NetworkAgent  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import locate  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
+from spanlab.sessions.record.reader import read_session  # noqa: E402
 
 
 class Hostile:
@@ -93,3 +96,38 @@ def test_without_torch_one_sentence_says_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(SpanLabError, match=r"pip install 'spanlab\[networks\]'"):
         NetworkAgent("laptop")
+
+
+#: Paradigms that the networks called ``laptop`` know, and the one that takes each.
+KNOWN = {
+    **dict.fromkeys(("vsr", "sfr", "smu"), "laptop"),
+    **dict.fromkeys(("sts", "sts_congruency", "nback_verbal", "nback_verbal_noise", "nback_verbal_reasoning"), "laptop-nback"),
+    **dict.fromkeys(("nback_spatial", "nback_spatial_noise", "nback_spatial_reasoning", "nback_abstraction", "nback_abstraction_strict"), "laptop-nback"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_one_name_stands_for_the_network_that_knows_the_task(name: str, tmp_path: Path) -> None:
+    session = spanlab.replay(name, "network:laptop", trials=1, data=tmp_path, say=lambda _: None)
+    info = read_session(session.folder)
+    assert (info["agent"], info["agent_settings"]["checkpoint"]) == ("network:laptop", KNOWN[name])
+    assert session.responses["outcome"].eq("answered").all()
+
+
+def test_a_session_goes_on_with_the_network_that_it_began_with(tmp_path: Path) -> None:
+    whole = spanlab.replay("sts", "network:laptop", trials=3, data=tmp_path / "whole", say=lambda _: None)
+    other = spanlab.replay("sts", "network:laptop", trials=3, data=tmp_path / "other", say=lambda _: None)
+    lines = (other.folder / "events.jsonl").read_text("utf-8").splitlines(keepends=True)
+    second = next(number for number, line in enumerate(lines) if json.loads(line).get("trial") == "2")
+    (other.folder / "events.jsonl").write_text("".join(lines[:second]), encoding="utf-8")
+    (other.folder / "responses.parquet").unlink()
+    again = spanlab.resume(other.folder, say=lambda _: None)
+    columns = ["trial_id", "answer", "correct"]
+    assert again.responses[columns].equals(whole.responses[columns])
+
+
+@pytest.mark.parametrize("name", ["nback_verbal_feedback", "cd"])
+def test_what_none_of_them_knows_is_told(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SpanLabError, match="network:laptop was not trained on the task"):
+        spanlab.replay(name, "network:laptop", trials=1, data=tmp_path, say=lambda _: None)
+    assert not list(tmp_path.glob("*"))
