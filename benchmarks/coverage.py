@@ -46,9 +46,11 @@ from _samples import (
 )
 from _samples_of_figures import (
     along,
+    equivalence_of,
     forced_choice,
     free_recall,
     intervals_within_people,
+    reliability_of,
     serial_recall,
 )
 from scipy.special import ndtri
@@ -194,6 +196,13 @@ CASES: Sequence[tuple[str, str, str, int, Callable[..., Once], tuple[Any, ...], 
     ("d′ along a column, difference of panels", "8 people, 240 questions", SIZE, FIGURES, along, ("d_prime", 8, 20, False), {}, "test panels"),
     ("d′ along a column, panels' slopes", "8 people, 240 questions", SIZE, FIGURES, along, ("d_prime", 8, 20, False), {}, "test slopes"),
     ("d′ along a column, difference of two names", "8 people, 240 questions", SIZE, FIGURES, along, ("d_prime", 8, 20, False), {}, "test pair"),
+    ("d′ along a column, slope", "one person, 240 questions", HOLDS, FIGURES, along, ("d_prime", 0, 20, True), {}, "held slope"),
+    ("d′ along a column, difference of panels", "one person, 240 questions", HOLDS, FIGURES, along, ("d_prime", 0, 20, True), {}, "held panels"),
+    ("d′ along a column, panels' slopes", "one person, 240 questions", HOLDS, FIGURES, along, ("d_prime", 0, 20, True), {}, "held slopes"),
+    ("d′ along a column, slope", "one person, 240 questions", SIZE, FIGURES, along, ("d_prime", 0, 20, False), {}, "test slope"),
+    ("d′ along a column, difference of panels", "one person, 240 questions", SIZE, FIGURES, along, ("d_prime", 0, 20, False), {}, "test panels"),
+    ("d′ along a column, panels' slopes", "one person, 240 questions", SIZE, FIGURES, along, ("d_prime", 0, 20, False), {}, "test slopes"),
+    ("d′ along a column, difference of two names", "one person, 240 questions", SIZE, FIGURES, along, ("d_prime", 0, 20, False), {}, "test pair"),
     ("intervals within people", "8 people, 3 conditions in time", HOLDS, SAMPLES, intervals_within_people, (8,), {}, ""),
     ("choice between two sides, d′", "8 people, 120 questions", HOLDS, FIGURES, forced_choice, (8, 20, -0.1), {}, "d′"),
     ("choice between two sides, side bias", "8 people, 120 questions", HOLDS, FIGURES, forced_choice, (8, 20, -0.1), {}, "side bias"),
@@ -234,6 +243,12 @@ CASES: Sequence[tuple[str, str, str, int, Callable[..., Once], tuple[Any, ...], 
     ("lag-CRP, lag +4", "one person, 48 lists of 6", HOLDS, FIGURES, free_recall, (0, 48, 0.5), {}, "lag_crp 4.0"),
     ("temporal clustering, as recalled", "one person, 48 lists of 6", HOLDS, FIGURES, free_recall, (0, 48, 0.5), {}, "temporal_clustering as recalled"),
     ("temporal clustering, minus shuffled", "one person, 48 lists of 6", HOLDS, FIGURES, free_recall, (0, 48, 0.5), {}, "held clustering"),
+    ("temporal clustering, minus shuffled", "one person, 48 lists of 6", SIZE, FIGURES, free_recall, (0, 48, 0.0), {}, "test clustering"),
+    ("reliability of halves", "12 people, 80 questions", HOLDS, FEWER, reliability_of, (12, 40), {}, "split half"),
+    ("reliability of two sessions", "12 people, 40 questions in each", HOLDS, FEWER, reliability_of, (12, 40), {}, "retest"),
+    ("reliability of halves", "30 people, 80 questions", HOLDS, FEWER, reliability_of, (30, 40), {}, "split half"),
+    ("reliability of two sessions", "30 people, 40 questions in each", HOLDS, FEWER, reliability_of, (30, 40), {}, "retest"),
+    ("alike within a margin (two one-sided tests)", "20 people who differ by the margin", SIZE, SAMPLES, equivalence_of, (20,), {}, ""),
 )
 Row = tuple[str, str, str, float, int]
 
