@@ -57,8 +57,8 @@ from scipy.special import ndtri
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "statistics.md"
 BEGIN, END = "<!-- measured by benchmarks/coverage.py -->", "<!-- end of what was measured -->"
-#: Samples: of most rows, of those that take longer, of figures that are made whole, of models, and of those of sensitivity.
-SAMPLES, FEWER, FIGURES, MODELS, PROBIT = 2000, 1000, 500, 400, 200
+#: Samples: of most rows, of those that take longer, of figures that are made whole, and of models.
+SAMPLES, FEWER, FIGURES, MODELS = 2000, 1000, 500, 400
 HOLDS, SIZE, BETWEEN, ABOUT = "interval holds", "test rejects", "between", "one standard error holds"
 _MODEL, _CEILED, _FAR = (8,), (8, 3.9), (8, 1.5)
 _UP, _FALLS = {"network": 4.0}, {"fall": -0.3, "network": None}
