@@ -1,7 +1,8 @@
-"""Samples with known truth for figures along any column, choices between two sides, recall, reliability and equivalence."""
+"""Samples with known truth for figures along any column, choices between two sides, recall, the probit model, reliability and equivalence."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
@@ -20,6 +21,7 @@ from spanlab.analysis.effects.trends import between_panels, trends
 from spanlab.analysis.means.cell_means import together, unit_sums
 from spanlab.analysis.means.within_people import within_people
 from spanlab.analysis.stats.equivalence import alike, reliability
+from spanlab.analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
 from spanlab.analysis.stats.signal_detection import detection
 
 _LARGE = 200_000
@@ -293,7 +295,42 @@ def _drawn_from(name: str, whole: pd.DataFrame) -> tuple[Effect, pd.DataFrame, n
     return replace(shown, prepare=None), rows, starts, means.groupby(level=1, observed=True).mean().to_dict()
 
 
-# reliability, equivalence ---------------------------------------------------------------------------------------------------------------------------------
+# the probit model, reliability, equivalence ---------------------------------------------------------------------------------------------------------------
+
+
+def of_probit(people: int, apart: float, fall: float) -> Once:
+    """People who differ in sensitivity and criterion, and a network, on the same 72 questions of three set sizes: every contrast that is printed."""
+    at = np.arange(72)
+    size, signal = 2.0 + 2 * (at % 3), (at // 3) % 2 == 1
+    parts = []
+    for number in range(people + 1):
+        who = {"agent": "People", "agent_kind": "participant", "participant": f"P{number}"}
+        who = who if number < people else {"agent": "net", "agent_kind": "network", "participant": ""}
+        parts.append(_answerers(0, 72, "cd").assign(**who, session=f"s{number}", unit_trial=at + 72 * number, set_size=size))
+    base = pd.concat(parts, ignore_index=True).assign(serial_position=np.nan, list_length=np.nan, correct_answer=json.dumps("same"), answer='""')
+    base["correct_answer"] = np.tile(np.where(signal, '"different"', '"same"'), people + 1)
+    sizes, signals = np.tile(size, people + 1), np.tile(signal, people + 1)
+    net = np.repeat(np.arange(people + 1) == people, 72)
+
+    def once(random: Random) -> dict[str, float]:
+        own, says = random.normal(0, 0.4, people + 1), random.normal(0, 0.3, people + 1)
+        own[people] = says[people] = 0.0
+        dprime = 1.5 + np.where(net, apart, fall * (sizes - 4)) + np.repeat(own, 72)
+        said = _said(random, signals, dprime, 0.2 + np.repeat(says, 72) + np.where(net, apart / 2, 0))
+        model = sensitivity_model(_scored(base.assign(correct=(said == signals).astype(float))), "cd", "set_size")
+        if model.fit is None:
+            return {}
+        told: dict[str, float] = {}
+        for row in sensitivity_contrasts(model).to_dict("records"):
+            planted = (
+                {"agents": -apart, "trend": fall if row["first"] == "People" else 0.0, "trends": fall} if row["measure"] == "d′" else {"agents": -apart / 2}
+            )
+            if row["kind"] in planted or row["kind"] in ("trend", "trends"):
+                name = f"{row['measure']} {row['kind']}" + (f" {row['first']}" if row["kind"] == "trend" else "")
+                told |= _told(name, row, planted.get(row["kind"], 0.0))
+        return told
+
+    return once
 
 
 def reliability_of(people: int, trials: int, spread: float = 0.12) -> Once:

@@ -50,6 +50,7 @@ from _samples_of_figures import (
     forced_choice,
     free_recall,
     intervals_within_people,
+    of_probit,
     reliability_of,
     serial_recall,
 )
@@ -57,8 +58,8 @@ from scipy.special import ndtri
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "statistics.md"
 BEGIN, END = "<!-- measured by benchmarks/coverage.py -->", "<!-- end of what was measured -->"
-#: Samples: of most rows, of those that take longer, of figures that are made whole, and of models.
-SAMPLES, FEWER, FIGURES, MODELS = 2000, 1000, 500, 400
+#: Samples: of most rows, of those that take longer, of figures that are made whole, of models, and of those of sensitivity.
+SAMPLES, FEWER, FIGURES, MODELS, PROBIT = 2000, 1000, 500, 400, 200
 HOLDS, SIZE, BETWEEN, ABOUT = "interval holds", "test rejects", "between", "one standard error holds"
 _MODEL, _CEILED, _FAR = (8,), (8, 3.9), (8, 1.5)
 _UP, _FALLS = {"network": 4.0}, {"fall": -0.3, "network": None}
@@ -244,6 +245,16 @@ CASES: Sequence[tuple[str, str, str, int, Callable[..., Once], tuple[Any, ...], 
     ("temporal clustering, as recalled", "one person, 48 lists of 6", HOLDS, FIGURES, free_recall, (0, 48, 0.5), {}, "temporal_clustering as recalled"),
     ("temporal clustering, minus shuffled", "one person, 48 lists of 6", HOLDS, FIGURES, free_recall, (0, 48, 0.5), {}, "held clustering"),
     ("temporal clustering, minus shuffled", "one person, 48 lists of 6", SIZE, FIGURES, free_recall, (0, 48, 0.0), {}, "test clustering"),
+    ("probit model, d′ of two agents", "8 people and a network", HOLDS, PROBIT, of_probit, (8, 0.6, -0.15), {}, "held d′ agents"),
+    ("probit model, d′ of two agents", "8 people and a network", SIZE, PROBIT, of_probit, (8, 0.0, 0.0), {}, "test d′ agents"),
+    ("probit model, slope of d′", "8 people", HOLDS, PROBIT, of_probit, (8, 0.6, -0.15), {}, "held d′ trend People"),
+    ("probit model, slope of d′", "8 people", SIZE, PROBIT, of_probit, (8, 0.0, 0.0), {}, "test d′ trend People"),
+    ("probit model, difference of slopes of d′", "8 people and a network", SIZE, PROBIT, of_probit, (8, 0.0, 0.0), {}, "test d′ trends"),
+    ("probit model, criterion of two agents", "8 people and a network", HOLDS, PROBIT, of_probit, (8, 0.6, -0.15), {}, "held criterion agents"),
+    ("probit model, criterion of two agents", "8 people and a network", SIZE, PROBIT, of_probit, (8, 0.0, 0.0), {}, "test criterion agents"),
+    ("probit model, slope of criterion", "8 people", HOLDS, PROBIT, of_probit, (8, 0.6, -0.15), {}, "held criterion trend People"),
+    ("probit model, slope of criterion", "8 people", SIZE, PROBIT, of_probit, (8, 0.0, 0.0), {}, "test criterion trend People"),
+    ("probit model, difference of slopes of criterion", "8 people and a network", SIZE, PROBIT, of_probit, (8, 0.0, 0.0), {}, "test criterion trends"),
     ("reliability of halves", "12 people, 80 questions", HOLDS, FEWER, reliability_of, (12, 40), {}, "split half"),
     ("reliability of two sessions", "12 people, 40 questions in each", HOLDS, FEWER, reliability_of, (12, 40), {}, "retest"),
     ("reliability of halves", "30 people, 80 questions", HOLDS, FEWER, reliability_of, (30, 40), {}, "split half"),
