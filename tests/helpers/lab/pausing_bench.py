@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from spanlab.agents.base import Response, TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
-from spanlab.agents.human.input.xtest import InputEvent
+from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.agents.human.simulated import SimulatedEpisode
 from spanlab.paradigms import Percept, Truth, load_paradigm, plan_session, session_design
 from spanlab.sessions import Request, Runner, begin
@@ -64,8 +65,13 @@ class Rehearsal(SimulatedParticipant):
             self.asked.pop((self.begun, self.steps), lambda: None)()
 
     def press(self, key: str, after: float) -> Callable[[], None]:
-        """Have a key pressed so many seconds from now on, whatever else the hands are told."""
-        return lambda: threading.Timer(after, lambda: self.xtest._perform(InputEvent(key, hold=0.02))).start()
+        """Have a key pressed so many seconds from now on, whatever else the hands are told: by other hands, with a connection of their own."""
+        return lambda: self.others.at(self.open().window.now() + after, InputEvent(key, hold=0.02))
+
+    @cached_property
+    def others(self) -> XTestInput:
+        window = self.open().window
+        return XTestInput(window.now, window.size, window.corner)
 
     def when_shown(self, happens: Callable[[], object]) -> Callable[[], None]:
         """Have it happen when the next picture is on the screen, however late that is."""
