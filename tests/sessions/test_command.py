@@ -327,7 +327,7 @@ def test_a_full_disk_stops_with_a_sentence_and_keeps_what_was_finished(run: Run,
         )
         first, *more = stopped.stderr.strip().splitlines()
         assert stopped.returncode == 1
-        assert f"cannot write {folder / 'events.jsonl'}: File too large; make room" in first
+        assert f"cannot write {folder / 'events.jsonl'}: File too large; free some space" in first
         assert more == [f"The finished trials are safe. Go on with: spanlab resume {folder}"]
         trials = (folder / "events.jsonl").read_bytes().count(b'"trial_end"')
         assert 10 < trials < 30
