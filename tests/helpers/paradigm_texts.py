@@ -55,20 +55,32 @@ def problems(folder: Path, content: str | bytes, levels: dict[str, Any] | None =
     raise AssertionError("nothing was found wrong")
 
 
-#: short displays, for a window
-SHORT = """
+def short(ms: int, interval: int, *, before: str = "", ask: str = "", more: str = "") -> str:
+    """Visual serial recall with displays of so many ms, for a window.
+
+    Parameters
+    ----------
+    interval : ms between trials
+    before : a step before the list, as an item of the timeline
+    ask : further keys of the questions
+    more : further keys of the paradigm
+    """
+    return f"""
 extends: vsr
 paradigm: short
-timeline:
+timeline:{before and f"{chr(10)}  - {before}"}
   - for: pattern in patterns
     phase: present
-    show: {matrix: {grid: 6, filled: =pattern, colour: green}, ms: 33}
+    show: {{matrix: {{grid: 6, filled: =pattern, colour: green}}, ms: {ms}}}
   - for: slot in slots
     phase: probe
-    show: {pattern_array: {grid: 6, cells: =display, colour: green}}
-    ask: {choice: {options: 9, layout: 3x3}, answer: =slot}
-    record: {serial_position: =number}
-practice: {trials: 2, factors: {list_length: 2}, feedback: true, pass: 1, at_most: 2}
+    show: {{pattern_array: {{grid: 6, cells: =display, colour: green}}}}
+    ask: {{choice: {{options: 9, layout: 3x3}}, answer: =slot{ask and f", {ask}"}}}
+    record: {{serial_position: =number}}
 designs:
-  human: {interval: 17}
+  human: {{interval: {interval}}}
+{more}
 """
+
+
+SHORT = short(33, 17, more="practice: {trials: 2, factors: {list_length: 2}, feedback: true, pass: 1, at_most: 2}")

@@ -56,6 +56,22 @@ def remove_leftovers(folder: Path, name: str) -> None:
             path.unlink()
 
 
+def read_content(path: Path, what: str) -> bytes:
+    """The bytes of a file of a network.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be read, or is too large to be one.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise SpanLabError(f"{path} is larger than any {what} that SpanLab takes ({MAX_BYTES // 10**9} GB); check that it is the right file")
+        return path.read_bytes()
+    except OSError as error:
+        raise SpanLabError(f"cannot read the {what} {path}: {error.strerror or error}") from None
+
+
 def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:
     """The dictionary in a file that torch saved, read without running any code in it, and the file's bytes.
 
@@ -69,12 +85,7 @@ def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:
     need_torch()
     import torch
 
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise SpanLabError(f"{path} is larger than any {what} of SpanLab ({MAX_BYTES // 10**9} GB); check that it is the right file")
-        content = path.read_bytes()
-    except OSError as error:
-        raise SpanLabError(f"cannot read the {what} {path}: {error.strerror or error}") from None
+    content = read_content(path, what)
     try:
         look_through(content)
         with warnings.catch_warnings(), torch.serialization.safe_globals(_numbers()):

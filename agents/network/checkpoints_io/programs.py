@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from ....core.errors import SpanLabError
 from ..settings import need_torch
-from .files import MAX_BYTES, RefusedError, check_archive, look_through
+from .files import RefusedError, check_archive, look_through, read_content
 
 #: What a file of an exported program may consist of.
 _EXPORTED = re.compile(
@@ -97,12 +97,7 @@ def read_program(path: Path, sha256: str | None) -> Program:
     need_torch()
     if path.is_dir() or not path.is_file():
         raise SpanLabError(f"there is no program at {path}; 'program' in a network's description names the file, seen from the description")
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise SpanLabError(f"{path} is larger than any network that SpanLab takes ({MAX_BYTES // 10**9} GB); check that it is the right file")
-        content = path.read_bytes()
-    except OSError as error:
-        raise SpanLabError(f"cannot read the program {path}: {error.strerror or error}") from None
+    content = read_content(path, "program")
     found = hashlib.sha256(content).hexdigest()
     if sha256 is not None and found != sha256:
         raise SpanLabError(

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from effort import HANGS_S
+from paradigm_texts import short
 from session_tools import command, one_thread, spanlab
 
 from spanlab.sessions import read_responses
@@ -22,21 +23,7 @@ from spanlab.sessions.record.reader import read_events
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 TRIALS = 5
 #: each trial takes about a second
-SHORT = """
-extends: vsr
-paradigm: short
-timeline:
-  - for: pattern in patterns
-    phase: present
-    show: {matrix: {grid: 6, filled: =pattern, colour: green}, ms: 200}
-  - for: slot in slots
-    phase: probe
-    show: {pattern_array: {grid: 6, cells: =display, colour: green}}
-    ask: {choice: {options: 9, layout: 3x3}, answer: =slot}
-    record: {serial_position: =number}
-designs:
-  human: {interval: 100}
-"""
+SHORT = short(200, 100)
 
 
 @pytest.fixture

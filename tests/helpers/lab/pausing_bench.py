@@ -21,24 +21,10 @@ from spanlab.agents.human.simulated import SimulatedEpisode
 from spanlab.paradigms import Percept, Truth, load_paradigm, plan_session, session_design
 from spanlab.sessions import Request, Runner, begin
 
-SHORT = """
-extends: vsr
-paradigm: short
-timeline:
-  - phase: fixation
-    model_steps: 0
-    show: {fixation: {}, ms: 300}
-  - for: pattern in patterns
-    phase: present
-    show: {matrix: {grid: 6, filled: =pattern, colour: green}, ms: 400}
-  - for: slot in slots
-    phase: probe
-    show: {pattern_array: {grid: 6, cells: =display, colour: green}}
-    ask: {choice: {options: 9, layout: 3x3}, answer: =slot, window_ms: 900}
-    record: {serial_position: =number}
-designs:
-  human: {interval: 100}
-"""
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all tests share
+from paradigm_texts import short
+
+SHORT = short(400, 100, before="{phase: fixation, model_steps: 0, show: {fixation: {}, ms: 300}}", ask="window_ms: 900")
 TRIALS = 4
 #: ms for which the processor is away between one flip and its time stamp
 DELAY = 14.0
