@@ -42,7 +42,7 @@ _AGAIN = 10
 _SHARE = 0.25
 #: Random effects, and when each is in the model.
 COMPONENTS: Mapping[str, str] = {
-    "participant": "some agent is several people",
+    "participant": "some agent is a group of several people",
     "participant x condition": "several people answered several times in several conditions",
     "item": "enough items (the same question of the same trial) were answered more than once",
     "item x agent": "several agents answered the same items, and enough of them more than once",
