@@ -38,9 +38,9 @@ class Limits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    requests_per_minute: int | None = Field(default=None, ge=1, description="requests a minute")
-    tokens_per_minute: int | None = Field(default=None, ge=1, description="tokens a minute")
-    concurrency: int | None = Field(default=None, ge=1, le=10_000, description="requests under way at once")
+    requests_per_minute: int | None = Field(default=None, ge=1, description="requests per minute")
+    tokens_per_minute: int | None = Field(default=None, ge=1, description="tokens per minute")
+    concurrency: int | None = Field(default=None, ge=1, le=10_000, description="requests at once")
 
 
 class Provider(BaseModel):
@@ -48,15 +48,15 @@ class Provider(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    base_url: str = Field(description="address up to and including what stands before /chat/completions, such as http://localhost:8000/v1")
-    key_variable: str | None = Field(default=None, description="the environment variable that holds the key; no key is sent when not given")
+    base_url: str = Field(description="address of the server, without /chat/completions, such as http://localhost:8000/v1")
+    key_variable: str | None = Field(default=None, description="the environment variable that has the key; if not given, no key is sent")
     default_model: str | None = Field(default=None, min_length=1, description="the model that chat:@NAME stands for")
-    limits: Limits = Field(default=Limits(), description="how much it takes: requests_per_minute, tokens_per_minute, concurrency")
-    prices: dict[str, Prices] = Field(default={}, description="by model: what a million tokens cost, as input and output (and cached_input)")
+    limits: Limits = Field(default=Limits(), description="the server's limits: requests_per_minute, tokens_per_minute, concurrency")
+    prices: dict[str, Prices] = Field(default={}, description="price of a million tokens by model: input and output (and cached_input)")
     reasoning_fields: list[str] = Field(
-        default=list(REASONING_FIELDS), description="fields of a reply in which it puts the model's reasoning, if it does; the first that is there"
+        default=list(REASONING_FIELDS), description="fields of a reply that may have the model's reasoning; the first one present is used"
     )
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(default="max_tokens", description="name under which it takes max_tokens")
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(default="max_tokens", description="the server's name for max_tokens")
 
     @field_validator("base_url")
     @classmethod

@@ -93,110 +93,116 @@ class ChatSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    preset: str = Field(default="", description="the preset from which the other settings come; empty when they were all given one by one")
+    preset: str = Field(default="", description="the preset that the other settings start from; empty if none was chosen")
 
-    temperature: float | None = Field(default=None, ge=0, description="sampling temperature; not sent when not given")
-    top_p: float | None = Field(default=None, gt=0, le=1, description="nucleus sampling; not sent when not given")
-    max_tokens: int | None = Field(default=None, ge=1, description="longest reply in tokens; not sent when not given")
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(default="max_tokens", description="name under which the server takes max_tokens")
-    seed: int | None = Field(default=None, description="sampling seed, for servers that honour one; not sent when not given")
+    temperature: float | None = Field(default=None, ge=0, description="sampling temperature; not sent if not given")
+    top_p: float | None = Field(default=None, gt=0, le=1, description="nucleus sampling; not sent if not given")
+    max_tokens: int | None = Field(default=None, ge=1, description="longest reply in tokens; not sent if not given")
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(default="max_tokens", description="the server's name for max_tokens")
+    seed: int | None = Field(default=None, description="sampling seed, for servers that support one; not sent if not given")
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = Field(
-        default=None, description="how much a reasoning model thinks for itself before it replies; not sent when not given"
+        default=None, description="how much a reasoning model reasons before it replies; not sent if not given"
     )
-    stop: tuple[str, ...] = Field(default=(), description="where a reply ends, before any of these texts; not sent when not given")
-    top_k: int | None = Field(default=None, ge=0, description="sampling among so many tokens; not sent when not given")
-    min_p: float | None = Field(default=None, ge=0, le=1, description="sampling among tokens of so large a share of the likeliest; not sent when not given")
-    frequency_penalty: float | None = Field(default=None, ge=-2, le=2, description="against tokens by how often they came; not sent when not given")
-    presence_penalty: float | None = Field(default=None, ge=-2, le=2, description="against tokens that came; not sent when not given")
-    repetition_penalty: float | None = Field(default=None, gt=0, description="against tokens that came, as a factor; not sent when not given")
-    extra_body: Mapping[str, Any] = Field(default={}, description="further fields of every request, as the server calls them, such as {mirostat: 2}")
+    stop: tuple[str, ...] = Field(default=(), description="texts at which a reply ends, without them; not sent if not given")
+    top_k: int | None = Field(default=None, ge=0, description="sampling from this many of the most probable tokens; not sent if not given")
+    min_p: float | None = Field(
+        default=None, ge=0, le=1, description="sampling from tokens with at least this share of the probability of the most probable one; not sent if not given"
+    )
+    frequency_penalty: float | None = Field(default=None, ge=-2, le=2, description="penalty for tokens by how often they have occurred; not sent if not given")
+    presence_penalty: float | None = Field(default=None, ge=-2, le=2, description="penalty for tokens that have occurred; not sent if not given")
+    repetition_penalty: float | None = Field(default=None, gt=0, description="penalty for tokens that have occurred, as a factor; not sent if not given")
+    extra_body: Mapping[str, Any] = Field(default={}, description="further fields of every request, under the server's names, such as {mirostat: 2}")
     extra_headers: Mapping[str, str] = Field(
-        default={}, description="further headers of every request; $NAME stands for an environment variable, whose name alone is recorded"
+        default={}, description="further headers of every request; $NAME stands for an environment variable, of which only the name is recorded"
     )
     logprobs: bool = Field(
         default=False,
-        description="ask for the probabilities of the first token, which give those of the allowed answers (null where one holds several values)",
+        description="request the probabilities of the first token, which give those of the allowed answers (null where an answer has several values)",
     )
-    top_logprobs: int = Field(default=20, ge=1, le=20, description="of how many tokens the probabilities are asked for, with logprobs")
+    top_logprobs: int = Field(default=20, ge=1, le=20, description="with logprobs: number of tokens whose probabilities are requested")
 
     instructions_as: Literal["system", "developer", "user"] = Field(
         default="system",
-        description="role of the instructions; as user they open the first user message, with separate delivery they are a message of their own",
+        description="role of the instructions; with user they begin the first user message, or with separate delivery are a separate message",
     )
     instructions: Mapping[str, str] = Field(
         default={},
-        description="instructions by paradigm, in place of its own; {=n} stands for a factor's level; other paradigms are refused then",
+        description="instructions by paradigm, replacing its own; {=n} stands for a factor's level; other paradigms are then refused",
     )
-    prompts: bool = Field(
-        default=False, description="whether a question begins as it does for people, in words of the paradigm, such as 'Which word came first?'"
-    )
-    preamble: str = Field(default="", description="sentence put before the instructions; one that fits the view when not given; may be empty")
+    prompts: bool = Field(default=False, description="whether a question begins with the paradigm's wording, as for people, such as 'Which word came first?'")
+    preamble: str = Field(default="", description="sentence before the instructions; if not given, one that fits the view; may be empty")
     view: Literal["words", "image", "both"] = Field(default="words", description="how displays reach the model")
     image_px: int = Field(default=512, ge=96, le=2048, description="width and height of a picture, in pixels")
-    image_detail: Detail = Field(default="auto", description="how closely the server is asked to look at a picture")
+    image_detail: Detail = Field(default="auto", description="level of detail in which the server is asked to process a picture")
     vision_check: Literal["read", "tokens", "off"] = Field(
         default="read",
-        description="what a server must show before a session with pictures: that it reads them, that they reach it (the request has more tokens), or nothing",
+        description="what is checked before a session with pictures: that the model reads them, that they reach it (the request has more tokens), or nothing",
     )
     wording: Literal["full", "bare"] = Field(
         default="full",
-        description="full: how to answer is said in the instructions and at every question; bare: nothing goes out but the instructions and the stimuli",
+        description="full: the instructions and every question say how to answer; bare: only the instructions and the stimuli are sent",
     )
     delivery: Literal["merged", "separate", "acknowledged"] = Field(
         default="merged",
-        description="what is shown between two questions: parts of one user message; a message each; or a message each, with a reply of ours put in between",
+        description="the steps between two questions are parts of one user message, one message each, or one message each with a scripted reply between them",
     )
-    acknowledgement: str = Field(default="ok", min_length=1, description="the reply that is put between messages, with acknowledged delivery")
+    acknowledgement: str = Field(default="ok", min_length=1, description="with acknowledged delivery: the scripted reply between messages")
     history: Literal["full", "extracted"] = Field(
-        default="full", description="what the model sees again of a reply: all of it, or the answer that was read in it"
+        default="full", description="what the model sees of its earlier replies: all of each, or only the answer that was read in it"
     )
-    reasoning: Literal["none", "after", "before"] = Field(default="none", description="whether reasons are asked for, after or before the answer")
-    reasoning_text: str = Field(default="", description="how reasons are asked for, with every question (bare: with the instructions); ours when not given")
-    reasoning_history: Literal["kept", "cut"] = Field(default="kept", description="whether the model sees the reasons that it was asked for again")
-    strip_think: bool = Field(default=True, description="whether `<think>` blocks in a reply are neither read nor seen again")
+    reasoning: Literal["none", "after", "before"] = Field(default="none", description="whether the model is asked for reasons, after or before the answer")
+    reasoning_text: str = Field(
+        default="", description="the sentence that asks for reasons, at every question (bare: in the instructions); a default if not given"
+    )
+    reasoning_history: Literal["kept", "cut"] = Field(default="kept", description="whether the model sees its earlier reasons again")
+    strip_think: bool = Field(default=True, description="whether `<think>` blocks in a reply are ignored and not shown to the model again")
 
     extraction: Literal["strict", "first_character", "tolerant", "model"] = Field(
         default="tolerant",
-        description="how an answer is read: the reply must be nothing but the answer; its first character counts; the only allowed answer within it; "
-        "or so, and where that finds none, by another model (judge)",
+        description="how an answer is read: the reply must be the answer alone; its first character is the answer; the only allowed answer in it counts; "
+        "or as before, and where that finds none, by another model (judge)",
     )
-    judge: str = Field(default="", description="with extraction model: who reads replies in which nothing else finds an answer, MODEL or MODEL@PROVIDER")
-    constrained: Literal["none", "json"] = Field(default="none", description="whether the server is made to answer by a JSON schema of the allowed answers")
+    judge: str = Field(default="", description="with extraction model: the model that reads replies in which the rule finds no answer, MODEL or MODEL@PROVIDER")
+    constrained: Literal["none", "json"] = Field(
+        default="none", description="whether the server must restrict the answer to a JSON schema of the allowed answers"
+    )
     schema_as: Literal["json_schema", "json_object"] = Field(
         default="json_schema",
-        description="how the schema is handed over: as response format json_schema, or json_object, as the server of llama-cpp-python wants it",
+        description="how the schema is sent: as response format json_schema, or as json_object, which the server of llama-cpp-python expects",
     )
     empty_reply: str = Field(
-        default="(empty reply)", min_length=1, description="what the model sees in place of an empty reply of its own; servers refuse empty messages"
+        default="(empty reply)", min_length=1, description="what the model sees in place of its own empty reply; servers refuse empty messages"
     )
-    reask: int = Field(default=1, ge=0, le=1000, description="how often the question is put again after a reply that cannot be read as an answer")
-    reask_text: str = Field(default="That could not be read as an answer.", min_length=1, description="what is said before the question is put again")
-    warm_up: int = Field(default=0, ge=0, le=1000, description="how many first questions of a conversation are asked like all others, but marked as warm-up")
+    reask: int = Field(default=1, ge=0, le=1000, description="how often a question is repeated after a reply that cannot be read as an answer")
+    reask_text: str = Field(default="That could not be read as an answer.", min_length=1, description="sentence before the repeated question")
+    warm_up: int = Field(
+        default=0, ge=0, le=1000, description="number of questions at the start of a conversation that are asked like all others but marked as warm-up"
+    )
 
     practice: Literal["none", "feedback"] = Field(
         default="none",
-        description="feedback: the paradigm's practice comes first, with the criterion of people, who are told after each trial how many answers were right; "
+        description="feedback: the paradigm's practice comes first, with the same criterion and the same feedback after each trial as for people; "
         "every conversation then begins with it",
     )
     conversation: Literal["trial", "session"] = Field(
-        default="trial", description="whether a conversation begins anew with each trial, or goes on over all trials of a block, as a person's session does"
+        default="trial", description="whether each trial starts a new conversation, or a conversation spans all trials of a block, as a person's session does"
     )
     conversation_window: int | None = Field(
         default=None,
         ge=1,
-        description="with conversation session: so many trials before the one at hand are still sent, practice and examples always; all when not given",
+        description="with conversation session: number of earlier trials that are sent again; practice and examples always are; all trials if not given",
     )
     examples: int = Field(
-        default=0, ge=0, le=100, description="so many trials of their own, with the right answers as if the model had given them, are shown before a trial"
+        default=0, ge=0, le=100, description="number of worked examples before a trial: other trials, with the right answers as if the model had given them"
     )
-    examples_text: str = Field(default="Some examples with the right answers come first.", description="what is said before examples; may be empty")
-    trial_text: str = Field(
-        default="A new trial begins.", description="what is said before a trial when others came before it in the conversation; may be empty"
-    )
+    examples_text: str = Field(default="Some examples with the right answers come first.", description="sentence before the examples; may be empty")
+    trial_text: str = Field(default="A new trial begins.", description="sentence before a trial that is not the first of its conversation; may be empty")
 
-    repeat: int = Field(default=1, ge=1, description="number of this repetition of the same trials; tells their replies apart in a cache")
-    conversation_header: str | None = Field(default=None, description="name of a request header that tells a server with a memory which conversation it is in")
-    label: str = Field(default="", description="what figures and tables must say of this agent, such as 'scripted server, not a model'")
+    repeat: int = Field(default=1, ge=1, description="number of this repetition of the same trials; keeps their replies apart in a cache")
+    conversation_header: str | None = Field(
+        default=None, description="name of a request header that identifies the conversation, for servers that remember conversations"
+    )
+    label: str = Field(default="", description="remark on this agent in figures and tables, such as 'scripted server, not a model'")
 
     @model_validator(mode="before")
     @classmethod
@@ -218,15 +224,17 @@ class ChatSettings(BaseModel):
     @model_validator(mode="after")
     def _consistent(self) -> ChatSettings:
         if (self.extraction == "model") != bool(self.judge.strip()):
-            raise ValueError("extraction model and judge go together: name the model that reads replies with judge, such as judge=MODEL@PROVIDER")
+            raise ValueError("extraction model and judge belong together: name the model that reads replies, such as judge=MODEL@PROVIDER")
         if self.prompts and self.wording == "bare":
-            raise ValueError("with wording bare nothing is said at a question: set prompts to false, or wording to full")
+            raise ValueError("with wording bare, questions have no text: set prompts to false, or wording to full")
         if self.reasoning == "before" and self.extraction == "first_character":
-            raise ValueError("the first character of a reply is no answer when reasons come before it: set extraction to tolerant, or reasoning to after")
+            raise ValueError(
+                "with reasons before the answer, the first character of a reply is not the answer: set extraction to tolerant, or reasoning to after"
+            )
         if fault := fault_of_body(self.extra_body, type(self).model_fields) or fault_of_headers(self.extra_headers):
             raise ValueError(fault)
         if self.conversation_window is not None and self.conversation == "trial":
-            raise ValueError("conversation_window says how many trials of a session are sent again: set conversation to session, too")
+            raise ValueError("conversation_window needs conversation=session: it is the number of earlier trials of a session that are sent again")
         return self
 
     @classmethod

@@ -20,10 +20,13 @@ class Prices(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    input: float = Field(ge=0, allow_inf_nan=False, description="of a million tokens that the model reads")
-    output: float = Field(ge=0, allow_inf_nan=False, description="of a million tokens that the model writes, its own reasoning included")
+    input: float = Field(ge=0, allow_inf_nan=False, description="price of a million input tokens")
+    output: float = Field(ge=0, allow_inf_nan=False, description="price of a million output tokens, hidden reasoning included")
     cached_input: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, description="of a million tokens that the server had read before and kept; as the others when not given"
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="price of a million input tokens that the server had cached; the price of other input tokens if not given",
     )
 
     @classmethod

@@ -20,24 +20,24 @@ class RequestLimits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    timeout_s: float = Field(default=120, gt=0, description="seconds that one reply may take in all, from the request to its last byte")
-    max_retries: int = Field(default=12, ge=0, le=100, description="how often one request is repeated after a transient fault (429, 5xx, lost connection)")
+    timeout_s: float = Field(default=120, gt=0, description="longest time for one reply in seconds, from the request to the last byte")
+    max_retries: int = Field(default=12, ge=0, le=100, description="how often a request is repeated after a temporary error (429, 5xx, lost connection)")
     max_retries_begun: int = Field(
         default=4,
         ge=0,
         le=100,
-        description="of these, how often where a reply that has to be paid for may have been under way: it came too late, was cut off or cannot be read",
+        description="how often, if a reply that has to be paid for may have been under way: it came too late, was cut off or cannot be read",
     )
-    concurrency: int | None = Field(default=None, ge=1, le=10_000, description="requests and trials under way at once; not given: as many as the server likes")
-    max_concurrency: int = Field(default=64, ge=1, le=10_000, description="most requests at once when their number follows the server")
-    requests_per_minute: int | None = Field(default=None, ge=1, description="requests a minute at most")
-    tokens_per_minute: int | None = Field(default=None, ge=1, description="tokens a minute at most, of requests and replies together")
-    cache: Path | None = Field(default=None, description="folder of replies that were paid for in other sessions")
-    max_cost: float | None = Field(default=None, gt=0, description="the session stops before it costs more, in the currency of the prices")
+    concurrency: int | None = Field(default=None, ge=1, le=10_000, description="requests and trials at once; if not given, as many as the server accepts")
+    max_concurrency: int = Field(default=64, ge=1, le=10_000, description="most requests at once if their number adapts to the server")
+    requests_per_minute: int | None = Field(default=None, ge=1, description="most requests per minute")
+    tokens_per_minute: int | None = Field(default=None, ge=1, description="most tokens per minute, in requests and replies together")
+    cache: Path | None = Field(default=None, description="folder of replies that other sessions paid for")
+    max_cost: float | None = Field(default=None, gt=0, description="the session stops before it costs more than this, in the currency of the prices")
     fail_on_error: float = Field(
-        default=0.1, ge=0, le=1, description="the session stops when more than this share of its trials cannot be had; up to then it goes on without them"
+        default=0.1, ge=0, le=1, description="the session stops if more than this share of its trials fail; until then it continues without them"
     )
-    max_tokens_in_all: int | None = Field(default=None, ge=1, description="the session stops before it takes more tokens")
+    max_tokens_in_all: int | None = Field(default=None, ge=1, description="the session stops before it takes more tokens than this")
 
     @classmethod
     def read(cls, values: Mapping[str, Any], names: Mapping[str, str] | None = None) -> RequestLimits:

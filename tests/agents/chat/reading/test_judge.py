@@ -232,5 +232,5 @@ async def _pass(limiter: RateLimiter, held: Held) -> None:
 
 @pytest.mark.parametrize("values", [{"extraction": "model"}, {"judge": "x"}, {"extraction": "strict", "judge": "x"}])
 def test_the_rule_and_the_judge_go_together(values: dict[str, str]) -> None:
-    with pytest.raises(SpanLabError, match="extraction model and judge go together"):
+    with pytest.raises(SpanLabError, match="extraction model and judge belong together"):
         ChatSettings.read(values)
