@@ -68,7 +68,7 @@ def travel(folder: Path, pictures: Path, display: str, leave_at: str, arguments:
     pictures.mkdir()
     environment = {**one_thread(), "DISPLAY": display}
     words = [sys.executable, str(JOURNEY), str(pictures), leave_at, *arguments]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, timeout=900, env=environment)
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, timeout=3600, env=environment)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     return json.loads(done.stdout.splitlines()[-1]), done.stderr

@@ -26,7 +26,7 @@ BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "pausing_bench
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The session that was played."""
-    done = subprocess.run([sys.executable, str(BENCH), str(tmp_path_factory.mktemp("paused"))], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, str(BENCH), str(tmp_path_factory.mktemp("paused"))], capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr[-3000:]
     return Path(done.stdout.splitlines()[-1])
 

@@ -19,7 +19,7 @@ BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "answers_bench
 
 def thousand(presses: int) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, str(BENCH), "thousand"], env={**os.environ, "PRESSES": str(presses)}, capture_output=True, text=True, timeout=900, check=False
+        [sys.executable, str(BENCH), "thousand"], env={**os.environ, "PRESSES": str(presses)}, capture_output=True, text=True, timeout=3600, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])["thousand"]

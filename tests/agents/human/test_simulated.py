@@ -23,7 +23,7 @@ BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "lab_bench.py"
 
 
 def simulate(observer: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, str(BENCH), f"simulated:{observer}"], capture_output=True, text=True, timeout=900)
+    done = subprocess.run([sys.executable, str(BENCH), f"simulated:{observer}"], capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])["simulated"]
 
@@ -120,7 +120,7 @@ def _says(*codes: str, **environment: str) -> list[str]:
     for code in codes:
         wrapped += f"try:\n    {code}\nexcept SpanLabError as error:\n    print(error)\n"
     clean = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    done = subprocess.run([sys.executable, "-c", wrapped], env={**clean, **environment}, capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, "-c", wrapped], env={**clean, **environment}, capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     said = done.stdout.splitlines()

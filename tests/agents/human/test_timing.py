@@ -324,7 +324,7 @@ def test_a_display_is_measured_and_cited(screen: str, run: Run, tmp_path: Path) 
 @pytest.mark.slow
 def test_no_picture_is_seen_before_the_bound_of_its_time_stamp() -> None:
     """As another program sees the screen, however busy the machine is."""
-    done = subprocess.run([sys.executable, str(BENCH), "watch", "200"], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, str(BENCH), "watch", "200"], capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr[-3000:]
     facts = json.loads(done.stdout.splitlines()[-1])
     pairs = [(late, bound) for late, bound in zip(facts["late_ms"], facts["bound_ms"], strict=True) if abs(late) < 50]
@@ -337,7 +337,7 @@ def test_no_picture_is_seen_before_the_bound_of_its_time_stamp() -> None:
 @pytest.mark.slow
 def test_a_thousand_displays_in_real_time() -> None:
     """In a window whose flips are paced at 60 Hz by the clock. To be run while nothing else runs."""
-    done = subprocess.run([sys.executable, str(BENCH), "1000"], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, str(BENCH), "1000"], capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr[-3000:]
     facts = json.loads(done.stdout.splitlines()[-1])
     found = session(facts["events"], by_screen=False)

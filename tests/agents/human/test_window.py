@@ -46,7 +46,7 @@ SCENES = (
 
 def bench(*scenes: str) -> dict[str, Any]:
     """Play scenes in a process of their own and tell what happened."""
-    done = subprocess.run([sys.executable, str(BENCH), *scenes], capture_output=True, text=True, timeout=900)
+    done = subprocess.run([sys.executable, str(BENCH), *scenes], capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 

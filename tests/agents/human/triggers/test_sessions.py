@@ -25,7 +25,7 @@ VERDICTS = {"right": 61, "wrong": 62, "missed": 63}
 
 
 def bench(folder: Path, *more: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, str(BENCH), str(folder), *more], capture_output=True, text=True, timeout=900)
+    done = subprocess.run([sys.executable, str(BENCH), str(folder), *more], capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
