@@ -11,6 +11,7 @@ from typing_extensions import override
 from ..core.agent_kinds import CAPACITY, CHANCE, IDEAL, AgentKind
 from ..core.errors import SpanLabError
 from ..paradigms import Answer, Percept, Truth
+from ..paradigms.responses import SerialOrder
 from .base import Agent, AgentOptions, Episode, Response, TrialContext
 
 
@@ -120,7 +121,7 @@ class _Buffer:
             self._kept = {item for item in sorted(self._kept) if self._random.random_sample() >= self._observer.decay}
         self._asked += 1
         if isinstance(truth.answer, tuple):
-            return self._recall(percept, truth.answer)
+            return self._recall_in_order(percept.ask.kind, truth.answer) if isinstance(percept.ask.kind, SerialOrder) else self._recall(percept, truth.answer)
         return truth.answer if self._remembers(truth, size) else percept.ask.kind.guess(self._random)
 
     def _remembers(self, truth: Truth, size: int) -> bool:
@@ -140,12 +141,26 @@ class _Buffer:
             buffer.append(item)
         return set(buffer)
 
-    def _recall(self, percept: Percept, presented: tuple[int, ...]) -> tuple[int, ...]:
+    def _recall_in_order(self, kind: SerialOrder, right: tuple[int | str | None, ...]) -> Answer:
+        """What is remembered in its place, and guesses in the others."""
+        assert self._kept is not None
+        positions = kind.positions or range(1, len(right) + 1)
+        ranks = [sorted(positions).index(position) + 1 for position in positions]
+        known = {place for place, rank in enumerate(ranks) if rank in self._kept}
+        guesses = list(kind.guess(self._random)[: len(right)])  # type: ignore[index]
+        if not kind.repeats:
+            given = {right[place] for place in known}
+            spare = [value for value in kind.values if value not in given]
+            guesses = [spare[int(number)] for number in self._random.permutation(len(spare))[: len(right)]]
+        rest = iter(guesses)
+        return tuple(right[place] if place in known else next(rest) for place in range(len(right)))
+
+    def _recall(self, percept: Percept, presented: tuple[int | str | None, ...]) -> tuple[int | str | None, ...]:
         assert percept.ask is not None
         assert self._kept is not None
         # The freshest first, then guesses for the rest.
         known = [presented[item - 1] for item in sorted(self._kept, reverse=True) if item <= len(presented)]
-        guesses: list[int] = []
+        guesses: list[int | str | None] = []
         while len(known) + len(guesses) < len(presented):
             guess = percept.ask.kind.guess(self._random)
             assert isinstance(guess, tuple)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from ..agents.base import Episode, Response
-from ..paradigms import Ask, Percept, Step, Truth, Verdict
+from ..paradigms import Ask, ItemScore, Percept, Step, Truth, Verdict
 from .agent_checks import check_response
 from .record.events import AskedStep, Feedback, Notes, Score, Shown, ShownStep, TrialCut
 from .record.writer import Recorder
@@ -32,9 +32,15 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
         value, outcome = None, "invalid"
     elif outcome != "answered":
         value = None
-    scores = tuple(cast(Score, asdict(score)) for score in ask.kind.score(value, truth.answer))
+    scores = tuple(_score(score) for score in ask.kind.score(value, truth.answer))
     verdict: Verdict = "missed" if outcome == "omitted" else "right" if all(score["correct"] for score in scores) else "wrong"
     return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), verdict, scores)
+
+
+def _score(score: ItemScore) -> Score:
+    """A score as it is recorded: without what its kind of question does not have."""
+    fields = asdict(score)
+    return cast(Score, fields if score.edit_distance is not None else {name: value for name, value in fields.items() if name != "edit_distance"})
 
 
 class TrialLog:

@@ -17,7 +17,7 @@ from ..base import AgentOptions, Option, Response, TrialContext
 from ..oracles import Observer, make_observer
 from .display.file import DisplayFile
 from .display.theme import ThemeName
-from .input.answering import CONFIRM_KEYS
+from .input.answering import CONFIRM_KEYS, UNKNOWN, UNKNOWN_KEYS
 from .input.keyboard import Backend
 from .input.refractory import USUAL, Refractory
 from .input.xtest import InputEvent, XTestInput
@@ -213,7 +213,7 @@ class SimulatedParticipant(Participant):
             times = self._refractory_times()
             delay = max(delay, (max(times.same_ms, times.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)
         events: list[tuple[float, InputEvent]] = []
-        for number, part in enumerate(value if isinstance(value, tuple) else (value,)):
+        for number, part in enumerate(ask.kind.values_of(value)):
             delay += self.seconds(NEXT_MARK_MS) if number else 0.0
             events.append((delay, self._event_for(surface, part)))
         if surface.several:
@@ -229,7 +229,9 @@ class SimulatedParticipant(Participant):
 
         return carry_out
 
-    def _event_for(self, surface: Surface, value: int | str) -> InputEvent:
+    def _event_for(self, surface: Surface, value: int | str | None) -> InputEvent:
+        if value is None:
+            return self._unknown(surface)
         keys = [key for key, stands_for in surface.keys if stands_for == value]
         region = next((region for region in surface.regions if region.value == value), None)
         hold = 0.05 / max(1.0, self._speed)
@@ -243,6 +245,14 @@ class SimulatedParticipant(Participant):
     def _by_mouse(self) -> bool:
         by_mouse = bool(self._random.randint(2))  # drawn in any case, so that reaction times do not depend on the choice
         return by_mouse if self._answers == "both" else self._answers == "mouse"
+
+    def _unknown(self, surface: Surface) -> InputEvent:
+        """ "Don't know", for an item of an answer in order."""
+        key, hold = next((key for key in UNKNOWN_KEYS if key not in dict(surface.keys)), ""), 0.05 / max(1.0, self._speed)
+        if key and not self._by_mouse():
+            return InputEvent(key, hold=hold)
+        x, y = self.open().surface.beside_middle(UNKNOWN)
+        return InputEvent(x=x, y=y, hold=hold)
 
     def _confirm(self) -> InputEvent:
         hold = 0.05 / max(1.0, self._speed)

@@ -287,7 +287,7 @@ class Stage:
         keys = self.keyboard.poll()
         if self.box is not None:
             keys = self.box.with_buttons(keys)
-        fresh = keys + self.mouse.poll(self.surface.on_done)
+        fresh = keys + self.mouse.poll(self.surface.button_at)
         if fresh:
             self.queue = sorted(self.queue + fresh, key=lambda press: press.time)
 

@@ -39,7 +39,8 @@ class WorkedQuestion:
     def shown_answer(self, language: str) -> str:
         """The answer as people read it, with its key where it has one of its own; empty where it has several parts, which are marked in the picture."""
         if isinstance(self.answer, tuple):
-            return ""
+            ordered = self.kind.surface().ordered
+            return " ".join("?" if value is None else self.kind.label(value) for value in self.answer) if ordered is not None and ordered.labels else ""
         label = self.kind.label(self.answer)
         key = next((key_label(key, language) for key, value in self.kind.surface().keys if value == self.answer), label)
         return label if isinstance(self.answer, int) or key == label else f"{label} ({key})"

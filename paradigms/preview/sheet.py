@@ -307,9 +307,11 @@ class Sheet:
     def _mark(self, ask: Ask, answer: Answer, x: int, y: int, side: int) -> None:
         """Outline the correct regions; several are numbered in the order of presentation."""
         surface = ask.kind.surface()
+        if surface.ordered is not None and surface.ordered.labels:
+            return  # what is given in order is said below
         where = {region.value: region for region in surface.regions}
         for number, value in enumerate(answer if isinstance(answer, tuple) else (answer,), start=1):
-            if (region := where.get(value)) is None:
+            if value is None or (region := where.get(value)) is None:
                 continue
             x0, y0, x1, y1 = (round(part * side / CANVAS) for part in (region.x0, region.y0, region.x1, region.y1))
             box = (x + max(1, x0), y + max(1, y0), x + min(side - 2, x1 - 1), y + min(side - 2, y1 - 1))

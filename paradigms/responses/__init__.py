@@ -1,9 +1,26 @@
 """What may be answered, and how."""
 
-from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
+from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
 from .cells import Cells
 from .choice import Choice
 from .keys import AnswerKeys
 from .regions import Area, Region, grid_regions
+from .sequence import SerialOrder
+from .text import TypedText
 
-__all__ = ["RESPONSES", "Answer", "AnswerKeys", "Area", "Cells", "Choice", "ItemScore", "Region", "ResponseKind", "Surface", "grid_regions"]
+__all__ = [
+    "RESPONSES",
+    "Answer",
+    "AnswerKeys",
+    "Area",
+    "Cells",
+    "Choice",
+    "ItemScore",
+    "Ordered",
+    "Region",
+    "ResponseKind",
+    "SerialOrder",
+    "Surface",
+    "TypedText",
+    "grid_regions",
+]

@@ -13,8 +13,30 @@ from ..identity import canonical
 from .keys import AnswerKeys
 from .regions import Region
 
-#: One value (a choice) or several (cells, in the order of output). Plain Python, fit for JSON.
-Answer = int | str | tuple[int, ...]
+#: One value (a choice, a text) or several (cells, sequences, in the order of output; None for an item that was left open). Plain Python, fit for JSON.
+Answer = int | str | tuple[int | str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """How values that a person gives in order are kept: each press adds one, and the last one can be taken back.
+
+    Parameters
+    ----------
+    most : so many values at most
+    repeats : whether the same value may be given more than once
+    unknown : whether "don't know" may stand in the place of a value (as None), or, where values are ``joined``, of the whole answer
+    joined : whether the values are characters of one text
+    line : where on the canvas what was given stands in a line, as (x0, y0, x1, y1); None where each value shows at its own place, with its number
+    labels : what stands on the areas of the canvas that are keys to press: value and label
+    """
+
+    most: int
+    repeats: bool = True
+    unknown: bool = False
+    joined: bool = False
+    line: tuple[float, float, float, float] | None = None
+    labels: tuple[tuple[int | str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +50,7 @@ class Surface:
     several : whether more than one value makes the answer; marks are then shown and a done button (or Return) ends it
     take : the number of values expected when ``several``
     outlined : whether the outlines of the areas are drawn while the question is open
+    ordered : how values that are given in order are kept, where they are
     """
 
     keys: tuple[tuple[str, int | str], ...] = ()
@@ -35,13 +58,15 @@ class Surface:
     several: bool = False
     take: int | None = None
     outlined: bool = False
+    ordered: Ordered | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemScore:
     """The score of one item of an answer: one row of the response table.
 
-    ``serial_position`` and ``output_position`` count from 1; None leaves the step's own recorded value in place.
+    ``serial_position`` and ``output_position`` count from 1; None leaves the step's own recorded value in place. ``edit_distance`` is that of the whole answer,
+    for kinds that have one.
     """
 
     answer: int | str | None
@@ -49,6 +74,7 @@ class ItemScore:
     correct: bool
     serial_position: int | None = None
     output_position: int | None = None
+    edit_distance: int | None = None
 
 
 class ResponseKind(Component):
@@ -76,6 +102,14 @@ class ResponseKind(Component):
     def surface(self) -> Surface:
         """How a person answers."""
         raise NotImplementedError
+
+    def answer_of(self, values: Sequence[int | str | None]) -> Answer:
+        """The answer that values make which a person gave one after another."""
+        return tuple(values)
+
+    def values_of(self, answer: Answer) -> tuple[int | str | None, ...]:
+        """The values that a person gives, one after another, to give an answer."""
+        return answer if isinstance(answer, tuple) else (answer,)
 
     def with_keys(self, keys: AnswerKeys) -> ResponseKind:
         """The same question with other keys and words, for the window and for what people read; answers and scores stay as they are.

@@ -13,14 +13,13 @@ from pydantic import Field, model_validator
 from ...core.locale import sentence
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
 from .regions import WHOLE_CANVAS, Area, grid_regions
-from .wording import negated
+from .wording import OR, negated
 
 _NUMBER = re.compile(r"\d+")
 #: Between the row and the column of one cell.
 _COMMA = re.compile(r" ?, ?")
 _NAMED = re.compile(r"(?<![^\W\d_])(row|column|col|r|c)(?:\.? ?[:=#]? ?)(\d{1,3})(?!\d)", re.IGNORECASE)
 _NUMBERED_LINE = re.compile(r"^ ?(\d{1,3})[.)] (?=\D*\d)", re.MULTILINE)
-_OR = re.compile(r"\b(?:or|oder|ou)\b|或", re.IGNORECASE)
 _LONGEST = 3
 
 
@@ -30,7 +29,7 @@ def read_pairs(text: str, count: int) -> list[tuple[int, int]] | None:
     Pairs are written ``1,4``, in brackets or not, or as ``row 1, column 4`` (or the other way round); lines may be numbered from 1.
     """
     text = re.sub(r"[^\S\n]+", " ", text)
-    if negated(text) or _OR.search(text):
+    if negated(text) or OR.search(text):
         return None
     text = _without_line_numbers(text)
     found = list(_NUMBER.finditer(text))
@@ -112,7 +111,8 @@ class Cells(ResponseKind):
         assert isinstance(answer, tuple)
         return "; ".join(self._cell(cell) for cell in answer)
 
-    def _cell(self, cell: int) -> str:
+    def _cell(self, cell: int | str | None) -> str:
+        assert isinstance(cell, int)
         return f"{cell // self.grid + 1},{cell % self.grid + 1}"
 
     def answer_schema(self) -> dict[str, Any] | None:
@@ -132,7 +132,8 @@ class Cells(ResponseKind):
         return tuple(int(cell) for cell in np.argsort(-own, kind="stable")[: self.take])
 
     def target(self, answer: Answer) -> int | tuple[int, ...]:
-        return answer if isinstance(answer, tuple) else (int(answer),)
+        cells = answer if isinstance(answer, tuple) else (answer,)
+        return tuple(cell for cell in cells if isinstance(cell, int))
 
     def guess(self, random: np.random.RandomState) -> Answer:
         return tuple(int(cell) for cell in random.permutation(self.grid**2)[: self.take])

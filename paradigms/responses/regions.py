@@ -24,6 +24,8 @@ def _on_the_canvas(area: tuple[float, float, float, float]) -> tuple[float, floa
 
 #: A part of the canvas as [x0, y0, x1, y1], in canvas units.
 Area = Annotated[tuple[float, float, float, float], BeforeValidator(_numbers), AfterValidator(_on_the_canvas)]
+#: Several such parts.
+Areas = Annotated[tuple[Area, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
 WHOLE_CANVAS = (0.0, 0.0, float(CANVAS), float(CANVAS))
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 HEAD_END = re.compile(r":(?!\d)|\.(?=\s)|[;(\n]|,?\s(?:because|since|as)\b")
 #: And a dash, after answers that are no signs themselves; looked for from the beginning of what makes text bold, else every sign of many would be tried.
 DASH_END = re.compile(r"(?<![*_`])[*_`]*\s[-–—]\s(?=[^\W\d_])")
+#: What offers one answer beside another.
+OR = re.compile(r"\b(?:or|oder|ou)\b|或", re.IGNORECASE)
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹘﹣－"), "-")
 #: Peeled off in this order, again and again: what ends a sentence, what makes text bold or code, what encloses it.
 _SKINS = (("", ".!,;:"), ("*_`#", "*_`"), ("'\"“”„‘’‚«»()[]{}$", "'\"“”„‘’‚«»()[]{}$"))

@@ -242,6 +242,16 @@ class Score(TypedDict):
     correct: Annotated[bool, Holds("whether the item was answered correctly"), InTable(loaded=True, after="outcome")]
     serial_position: Annotated[int | None, Holds("position of the asked item in presentation, from 1"), InTable(loaded=True, after="list_length")]
     output_position: Annotated[int | None, Holds("position of the item in the answer, from 1"), InTable(loaded=True)]
+    edit_distance: NotRequired[
+        Annotated[
+            int,
+            Holds(
+                "of sequences and texts: how many insertions, deletions and substitutions of single items or characters turn the whole answer into the right "
+                "one; the same in all rows of the question"
+            ),
+            InTable(loaded=True, after="correct"),
+        ]
+    ]
 
 
 @with_config(OPEN)

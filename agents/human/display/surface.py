@@ -9,14 +9,18 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 from ....core.locale import sentence
-from ....paradigms import Prompt, Region, ResponseKind, Surface
+from ....paradigms import Ordered, Prompt, Region, ResponseKind, Surface
 from ....stimuli.scene import BACKGROUND, CANVAS, Colour
-from ..input.answering import AnswerSheet, hit
+from ..input.answering import DONE, UNDO, UNKNOWN, AnswerSheet, Button, hit
 from .lettering import Block, Pictures, pill, set_text
+from .pad import keys_picture, line_picture, number_picture, numbers_of
 from .theme import STANDARD, Theme
 
 #: How long a single press is acknowledged, in seconds.
 ACKNOWLEDGE = 0.15
+#: The buttons beside the done button, where values are given in order; and the largest number that this one says to be missing.
+_SIDES: tuple[Button, ...] = (UNDO, UNKNOWN)
+_MOST = 88
 #: Marks on the canvas, which is the same in every theme.
 _MARK, _STRONG, _GRID = STANDARD.accent, STANDARD.accent_strong, (150, 154, 160)
 
@@ -40,6 +44,8 @@ class SurfaceView:
         self.letter_px = letter_px
         self._width = int(win.size[0])
         self.language = "en"
+        #: the line of what was given, as it was drawn last
+        self._given_line: tuple[Hashable, Any] | None = None
 
     # -- places ----------------------------------------------------------------------------------------------------------------------------------
 
@@ -59,11 +65,19 @@ class SurfaceView:
     def _button_middle(self, button: Any) -> tuple[float, float]:
         return 0.0, self._below - float(button.size[1]) / 2
 
-    def on_done(self, x: float, y: float) -> bool:
-        """Whether a place (pixels) is on the done button."""
-        button = self._button("enabled")
-        middle_x, middle_y = self._button_middle(button)
-        return abs(x - middle_x) <= float(button.size[0]) / 2 and abs(y - middle_y) <= float(button.size[1]) / 2
+    def button_at(self, x: float, y: float) -> Button:
+        """Which button below the canvas is at a place (pixels)."""
+        if _on(self._button("enabled"), self.done_middle(), x, y):
+            return DONE
+        none: Button = ""
+        return next((button for button in _SIDES if _on(self._beside(button), self.beside_middle(button), x, y)), none)
+
+    def beside_middle(self, button: Button) -> tuple[float, float]:
+        """The middle of a button beside the done button, in pixels from the middle of the window."""
+        # the done button is widest where it says how much is missing
+        widest = max(float(self._button("disabled", _MOST, "enter").size[0]), float(self._button("enabled").size[0]))
+        x = widest / 2 + 0.6 * self.letter_px + float(self._beside(button).size[0]) / 2
+        return (-x if button == UNDO else x), self.done_middle()[1]
 
     def done_middle(self) -> tuple[float, float]:
         """The middle of the done button, in pixels from the middle of the window."""
@@ -83,11 +97,14 @@ class SurfaceView:
             if surface.several:
                 for state in ("disabled", "enabled", "under"):
                     self._button(state)
+                enter = "enter" if surface.ordered is not None else "mark"
                 for marked in range((surface.take or len(surface.regions)) + 1):
                     if surface.take is None:
                         self._counter(marked)
                     elif marked:
-                        self._button("disabled", marked)
+                        self._button("disabled", marked, enter)
+                if surface.ordered is not None:
+                    self._prepare_order(surface)
             else:
                 for number in range(2, 13):
                     self._which(number)
@@ -96,6 +113,16 @@ class SurfaceView:
                         self._given(kind, value)
             if surface.outlined:
                 self._grid(surface)
+
+    def _prepare_order(self, surface: Surface) -> None:
+        for button in _SIDES:
+            for under in (False, True):
+                self._beside(button, under)
+        if surface.ordered is not None and surface.ordered.labels:
+            self._keys(surface)
+
+    def _keys(self, surface: Surface) -> Any:
+        return self._pictures.put(("keys", surface.regions, surface.ordered), lambda: keys_picture(surface, self.canvas_px))
 
     def _text(self, key: Any, text: str, scale: float = 1.0, **style: Any) -> Any:
         room = min(self._width - 4 * self.letter_px, max(2 * self.canvas_px, 34 * self.letter_px))
@@ -123,15 +150,21 @@ class SurfaceView:
     def _counter(self, marked: int) -> Any:
         return self._text(("counter", marked), sentence("window.marked_any", self.language, n=marked), weight="semibold")
 
-    def _button(self, state: str, missing: int = 0) -> Any:
-        """The done button; while marks are ``missing``, it says how many."""
+    def _beside(self, button: Button, under: bool = False) -> Any:
+        """A button beside the done button."""
+        theme, text = self._theme, sentence(f"window.{button}", self.language)
+        edge, ink = (theme.accent_strong, theme.accent_strong) if under else (theme.accent, theme.accent)
+        return self._pictures.put((button, under, text), lambda: pill(text, self.letter_px, theme.background, ink, edge, theme.background))
+
+    def _button(self, state: str, missing: int = 0, more: str = "mark") -> Any:
+        """The done button; while items are ``missing``, it says how many to mark (or to enter)."""
         theme = self._theme
         fill, ink, edge = {
             "disabled": (theme.background, theme.muted, theme.pale),
             "enabled": (theme.accent, theme.on_accent, theme.accent),
             "under": (theme.accent_strong, theme.on_accent, theme.accent_strong),
         }[state]
-        key = "done" if not missing else "mark_one" if missing == 1 else "mark_more"
+        key = "done" if not missing else f"{more}_one" if missing == 1 else f"{more}_more"
         text = sentence(f"window.{key}", self.language, n=missing)
         return self._pictures.put(("done", state, text), lambda: pill(text, self.letter_px, fill, ink, edge, theme.background))
 
@@ -161,7 +194,7 @@ class SurfaceView:
         under = hit(sheet.surface.regions, *self.to_canvas(*pointer))
         given = sheet.acknowledged
         seen = None if given is None or sheet.surface.several or now - given[1] >= 2 * ACKNOWLEDGE else given
-        return tuple(sheet.marks), sheet.complete, under, self.on_done(*pointer) if sheet.surface.several else None, seen
+        return tuple(sheet.marks), sheet.complete, under, self.button_at(*pointer) if sheet.surface.several else None, seen
 
     def draw(self, sheet: AnswerSheet, number: int, pointer: tuple[float, float], now: float) -> None:
         """Everything that belongs to an open question.
@@ -185,12 +218,16 @@ class SurfaceView:
         if surface.outlined:
             self._grid(surface)()
         if surface.several:
-            self._draw_marks(sheet, surface, under)
-            missing = max(0, (surface.take or 0) - len(sheet.marks))
-            button = self._button("disabled", missing) if not sheet.may_finish else self._button("under" if self.on_done(*pointer) else "enabled")
+            on = self.button_at(*pointer)
+            if surface.ordered is None:
+                self._draw_marks(sheet, surface, under)
+            else:
+                self._draw_order(sheet, surface, surface.ordered, under, on)
+            missing, enter = max(0, (surface.take or 0) - len(sheet.marks)), "enter" if surface.ordered is not None else "mark"
+            button = self._button("disabled", missing, enter) if not sheet.may_finish else self._button("under" if on == DONE else "enabled")
             self._pictures.draw(button, *self._button_middle(button))
             top -= float(button.size[1]) + 0.5 * self.letter_px
-            if surface.take is None:
+            if surface.take is None and (surface.ordered is None or surface.ordered.line is None):
                 top = self._line(self._counter(len(sheet.marks)), top)
         else:
             self._draw_single(sheet, surface, under, now, chip)
@@ -209,10 +246,38 @@ class SurfaceView:
         if under is not None and (under.value in marked or not sheet.may_finish):
             self._outline(under, line=_STRONG, inset=0.05)
 
+    def _draw_order(self, sheet: AnswerSheet, surface: Surface, ordered: Ordered, under: Region | None, on: Button) -> None:
+        """What was given in order: in its line, or as numbers at its places; and what it is given and taken back with."""
+        for button in _SIDES[: 1 + ordered.unknown]:
+            self._pictures.draw(self._beside(button, on == button), *self.beside_middle(button))
+        if ordered.labels:
+            self._pictures.draw(self._keys(surface), 0, 0)
+        if ordered.line is not None:
+            self._draw_line(sheet, surface, ordered, ordered.line)
+        else:
+            for region in surface.regions:
+                if numbers := numbers_of(sheet.marks, region):
+                    self._outline(region, fill=_MARK, inset=0.1)
+                    (x0, y0), (x1, y1) = self.to_pixels(region.x0, region.y0), self.to_pixels(region.x1, region.y1)
+                    side = round(min(x1 - x0, y0 - y1))
+                    number = self._pictures.put(("number", numbers, side), lambda numbers=numbers, side=side: number_picture(numbers, side))
+                    self._pictures.draw(number, (x0 + x1) / 2, (y0 + y1) / 2)
+        if under is not None and len(sheet.marks) < ordered.most and not sheet.complete:
+            self._outline(under, line=_STRONG, inset=0.05)
+
+    def _draw_line(self, sheet: AnswerSheet, surface: Surface, ordered: Ordered, line: tuple[float, float, float, float]) -> None:
+        (x0, y0), (x1, y1) = self.to_pixels(line[0], line[1]), self.to_pixels(line[2], line[3])
+        size = 2 * round((x1 - x0) / 2), 2 * round((y0 - y1) / 2)
+        state = (sheet.ask.kind, tuple(sheet.marks), size)
+        if self._given_line is None or self._given_line[0] != state:
+            given = [None if mark is None else sheet.ask.kind.label(mark) for mark in sheet.marks]
+            self._given_line = state, self._pictures.once(line_picture(ordered, surface.take, given, size))
+        self._pictures.draw(self._given_line[1], (x0 + x1) / 2, (y0 + y1) / 2)
+
     def _draw_single(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float, above: float) -> None:
         """What was answered, for a moment; a chip for what has no place of its own lies from ``above`` (pixels) on."""
         given = sheet.acknowledged
-        if given is not None and now - given[1] < 2 * ACKNOWLEDGE:
+        if given is not None and given[0] is not None and now - given[1] < 2 * ACKNOWLEDGE:
             region = next((region for region in surface.regions if region.value == given[0]), None)
             if region is not None:
                 width = max(3.0, self.letter_px / 5)
@@ -233,6 +298,11 @@ class SurfaceView:
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
         box = self._pictures.put(("box", wide, high, line, fill, width, x, y), lambda: outlined(wide, high, line, fill, width))
         self._pictures.draw(box, x, y)
+
+
+def _on(picture: Any, middle: tuple[float, float], x: float, y: float) -> bool:
+    """Whether a place is on a picture that has its middle there."""
+    return abs(x - middle[0]) <= float(picture.size[0]) / 2 and abs(y - middle[1]) <= float(picture.size[1]) / 2
 
 
 @lru_cache(maxsize=64)

@@ -6,12 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ....paradigms import Answer, Ask, Region, Surface
+from ....paradigms import Answer, Ask, Ordered, Region, Surface
 
 #: Keys that end an answer of several values.
 CONFIRM_KEYS = ("return", "enter", "num_enter")
-#: The value of a click on the done button.
-DONE = "done"
+#: Keys that take the last of several values in order back, and those that stand for "don't know" in the place of one, where no value has them.
+UNDO_KEYS = ("backspace", "delete")
+UNKNOWN_KEYS = ("minus", "num_subtract")
+#: The buttons below the canvas.
+Button = Literal["", "done", "undo", "unknown"]
+#: The value of a click on the done button, and of the buttons beside it where values are given in order.
+DONE: Button = "done"
+UNDO: Button = "undo"
+UNKNOWN: Button = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +32,7 @@ class Press:
     key : the key's name, as PsychoPy calls it
     x, y : where the click was, in canvas units (it may lie outside the canvas)
     done : whether the click hit the done button
+    button : which button below the canvas the click hit, where values are given in order; those beside the done button mean nothing elsewhere
     held : whether the key was down already, so that only its repetition makes a press of it
     """
 
@@ -35,6 +43,7 @@ class Press:
     y: float = 0.0
     done: bool = False
     held: bool = False
+    button: Button = ""
 
     @property
     def escapes(self) -> bool:
@@ -73,14 +82,14 @@ class AnswerSheet:
 
     ask: Ask
     onset: float
-    marks: list[int | str] = field(default_factory=list)
+    marks: list[int | str | None] = field(default_factory=list)
     presses: list[dict[str, Any]] = field(default_factory=list)
     late: list[dict[str, Any]] = field(default_factory=list)
     answered_at: float | None = None
     #: the press that gave the answer
     answered_by: Press | None = None
     #: the value acknowledged last, and when
-    acknowledged: tuple[int | str, float] | None = None
+    acknowledged: tuple[int | str | None, float] | None = None
     paused: float = 0.0
     surface: Surface = field(init=False)
 
@@ -102,10 +111,11 @@ class AnswerSheet:
         """Whether the done button is enabled."""
         if self.surface.take is not None:
             return len(self.marks) == self.surface.take
-        return self.ask.kind.allows(tuple(self.marks))
+        return self.ask.kind.allows(self.ask.kind.answer_of(self.marks))
 
     def take(self, press: Press) -> str:
-        """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``, ``full``, ``not yet``, ``extra``, ``late`` or ``nothing``."""
+        """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``, ``full``, ``used``, ``not yet``, ``extra``, ``late`` or
+        ``nothing``."""
         entry = press.record(self.onset)
         if self.closes is not None and press.time > self.closes:
             if self.ask.late == "record":
@@ -153,6 +163,8 @@ class AnswerSheet:
             self.answered_at = press.time
             return "answer"
         value = self._value(press, entry)
+        if self.surface.ordered is not None:
+            return self._in_order(press, value, entry, self.surface.ordered)
         if value is None:
             return "nothing"
         if value in self.marks:
@@ -166,10 +178,38 @@ class AnswerSheet:
         self.acknowledged = (value, press.time)
         return "mark"
 
+    def _in_order(self, press: Press, value: int | str | None, entry: dict[str, Any], ordered: Ordered) -> str:
+        if press.held:
+            return "nothing"  # the key repeats itself
+        typed = press.key if press.device == "key" and value is None else ""
+        if press.button == UNDO or typed in UNDO_KEYS:
+            entry["on"] = UNDO
+            if not self.marks:
+                return "nothing"
+            self.marks.pop()
+            self.answered_at = None
+            return "unmark"
+        if ordered.unknown and (press.button == UNKNOWN or typed in UNKNOWN_KEYS):
+            entry["on"] = UNKNOWN
+            if ordered.joined:
+                self.marks.clear()  # it stands for the whole text
+        elif value is None:
+            return "nothing"
+        elif ordered.joined and self.marks == [None]:
+            self.marks.clear()
+        if value is not None and not ordered.repeats and value in self.marks:
+            return "used"
+        if len(self.marks) >= ordered.most:
+            return "full"
+        self.marks.append(value)
+        self.answered_at = None
+        self.acknowledged = (value, press.time)
+        return "mark"
+
     def answer(self) -> Answer | None:
         """The answer as it stands: None when there is none. Marks of exactly the right number count even where the window closed before they were confirmed."""
         if self.surface.several:
-            return tuple(self.marks) if self.complete or self.may_finish else None  # type: ignore[return-value]
+            return self.ask.kind.answer_of(self.marks) if self.complete or self.may_finish else None
         return self.marks[0] if self.complete else None
 
     def notes(self) -> Mapping[str, Any]:

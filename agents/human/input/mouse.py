@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..display.frames import apart
-from .answering import Press
+from .answering import DONE, Button, Press
 
 #: An X server stamps what happens with its own time: whole ms, in this many bits.
 _SERVER_MS, _BITS = 0.001, 32
@@ -95,15 +95,16 @@ class Mouse:
     def _drag(self, x: float, y: float, dx: float, dy: float, buttons: int, modifiers: int) -> None:
         self.at = self._centred(x, y)
 
-    def poll(self, done: Callable[[float, float], bool] = lambda x, y: False) -> list[Press]:
-        """Every click of the left button since the last poll; ``done`` says whether a place (pixels) is on the done button."""
+    def poll(self, button_at: Callable[[float, float], Button] = lambda x, y: "") -> list[Press]:
+        """Every click of the left button since the last poll; ``button_at`` says which button of the window is at a place (pixels)."""
         self._win.winHandle.dispatch_events()
         self._polled = self._now()
         clicks, self._clicks = self._clicks, []
         presses = []
         for at, x, y in clicks:
             on_canvas = self._to_canvas(x, y)
-            presses.append(Press("click", at, x=on_canvas[0], y=on_canvas[1], done=done(x, y)))
+            button = button_at(x, y)
+            presses.append(Press("click", at, x=on_canvas[0], y=on_canvas[1], done=button == DONE, button=button))
         return presses
 
     def clear(self) -> None:

@@ -13,6 +13,7 @@ from ....paradigms.preview.example import ExampleDisplay
 from ....stimuli.render.fonts import face
 from ....stimuli.render.pixels import picture
 from ....stimuli.scene import CANVAS, Scene
+from ..display.pad import draw_keys
 from ..display.theme import STANDARD, Theme
 
 #: Space between two displays, and width of a large display, in letters' heights.
@@ -65,6 +66,7 @@ def strip(
         asked = display.asks is not None
         if display.asks is not None:
             _cells(draw, display.asks, left, top, side)
+            draw_keys(draw, display.asks.surface(), left, top, side)
             _own(draw, display.own, display.asks, left, top, side)
             mark_answers(draw, [question.answer for question in display.questions], display.asks, left, top, side)
             words, size = _caption(display, language, letter * 0.85, side)
@@ -114,14 +116,16 @@ def _own(draw: ImageDraw.ImageDraw, own: Sequence[tuple[int | str, bool]], asks:
 def mark_answers(draw: ImageDraw.ImageDraw, answers: Sequence[Answer], asks: ResponseKind, left: int, top: int, side: int) -> None:
     """The right answers, where they are places: a box around each, with its number where there are several."""
     where = {region.value: region for region in asks.surface().regions}
-    values = [value for answer in answers for value in (answer if isinstance(answer, tuple) else (answer,))]
+    if (ordered := asks.surface().ordered) is not None and ordered.labels:
+        return  # what is given in order is said below the picture
+    values = [value for answer in answers for value in (answer if isinstance(answer, tuple) else (answer,)) if value is not None]
     factor, edge = side / CANVAS, max(2, round(side / 60))
     for number, value in enumerate(values, start=1):
         if (region := where.get(value)) is None:
             continue
         x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))
         box = (left + max(edge, x0), top + max(edge, y0), left + min(side - 1 - edge, x1 - 1), top + min(side - 1 - edge, y1 - 1))
-        several = asks.surface().several
+        several = asks.surface().several and ordered is None
         if not several:
             draw.rectangle((box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1), None, (255, 255, 255), edge + 2)
         draw.rectangle(box, STANDARD.accent if several else None, STANDARD.accent, edge)

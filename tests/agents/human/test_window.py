@@ -31,6 +31,7 @@ SCENES = (
     "borders",
     "nine_clicks",
     "cells",
+    "ordered",
     "busy",
     "omission",
     "counting",
@@ -145,6 +146,23 @@ def test_cells_are_marked_unmarked_and_confirmed(facts: dict[str, Any]) -> None:
     assert second["response"]["value"] == [5, 4, 3]
     assert second["response"]["raw"]["presses"][-1]["key"] == "return"
     assert second["response"]["rt_ms"] == second["response"]["raw"]["presses"][-1]["rt_ms"]
+
+
+def test_answers_in_order_are_typed_clicked_corrected_and_left_open(facts: dict[str, Any]) -> None:
+    typed, clicked, places, word = scene(facts, "ordered")
+    does = [[press["does"] for press in step["response"]["raw"]["presses"]] for step in (typed, clicked, places, word)]
+    assert does[0] == ["mark"] * 3 + ["unmark", "mark", "not yet", "mark", "full", "answer"]
+    assert typed["response"]["value"] == ["3", "7", None, "4"]
+    assert does[1] == ["nothing", "mark", "mark", "unmark", "mark", "mark", "not yet", "mark", "answer"]
+    assert clicked["response"]["value"] == ["9", None, "1", "2"]
+    assert [press.get("on") for press in clicked["response"]["raw"]["presses"]] == ["undo", None, None, "undo", "unknown", None, "done", None, "done"]
+    assert does[2] == ["mark", "used", "mark", "mark", "answer"]
+    assert places["response"]["value"] == [0, 8, 4]
+    assert word["response"]["value"] == "dog"
+    for step in (typed, clicked, places, word):
+        presses, injected = step["response"]["raw"]["presses"], step["injected"]
+        assert len(presses) == len(injected)
+        assert step["response"]["rt_ms"] == presses[-1]["rt_ms"]
 
 
 def test_clicks_and_keys_keep_their_order_and_times_while_the_program_is_busy(facts: dict[str, Any]) -> None:

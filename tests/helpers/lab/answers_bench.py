@@ -24,7 +24,7 @@ from spanlab.agents.base import TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
 from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.paradigms import Answer, AnswerKeys, Ask, Percept, Truth, compile_trial, load_paradigm
-from spanlab.paradigms.responses import Cells, Choice
+from spanlab.paradigms.responses import Cells, Choice, SerialOrder, TypedText
 from spanlab.stimuli import Stimulus
 
 STEP_MS = 300
@@ -127,6 +127,12 @@ def answers_to(ask: Ask, most: int) -> list[Answer]:
     random = np.random.RandomState(3)
     if isinstance(ask.kind, Cells):
         return [ask.kind.guess(random) for _ in range(2)]
+    if isinstance(ask.kind, SerialOrder):
+        guess = ask.kind.guess(random)
+        assert isinstance(guess, tuple)
+        return [guess, (*guess[:-1], None)] if ask.kind.unknown else [guess]
+    if isinstance(ask.kind, TypedText):
+        return [str(ask.kind.guess(random))[:5]]
     values: list[Answer] = list(dict.fromkeys([*(value for _, value in ask.kind.surface().keys), *(region.value for region in ask.kind.surface().regions)]))
     return values if len(values) <= most else [values[n] for n in random.permutation(len(values))[:most]]
 

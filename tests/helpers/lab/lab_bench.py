@@ -22,7 +22,7 @@ from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.agents.human.pages.sheets import Page, lay_out
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, ResponseKind, Truth, compile_trial, load_paradigm
-from spanlab.paradigms.responses import Cells, Choice
+from spanlab.paradigms.responses import Cells, Choice, SerialOrder, TypedText
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.kinds.matrix import Matrix
 from spanlab.stimuli.kinds.plain import Blank, Fixation
@@ -184,6 +184,36 @@ def busy(bench: Bench) -> Any:
     finally:
         bench.waits = waits  # type: ignore[method-assign]
     return {"step": step, "freed": freed}
+
+
+def ordered(bench: Bench) -> Any:
+    """Digits in order: typed with a slip that is taken back, one left open, the same key kept down; clicked; places clicked twice; a word typed and clicked."""
+    digits = SerialOrder.model_validate({"options": list("123456789"), "take": 4})
+    places = SerialOrder.model_validate({"options": 9, "layout": "3x3", "take": 3, "repeats": False})
+    word = TypedText.model_validate({"most": 8})
+    middle = {
+        kind: {region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2) for region in kind.surface().regions}
+        for kind in (digits, places, word)
+    }
+    percepts = [timed(BLANK, None, Ask(kind)) for kind in (digits, digits, places, word)]
+    bench.episode(percepts).finish()
+    surface = bench.stage.surface
+    done, undo, unknown = surface.done_middle(), surface.beside_middle("undo"), surface.beside_middle("unknown")
+
+    def clicked(places: Sequence[tuple[float, float]]) -> list[tuple[float, InputEvent]]:
+        return [(0.3 + 0.15 * number, InputEvent(x=x, y=y, hold=0.03)) for number, (x, y) in enumerate(places)]
+
+    typed = ["3", "num_7", "8", "backspace", "minus", "return", "4", "5", "return"]
+    bench.script = [
+        [(0.3 + 0.12 * number, InputEvent(key, hold=0.02)) for number, key in enumerate(typed)],
+        clicked([undo, middle[digits]["9"], middle[digits]["9"], undo, unknown, middle[digits]["1"], done, middle[digits]["2"], done]),
+        clicked([middle[places][0], middle[places][0], middle[places][8], middle[places][4], done]),
+        [
+            (0.3, InputEvent("d", hold=0.02)),
+            *((when + 0.15, event) for when, event in clicked([middle[word]["o"], undo, middle[word]["o"], middle[word]["g"], done])),
+        ],
+    ]
+    return bench.trial(percepts)
 
 
 def omission(bench: Bench) -> Any:
@@ -364,6 +394,7 @@ SCENES: dict[str, Callable[[Bench], Any]] = {
         unannounced_borders,
         nine_clicks,
         cells,
+        ordered,
         busy,
         omission,
         counting,

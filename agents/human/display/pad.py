@@ -1,0 +1,93 @@
+"""What people answer with in order: keys on the screen, the line of what was given, and numbers on places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PIL import Image, ImageDraw
+
+from ....paradigms import Ordered, Region, Surface
+from ....stimuli.render.fonts import face
+from ....stimuli.scene import BACKGROUND, CANVAS
+from .theme import STANDARD
+
+#: Free space around a key, as a part of its smaller side; height of what stands on it, and of what was given in its line.
+_FREE, _LETTERS, _GIVEN = 0.07, 0.5, 0.62
+_KEY = (222, 224, 227)
+#: What stands for an item that is not known.
+OPEN = "?"
+
+
+def draw_keys(draw: ImageDraw.ImageDraw, surface: Surface, left: int, top: int, side: int) -> None:
+    """The keys of a surface on a canvas of ``side`` pixels whose corner is at (left, top)."""
+    if surface.ordered is None:
+        return
+    labels, factor = dict(surface.ordered.labels), side / CANVAS
+    for region in surface.regions:
+        if (label := labels.get(region.value)) is None:
+            continue
+        x0, y0, x1, y1 = (value * factor for value in (region.x0, region.y0, region.x1, region.y1))
+        free, high = _FREE * min(x1 - x0, y1 - y0), min(x1 - x0, y1 - y0)
+        box = (left + x0 + free, top + y0 + free, left + x1 - free, top + y1 - free)
+        draw.rounded_rectangle(box, high / 8, _KEY, STANDARD.pale, max(1, round(high / 40)))
+        size = _fitting(label, _LETTERS * high, 0.86 * (x1 - x0 - 2 * free))
+        draw.text((left + (x0 + x1) / 2, top + (y0 + y1) / 2), label, STANDARD.text, face(label, size, "semibold"), anchor="mm")
+
+
+def keys_picture(surface: Surface, side: int) -> Image.Image:
+    """The keys of a surface, see-through where there are none."""
+    image = Image.new("RGBA", (side, side), (*BACKGROUND, 0))
+    draw_keys(ImageDraw.Draw(image), surface, 0, 0, side)
+    return image
+
+
+def line_picture(ordered: Ordered, take: int | None, given: Sequence[str | None], size: tuple[int, int]) -> Image.Image:
+    """The line of what was given so far: a slot for each item where their number is known.
+
+    Parameters
+    ----------
+    take : how many items there will be; None where that is open
+    given : as people read it; None for an item that is not known
+    size : of the picture, in pixels
+    """
+    wide, high = size
+    image = Image.new("RGB", size, BACKGROUND)
+    draw = ImageDraw.Draw(image)
+    if ordered.joined:
+        text = "".join(OPEN if one is None else one for one in given)
+        letters = _fitting(text or "x", _GIVEN * high, 0.94 * wide)
+        draw.text((wide / 2, high / 2), text, STANDARD.text, face(text, letters, "semibold"), anchor="mm")
+        draw.line((0.04 * wide, 0.9 * high, 0.96 * wide, 0.9 * high), STANDARD.muted, max(1, round(high / 40)))
+        return image
+    slots = max(take or 0, len(given), 1)
+    step = min(wide / slots, 1.6 * high)
+    start = (wide - step * slots) / 2
+    for place in range(slots):
+        middle = start + (place + 0.5) * step
+        if take is not None or place < len(given):
+            draw.line((middle - 0.38 * step, 0.9 * high, middle + 0.38 * step, 0.9 * high), STANDARD.muted, max(1, round(high / 40)))
+        if place < len(given):
+            text = OPEN if (one := given[place]) is None else one
+            letters = _fitting(text, _GIVEN * high, 0.9 * step)
+            draw.text((middle, 0.46 * high), text, STANDARD.text, face(text, letters, "semibold"), anchor="mm")
+    return image
+
+
+def number_picture(text: str, side: int) -> Image.Image:
+    """The number of a mark, for a place of about ``side`` pixels."""
+    size = max(8, round(0.42 * side))
+    wide = 2 * -(-round(face(text, size, "semibold").getlength(text) + 4) // 2)
+    image = Image.new("RGB", (wide, 2 * (size * 5 // 8)), STANDARD.accent)
+    ImageDraw.Draw(image).text((image.width / 2, image.height / 2), text, STANDARD.on_accent, face(text, size, "semibold"), anchor="mm")
+    return image
+
+
+def numbers_of(marks: Sequence[int | str | None], region: Region) -> str:
+    """The places in the answer, from 1, at which a region was given, such as ``2`` or ``2, 5``."""
+    return ", ".join(str(number) for number, mark in enumerate(marks, start=1) if mark == region.value)
+
+
+def _fitting(text: str, size: float, room: float) -> int:
+    """The largest size up to ``size`` at which a text has room."""
+    largest = max(6, round(size))
+    return next((one for one in range(largest, 6, -1) if face(text, one, "semibold").getlength(text) <= room), 6)

@@ -1,0 +1,261 @@
+"""Several places or symbols in order: serial recall in one answer, with correction, and with "don't know" for an item."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from math import comb, perm
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ...core.errors import SpanLabError
+from ...core.locale import sentence
+from ...core.registry import Ints, Words
+from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
+from .distance import edit_distance
+from .keys import is_key, own_key
+from .reading import read_symbols
+from .regions import Area, Areas, Region, row_regions
+
+#: The word that models write for an item that they do not know.
+BLANK = "blank"
+_SYMBOL = re.compile(r"[^\W_]{1,12}")
+_LAYOUT = re.compile(r"(\d{1,2})x(\d{1,2})|\d{1,2}(?:\+\d{1,2})+")
+#: The part of the area that the line of what was given takes, and of the space of a key that is free on each side.
+_LINE, _FREE = 0.22, 0.06
+_NO_NETWORK = (
+    "a network answers with one class at a step, so it cannot answer a question of the kind 'sequence'; ask for one item a step with 'choice', as the "
+    "paradigm vsr does, or leave out 'network'"
+)
+
+
+@RESPONSES.register
+class SerialOrder(ResponseKind):
+    """Several places or symbols in order, one after another, with correction. Scored by position, and by edit distance.
+
+    With ``options: 9`` the answers are places: 0 to 8 in the record, 1 to 9 for people and models. With a list of words they are these symbols, which people
+    type or click on.
+    """
+
+    name: ClassVar[str] = "sequence"
+
+    options: Annotated[int, Field(ge=2, le=40)] | Words = Field(
+        description="how many places there are, or the list of symbols (letters, digits or short words)"
+    )
+    take: Annotated[int, Field(ge=1, le=40)] = Field(description="how many items the right answer has")
+    free: bool = Field(False, description="whether the answer may have fewer or more items; people and models are then not told how many there are")
+    repeats: bool = Field(True, description="whether the same place or symbol may be given more than once")
+    unknown: bool = Field(True, description='whether "don\'t know" may be given for an item')
+    positions: Ints | None = Field(None, description="serial position in presentation, from 1, of each item of the right answer; 1, 2, ... when not given")
+    areas: Areas | None = Field(None, description="where each place is, as [x0, y0, x1, y1]")
+    layout: str | None = Field(None, description="where places or symbols are: columns x rows, such as 3x3, or centred rows, such as 3+3+3+1")
+    within: Area = Field((4.0, 2.0, 92.0, 94.0), description="the part of the canvas for places, or for symbols and the line of those that were given")
+    keys: Words | None = Field(None, description="one key per option, as PsychoPy names them; the symbols' own keys when not given")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SerialOrder:
+        if isinstance(self.options, tuple):
+            self._check_symbols(self.options)
+        if self.areas is not None and (not isinstance(self.options, int) or len(self.areas) != self.options or self.layout is not None):
+            raise ValueError("areas go with a number of places, one area for each, and without a layout")
+        if self.layout is not None and (not all(self._rows) or sum(self._rows) < self.count):
+            raise ValueError(f"layout must be columns x rows with room for {self.count} options, such as 3x3 (or rows, such as 3+3+3+1); found '{self.layout}'")
+        if not self.repeats and self.take > self.count:
+            raise ValueError(f"cannot take {self.take} different ones of {self.count}")
+        if self.positions is not None and (len(set(self.positions)) != self.take or len(self.positions) != self.take or min(self.positions) < 1):
+            raise ValueError(f"positions must be {self.take} different numbers from 1, one for each item of the right answer; found {list(self.positions)}")
+        if self.keys is not None and (len(self.keys) != self.count or len(set(self.keys)) != self.count or not all(map(is_key, self.keys))):
+            raise ValueError(f"keys must name {self.count} different keys, one per option; found {', '.join(self.keys)}")
+        return self
+
+    def _check_symbols(self, symbols: tuple[str, ...]) -> None:
+        if len(symbols) < 2 or len(set(symbols)) != len(symbols):
+            raise ValueError("options must be at least two different symbols")
+        for symbol in symbols:
+            if not _SYMBOL.fullmatch(symbol) or symbol.casefold() == BLANK:
+                raise ValueError(f"a symbol is a word of at most 12 letters and digits, and not '{BLANK}', which stands for an unknown item; found '{symbol}'")
+
+    @property
+    def count(self) -> int:
+        """The number of options."""
+        return self.options if isinstance(self.options, int) else len(self.options)
+
+    @property
+    def values(self) -> tuple[int | str, ...]:
+        """The places or symbols, as recorded."""
+        return tuple(range(self.options)) if isinstance(self.options, int) else self.options
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The places or symbols, as written."""
+        return tuple(self.label(value) for value in self.values)
+
+    @property
+    def most(self) -> int:
+        """How many items an answer may have."""
+        return max(2 * self.take, self.take + 4) if self.free else self.take
+
+    @property
+    def _rows(self) -> tuple[int, ...]:
+        """How many options lie in each row."""
+        if self.layout is None:
+            columns = next(columns for columns in range(1, self.count + 1) if columns * columns >= self.count)
+            return tuple(min(columns, self.count - start) for start in range(0, self.count, columns))
+        match = _LAYOUT.fullmatch(self.layout)
+        if match is None:
+            return (0,)
+        return (int(match[1]),) * int(match[2]) if match[1] else tuple(map(int, self.layout.split("+")))
+
+    def allows(self, value: Any) -> bool:
+        if not isinstance(value, tuple) or not (1 <= len(value) <= self.most if self.free else len(value) == self.take):
+            return False
+        known = [item for item in value if item is not None]
+        if not all(isinstance(item, int | str) and not isinstance(item, bool) and item in self.values for item in known):
+            return False
+        return (self.unknown or len(known) == len(value)) and (self.repeats or len(set(known)) == len(known))
+
+    # -- in words --------------------------------------------------------------------------------------------------------------------------------
+
+    def question(self) -> str:
+        many = "the items" if self.free else "1 item" if self.take == 1 else f"{self.take} items"
+        return f"Answer with {many} in the order that is asked for, separated by spaces: {self._each()}."
+
+    def _each(self) -> str:
+        unknown = f" Write {BLANK} for an item that you do not know" if self.unknown else ""
+        if isinstance(self.options, tuple):
+            each = f"each is one of {', '.join(self.options)}"
+        else:
+            each = f"each is the number of a place from 1 to {self.options}{self._where()}"
+        return f"{each}{' (the same one may come again)' if self.repeats else ''}{'.' if unknown else ''}{unknown}"
+
+    def _where(self) -> str:
+        """Where numbered places lie, for models, which do not see the numbers."""
+        if self.areas is None:
+            return f", counted row by row from the top left ({'+'.join(map(str, self._rows))})"
+        middles = (f"{n} at {round((x0 + x1) / 2 / 0.96)},{round((y0 + y1) / 2 / 0.96)}" for n, (x0, y0, x1, y1) in enumerate(self.areas, start=1))
+        return f". Their middles, in percent of the picture from the left and from the top: {'; '.join(middles)}"
+
+    def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
+        if reader == "words":
+            return f"Answer with as many items as you are asked for, in the order that is asked for, separated by spaces: {self._each()}."
+        how = "sequence_keys" if self._keys() else "sequence_click"
+        names = [how, "sequence_undo", *(["sequence_unknown"] if self.unknown else []), "sequence_done"]
+        return " ".join(sentence(f"legend.{name}", language) for name in names)
+
+    def parse(self, text: str) -> Answer | None:
+        """Read symbols or numbers in order; None unless there are as many as there have to be, and the reply gives no other sequence."""
+        found = read_symbols(text, self.labels, BLANK if self.unknown else "", None if self.free else self.take)
+        answer = None if found is None else tuple(None if number is None else self.values[number] for number in found)
+        return answer if self.allows(answer) else None
+
+    def write(self, answer: Answer) -> str:
+        assert isinstance(answer, tuple)
+        return " ".join(BLANK if item is None else self.label(item) for item in answer)
+
+    def answer_schema(self) -> dict[str, Any] | None:
+        names = [*self.labels, *([BLANK] if self.unknown else [])]
+        least, most = (1, self.most) if self.free else (self.take, self.take)
+        different = {} if self.repeats or self.unknown else {"uniqueItems": True}
+        return {"type": "array", "items": {"type": "string", "enum": names}, "minItems": least, "maxItems": most, **different}
+
+    def answer_from_json(self, value: Any) -> Answer | None:
+        names: dict[str, int | str | None] = dict(zip(self.labels, self.values, strict=True))
+        if self.unknown:
+            names[BLANK] = None
+        if not isinstance(value, list) or not all(isinstance(name, str) and name in names for name in value):
+            return None
+        answer = tuple(names[name] for name in value)
+        return answer if self.allows(answer) else None
+
+    # -- at the window ---------------------------------------------------------------------------------------------------------------------------
+
+    def surface(self) -> Surface:
+        ordered = Ordered(self.most, self.repeats, self.unknown, line=self._line(), labels=self._labels_on_keys())
+        take = None if self.free else self.take
+        return Surface(
+            keys=self._keys(), regions=self._regions(), several=True, take=take, outlined=self._line() is None and self.areas is None, ordered=ordered
+        )
+
+    def _line(self) -> tuple[float, float, float, float] | None:
+        x0, y0, x1, y1 = self.within
+        return (x0, y0, x1, y0 + _LINE * (y1 - y0)) if isinstance(self.options, tuple) else None
+
+    def _labels_on_keys(self) -> tuple[tuple[int | str, str], ...]:
+        return tuple((symbol, symbol) for symbol in self.options) if isinstance(self.options, tuple) else ()
+
+    def _regions(self) -> tuple[Region, ...]:
+        if self.areas is not None:
+            return tuple(Region(place, *area) for place, area in enumerate(self.areas))
+        x0, y0, x1, y1 = self.within
+        top = y0 if self._line() is None else y0 + _LINE * (y1 - y0)
+        return row_regions(self.values, self._rows, (x0, top, x1, y1))
+
+    def _keys(self) -> tuple[tuple[str, int | str], ...]:
+        given = self.keys or self._natural_keys()
+        keys = list(zip(given, self.values, strict=True)) if given else []
+        return tuple(keys + [(f"num_{key}", value) for key, value in keys if key.isdigit() and f"num_{key}" not in given])
+
+    def _natural_keys(self) -> tuple[str, ...]:
+        """The symbols' own keys, where each has one; places have none, because nobody could see which."""
+        if isinstance(self.options, int):
+            return ()
+        keys = tuple(own_key(symbol) for symbol in self.options)
+        return keys if all(keys) and len(set(keys)) == len(keys) else ()
+
+    # -- scores ----------------------------------------------------------------------------------------------------------------------------------
+
+    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
+        raise SpanLabError(_NO_NETWORK)
+
+    def target(self, answer: Answer) -> int | tuple[int, ...]:
+        raise SpanLabError(_NO_NETWORK)
+
+    def guess(self, random: np.random.RandomState) -> Answer:
+        """As many items as there are, each place or symbol equally likely."""
+        if self.repeats:
+            return tuple(self.values[int(random.randint(self.count))] for _ in range(self.take))
+        return tuple(self.values[int(place)] for place in random.permutation(self.count)[: self.take])
+
+    def chance(self) -> float:
+        """Of one item, for somebody who gives as many as there are."""
+        return 1 / self.count
+
+    def right_by_guessing(self) -> tuple[float, ...]:
+        return _right_by_guessing(self.count, self.take, self.repeats)
+
+    def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
+        """One score per item of the right answer, by its position, then one per item too many. All have the edit distance of the whole answer."""
+        given = answer if isinstance(answer, tuple) else ()
+        wanted = correct if isinstance(correct, tuple) else (correct,)
+        distance = edit_distance(given, wanted)
+        scores = []
+        for place, item in enumerate(wanted):
+            said = given[place] if place < len(given) else None
+            scores.append(
+                ItemScore(
+                    answer=said,
+                    correct_answer=item,
+                    correct=said is not None and said == item,
+                    serial_position=self.positions[place] if self.positions is not None and len(self.positions) > place else place + 1,
+                    output_position=place + 1,
+                    edit_distance=distance,
+                )
+            )
+        more = list(enumerate(given, start=1))[len(wanted) :]
+        return scores + [ItemScore(item, None, False, output_position=place, edit_distance=distance) for place, item in more if item is not None]
+
+
+@lru_cache(maxsize=256)
+def _right_by_guessing(count: int, take: int, repeats: bool) -> tuple[float, ...]:
+    """The probability of 0, 1, ... items in their places, when as many as there are are guessed."""
+    if repeats:
+        return tuple(comb(take, right) * (count - 1) ** (take - right) / count**take for right in range(take + 1))
+
+    def none_right(places: int, free: int) -> int:
+        """Orders of ``places`` of ``free`` items, all of the places' own items among them, in which none is in its place."""
+        return sum((-1) ** n * comb(places, n) * perm(free - n, places - n) for n in range(places + 1))
+
+    return tuple(comb(take, right) * none_right(take - right, count - right) / perm(count, take) for right in range(take + 1))

@@ -1,0 +1,151 @@
+"""A typed word or number, with correction and "don't know"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from string import ascii_lowercase, digits
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ...core.errors import SpanLabError
+from ...core.locale import sentence
+from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
+from .distance import edit_distance
+from .regions import Area, row_regions
+from .wording import OR, negated, undressed
+
+#: What stands for an answer that is not known.
+UNKNOWN = "?"
+_SETS = {"letters": ascii_lowercase, "digits": digits, "letters_and_digits": ascii_lowercase + digits}
+#: Keys whose names are not their signs.
+_KEYS = {" ": "space", "ä": "adiaeresis", "ö": "odiaeresis", "ü": "udiaeresis", "ß": "ssharp", ".": "period", ",": "comma", "'": "apostrophe"}
+_FURTHER = "äöüßéèêàâçñáíóúåøæ .,'"
+_LINE, _IN_A_ROW = 0.22, 9
+_JSON = re.compile(r'\A\s*\{\s*"answer"\s*:\s*"([^"]*)"\s*\}\s*\Z')
+_MARKED = re.compile(r"\*\*([^*\n]+)\*\*|\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?![\w]|[.,]\d)")
+
+
+@RESPONSES.register
+class TypedText(ResponseKind):
+    """A typed word or number. Capitals and small letters count as the same. Scored as right or wrong, and by edit distance."""
+
+    name: ClassVar[str] = "text"
+
+    characters: Literal["letters", "digits", "letters_and_digits"] = Field("letters", description="what can be typed")
+    more: str = Field("", description="further characters that can be typed, such as äöüß; a blank among them allows several words")
+    most: Annotated[int, Field(ge=1, le=60)] = Field(20, description="at most so many characters")
+    unknown: bool = Field(True, description='whether the answer may be "don\'t know", which is recorded as ?')
+    within: Area = Field((2.0, 2.0, 94.0, 94.0), description="the part of the canvas for the typed text and the characters to click on")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> TypedText:
+        wrong = next((character for character in self.more if character not in _FURTHER), None)
+        if wrong is not None or len(set(self.more)) < len(self.more):
+            raise ValueError(f"'more' may have these characters, each once: {_FURTHER!r}; found {self.more!r}")
+        return self
+
+    @property
+    def alphabet(self) -> str:
+        """Everything that can be typed, in the order of the keys on the screen."""
+        return _SETS[self.characters] + self.more
+
+    def allows(self, value: Any) -> bool:
+        if not isinstance(value, str):
+            return False
+        if value == UNKNOWN:
+            return self.unknown
+        return 1 <= len(value) <= self.most and value == value.strip() and "  " not in value and all(sign in self.alphabet for sign in value.lower())
+
+    def label(self, value: int | str) -> str:
+        return str(value)
+
+    @property
+    def _sort(self) -> str:
+        return "number" if self.characters == "digits" and not self.more else "text" if " " in self.more else "word"
+
+    def question(self) -> str:
+        unknown = f" Write {UNKNOWN} if you do not know." if self.unknown else ""
+        return f"Answer with one {self._sort} of at most {self.most} {'digits' if self.characters == 'digits' else 'characters'} and nothing else.{unknown}"
+
+    def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
+        if reader == "words":
+            return self.question()
+        names = ["text", "sequence_undo", *(["text_unknown"] if self.unknown else []), "sequence_done"]
+        return " ".join(sentence(f"legend.{name}", language) for name in names)
+
+    def surface(self) -> Surface:
+        x0, y0, x1, y1 = self.within
+        top = y0 + _LINE * (y1 - y0)
+        rows = [min(_IN_A_ROW, len(self.alphabet) - start) for start in range(0, len(self.alphabet), _IN_A_ROW)]
+        keys = [(_KEYS.get(sign, sign), sign) for sign in self.alphabet]
+        keys += [(f"num_{sign}", sign) for sign in self.alphabet if sign in digits]
+        ordered = Ordered(
+            self.most, unknown=self.unknown, joined=True, line=(x0, y0, x1, top), labels=tuple((sign, "_" if sign == " " else sign) for sign in self.alphabet)
+        )
+        return Surface(keys=tuple(keys), regions=row_regions(tuple(self.alphabet), rows, (x0, top, x1, y1)), several=True, ordered=ordered)
+
+    def answer_of(self, values: Sequence[int | str | None]) -> Answer:
+        return "".join(UNKNOWN if value is None else str(value) for value in values).strip()
+
+    def values_of(self, answer: Answer) -> tuple[int | str | None, ...]:
+        return (None,) if answer == UNKNOWN else tuple(str(answer).lower())
+
+    def parse(self, text: str) -> Answer | None:
+        """Read a reply that is one word (or number) but for what stands around it; else the only number, or the only word in bold type or quotes."""
+        if (match := _JSON.match(text)) is not None:
+            text = match[1]
+        if text.strip() == UNKNOWN:
+            return UNKNOWN if self.unknown else None
+        denied = negated(text) or OR.search(text) is not None
+        for form in undressed(text):
+            if form != UNKNOWN and self.allows(form) and not (denied and " " in form):
+                return form.lower()
+        if denied:
+            return None
+        found = _NUMBER.findall(text) if self.characters == "digits" else [next(filter(None, match)) for match in _MARKED.findall(text)]
+        different = {form.strip().lower() for form in found}
+        return different.pop() if len(different) == 1 and self.allows(next(iter(different))) else None
+
+    def write(self, answer: Answer) -> str:
+        return str(answer)
+
+    def answer_schema(self) -> dict[str, Any] | None:
+        return {"type": "string"}
+
+    def answer_from_json(self, value: Any) -> Answer | None:
+        return value.lower() if self.allows(value) else None
+
+    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
+        raise SpanLabError(_NO_NETWORK)
+
+    def target(self, answer: Answer) -> int | tuple[int, ...]:
+        raise SpanLabError(_NO_NETWORK)
+
+    def guess(self, random: np.random.RandomState) -> Answer:
+        """Any text that can be typed, each as likely as any other of its length; the longest are by far the most."""
+        typed = [sign for sign in self.alphabet if sign != " "]
+        length = self.most if self.most > 3 else 1 + int(random.choice(self.most, p=self._lengths(len(typed))))
+        return "".join(typed[int(random.randint(len(typed)))] for _ in range(length))
+
+    def _lengths(self, signs: int) -> list[float]:
+        """How large a part of all short texts has 1, 2, ... characters."""
+        many = [signs**length for length in range(1, self.most + 1)]
+        return [part / sum(many) for part in many]
+
+    def chance(self) -> float:
+        return 0.0 if self.most > 3 else 1 / sum(len(self.alphabet.replace(" ", "")) ** length for length in range(1, self.most + 1))
+
+    def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
+        """One score, with the edit distance of the whole text."""
+        said, wanted = "" if answer in (None, UNKNOWN) else str(answer).lower(), str(correct).lower()
+        return [ItemScore(answer=answer, correct_answer=correct, correct=said == wanted, edit_distance=edit_distance(said, wanted))]  # type: ignore[arg-type]
+
+
+_NO_NETWORK = (
+    "a network answers with one class at a step, so it cannot answer a question of the kind 'text'; ask with 'choice', which has a class for each answer, "
+    "or leave out 'network'"
+)
