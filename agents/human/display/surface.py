@@ -69,8 +69,10 @@ class SurfaceView:
         """Which button below the canvas is at a place (pixels)."""
         if _on(self._button("enabled"), self.done_middle(), x, y):
             return DONE
-        none: Button = ""
-        return next((button for button in _SIDES if _on(self._beside(button), self.beside_middle(button), x, y)), none)
+        for button in _SIDES:
+            if _on(self._beside(button), self.beside_middle(button), x, y):
+                return button
+        return ""
 
     def beside_middle(self, button: Button) -> tuple[float, float]:
         """The middle of a button beside the done button, in pixels from the middle of the window."""
