@@ -137,7 +137,7 @@ def _ended_by_answer(event: Mapping[str, Any], shown: Mapping[str, Any]) -> bool
 
 
 def refresh_ms(displays: Displays) -> float | None:
-    """The time from one refresh to the next, as the onsets of displays tell it: the steadiest measure that a session holds. None for too few displays."""
+    """The time from one refresh to the next, from the onsets of displays: the most precise measure in a session. None for too few displays."""
     gaps = [(later.onset_ms - earlier.onset_ms, earlier.shown_frames) for run in displays.runs for earlier, later in pairwise(run)]
     if len(gaps) < 10:
         return None
@@ -145,19 +145,21 @@ def refresh_ms(displays: Displays) -> float | None:
 
 
 class TrialTiming(TypedDict):
-    """How the displays of a trial were shown, those that nothing was asked at included."""
+    """How the displays of a trial were shown, including those without a question."""
 
     trial_off_ms: Annotated[
         float | None,
-        Holds("how far the duration of a display of the trial was from its plan, at most; null when none had one", "ms", measured=True),
+        Holds("largest deviation of a display of the trial from its planned duration; null if no display had one", "ms", measured=True),
         InTable(after="dropped_frames"),
     ]
     trial_dropped_frames: Annotated[
-        int | None, Holds("frames that came late in displays of the trial with a planned duration; null when none had one", "frames", measured=True), InTable()
+        int | None,
+        Holds("number of late frames in displays of the trial with a planned duration; null if no display had one", "frames", measured=True),
+        InTable(),
     ]
-    trial_paused_ms: Annotated[float | None, Holds("how long the trial was paused; null but at a window", "ms", measured=True), InTable()]
+    trial_paused_ms: Annotated[float | None, Holds("time for which the trial was paused; null except in a window", "ms", measured=True), InTable()]
     trial_unfocused_ms: Annotated[
-        float | None, Holds("how long another window had the focus in the trial; null where that was not watched", "ms", measured=True), InTable()
+        float | None, Holds("time for which another window had the focus in the trial; null if this was not monitored", "ms", measured=True), InTable()
     ]
 
 
