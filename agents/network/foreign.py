@@ -46,14 +46,16 @@ class _Part(BaseModel):
 class Frames(_Part):
     """What a network is shown at each step."""
 
-    size: Annotated[int, Field(ge=8, le=512)] = Field(FRAME, description="side of a frame in pixels; 32 are those of the networks that ship, to the bit")
-    colour: Literal["rgb", "grey"] = Field("rgb", description="three channels, or one (brightness)")
-    values: Literal["unit", "bytes"] = Field("unit", description="unit: from 0 to 1; bytes: from 0 to 255. Both in single precision")
-    order: Literal["channels_first", "channels_last"] = Field(
-        "channels_first", description="of a frame: (channels, rows, columns) or (rows, columns, channels)"
+    size: Annotated[int, Field(ge=8, le=512)] = Field(
+        FRAME, description="side of a frame in pixels; with 32, frames are identical to those of the networks that ship"
     )
-    mean: list[float] = Field(default_factory=list, description="taken from the values of each channel; nothing when not given")
-    spread: list[float] = Field(default_factory=list, description="by which they are then divided, for each channel")
+    colour: Literal["rgb", "grey"] = Field("rgb", description="three channels, or one (brightness)")
+    values: Literal["unit", "bytes"] = Field("unit", description="range of values: unit from 0 to 1, bytes from 0 to 255; both in single precision")
+    order: Literal["channels_first", "channels_last"] = Field(
+        "channels_first", description="dimensions of a frame: (channels, rows, columns) or (rows, columns, channels)"
+    )
+    mean: list[float] = Field(default_factory=list, description="subtracted from the values of each channel; nothing if not given")
+    spread: list[float] = Field(default_factory=list, description="divisor of the values of each channel after that; 1 if not given")
 
     @property
     def channels(self) -> int:
@@ -76,7 +78,7 @@ class Outputs(_Part):
         description="the network's logit for each output of the paradigm's head, in their order: a list, or from-to (0-8). Where the head has one output, "
         "which stands for yes, two logits mean no and yes"
     )
-    number: Place | None = Field(None, description="number by which the network is told the task, where it knows several")
+    number: Place | None = Field(None, description="number that tells the network the task, if it knows several")
 
     @field_validator("logits", mode="before")
     @classmethod
@@ -90,23 +92,21 @@ class Outputs(_Part):
 class Interface(_Part):
     """What a network takes in and gives out."""
 
-    about: str = Field("", description="what it is, in a sentence or two; kept with every session")
-    frames: Frames = Field(Frames.model_validate({}), description="what it is shown at each step")
-    steps: Count | None = Field(
-        None, description="steps that it takes, neither more nor fewer; shorter trials are filled up with black frames. Any when not given"
-    )
-    trials: Count | None = Field(None, description="trials that it takes at once, neither more nor fewer. Any when not given")
+    about: str = Field("", description="description in a sentence or two; recorded with every session")
+    frames: Frames = Field(Frames.model_validate({}), description="form of the frame at each step")
+    steps: Count | None = Field(None, description="fixed number of steps; shorter trials are padded with black frames. Any number if not given")
+    trials: Count | None = Field(None, description="fixed number of trials in a batch. Any number if not given")
     step_ms: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="time that a step stands for: a display of 500 ms takes 5 steps of 100 ms. One step for each display when not given, as published"
+        None, description="duration of a step: a display of 500 ms takes 5 steps of 100 ms. If not given, each display is one step, as published"
     )
     unpaced_steps: Count = Field(1, description="with step_ms: steps of a display that stays until the answer")
     answers: Literal["each_step", "last_step"] = Field(
         "each_step",
-        description="each_step: (trials, steps, logits), of which none may depend on later frames; last_step: (trials, logits), and SpanLab shows it the "
+        description="each_step: (trials, steps, logits), none of which may depend on later frames; last_step: (trials, logits), and SpanLab shows it the "
         "frames up to each question",
     )
-    read: Literal["last", "first", "mean"] = Field("last", description="with step_ms: at which of a question's steps the answer is read")
-    tasks: Annotated[dict[str, Outputs], Field(min_length=1)] = Field(description="tasks of the paradigms' network sections that it knows")
+    read: Literal["last", "first", "mean"] = Field("last", description="with step_ms: the step of a question at which the answer is read")
+    tasks: Annotated[dict[str, Outputs], Field(min_length=1)] = Field(description="the tasks that it knows, as named in the network sections of paradigms")
 
     @model_validator(mode="after")
     def _agrees(self) -> Interface:
@@ -133,9 +133,9 @@ class Interface(_Part):
 class Description(Interface):
     """A program in a file, described."""
 
-    network: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(description="its name")
-    program: str = Field(description="the file, seen from this one: a program that torch.export.save or torch.jit.save has written")
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(None, description="of the file; any other one is refused")
+    network: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(description="name of the network")
+    program: str = Field(description="its file, relative to this one: a program written by torch.export.save or torch.jit.save")
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(None, description="SHA-256 of the file; any other file is refused")
 
 
 class OwnNetwork(ABC):
