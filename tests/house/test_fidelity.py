@@ -100,11 +100,11 @@ def test_what_the_page_says_of_presets_is_so() -> None:
     assert set(said) == set(presets())
     for name, (instruction, item, replies) in said.items():
         settings = ChatSettings(**{key: value for key, value in presets()[name].settings.items() if key != "instructions"})
-        assert ("nothing but" in item) == (settings.wording == "bare")
+        assert ("only the" in item) == (settings.wording == "bare")
         assert ("kept whole" in replies) == (settings.history == "full")
         assert ("first character" in replies) == (settings.extraction == "first_character")
         assert ("word for word" in instruction) == (name == "published-other-models")
-        assert ("message of the user" in instruction) == (settings.instructions_as == "user")
+        assert ("user message" in instruction) == (settings.instructions_as == "user")
 
 
 # -- answers of human sessions -------------------------------------------------------------------------------------------------------------------------
@@ -132,8 +132,8 @@ def test_the_page_has_every_balanced_paradigm_and_nobody_foresees_much() -> None
 
 def test_who_counts_gains_at_least_what_the_page_says() -> None:
     text = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
-    assert f"gains {100 * fidelity_balance.least_foreseen(72, 4):.1f} points at least" in text
-    assert f"without a limit of runs, {100 * fidelity_balance.least_foreseen(72, 72):.1f}." in text
+    assert f"gains at least {100 * fidelity_balance.least_foreseen(72, 4):.1f} points" in text
+    assert f"without a limit on runs, {100 * fidelity_balance.least_foreseen(72, 72):.1f}." in text
     # By hand: the first answer is open, and the rest follows.
     assert fidelity_balance.least_foreseen(2, 2) == 0.25
     assert fidelity_balance.least_foreseen(4, 1) == 0.5 * 3 / 4
