@@ -46,8 +46,8 @@ class Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-SkipMalformed = Annotated[bool, Field(description="leave out what is malformed, instead of importing nothing")]
-AsParadigm = Annotated[str | None, Field(description="the paradigm, when names do not say it, or another one is meant"), Flag("--as", "PARADIGM")]
+SkipMalformed = Annotated[bool, Field(description="leave out malformed items, instead of importing nothing")]
+AsParadigm = Annotated[str | None, Field(description="the paradigm, if names do not determine it, or to choose another one"), Flag("--as", "PARADIGM")]
 OfGenerator = Annotated[Generator, Field(description="corrected or published trials")]
 
 

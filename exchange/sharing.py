@@ -40,19 +40,19 @@ _KEY_COLUMNS = ("participant", "pseudonym")
 class Sharing(Options):
     """What everybody can choose who gives data away."""
 
-    name: Annotated[str | None, Field(description="title of the data set; after its paradigms when not given"), Flag(metavar="TITLE")] = None
-    authors: Annotated[str | None, Field(description="who made it, separated by semicolons"), Flag(metavar="'NAME; NAME'")] = None
-    license: Annotated[str | None, Field(description="under which it is shared, such as CC0 or CC-BY-4.0"), Flag(metavar="LICENSE")] = None
-    real_ids: Annotated[bool, Field(description="the participants' own identifiers, in place of pseudonyms")] = False
+    name: Annotated[str | None, Field(description="title of the data set; by default made from its paradigms"), Flag(metavar="TITLE")] = None
+    authors: Annotated[str | None, Field(description="authors of the data set, separated by semicolons"), Flag(metavar="'NAME; NAME'")] = None
+    license: Annotated[str | None, Field(description="license of the data set, such as CC0 or CC-BY-4.0"), Flag(metavar="LICENSE")] = None
+    real_ids: Annotated[bool, Field(description="share the participants' identifiers instead of pseudonyms")] = False
     key_file: Annotated[
         Path | None,
-        Field(description="table of pseudonyms, outside of the data set: made or added to, so that everybody keeps theirs"),
+        Field(description="table of pseudonyms, outside the data set; it is created or extended, so that everybody keeps their pseudonym"),
         Flag(metavar="FILE"),
     ] = None
-    fields: Annotated[str | None, Field(description="what people were asked and is to be shared, such as age,sex"), Flag(metavar="FIELD,...")] = None
-    dates: Annotated[bool, Field(description="when trials were taken, too")] = False
-    free_text: Annotated[bool, Field(description="answers in words of one's own, too")] = False
-    seeds: Annotated[bool, Field(description="seeds and identifiers of trials, by which they can be made again")] = True
+    fields: Annotated[str | None, Field(description="answers about people to share, such as age,sex"), Flag(metavar="FIELD,...")] = None
+    dates: Annotated[bool, Field(description="also share the times of trials")] = False
+    free_text: Annotated[bool, Field(description="also share free-text answers")] = False
+    seeds: Annotated[bool, Field(description="share seeds and identifiers of trials, from which the trials can be made again")] = True
 
 
 @dataclass(slots=True)

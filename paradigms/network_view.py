@@ -28,11 +28,13 @@ class NetworkView(BaseModel):
 
     task: str = Field(description="row of the task embedding, by name; may be an expression over the factors")
     head: int = Field(ge=1, description="number of outputs of the task's head")
-    head_name: str | None = Field(None, description="the head, by name, where several tasks share one; the task when not given")
+    head_name: str | None = Field(None, description="name of the head, if several tasks share one; the task if not given")
     filler: int = Field(0, description="label of steps that are not trained, and of those beyond the end of the trial")
-    silent: int | None = Field(None, description="class that is trained at steps without a question; these are not trained when not given")
-    readout: Literal["allowed", "all_classes"] = Field("allowed", description="whether answers are read out among the allowed classes or over the whole head")
-    input: Literal["frames", "vectors"] = Field("frames", description="whether a step is seen as a frame, or as the vector of its word")
+    silent: int | None = Field(None, description="class that is trained at steps without a question; if not given, these steps are not trained")
+    readout: Literal["allowed", "all_classes"] = Field(
+        "allowed", description="whether the answer is the best of the allowed classes or of all classes of the head"
+    )
+    input: Literal["frames", "vectors"] = Field("frames", description="whether a step is a frame or the vector of its word")
 
     @property
     def shared_head(self) -> str:

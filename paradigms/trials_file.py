@@ -36,11 +36,11 @@ class TrialsHeader(BaseModel):
 
     format: Literal["spanlab-trials"] = Field(description="spanlab-trials")
     version: Literal[1] = Field(description="version of the format")
-    paradigm: str = Field(description="whose trials these are")
+    paradigm: str = Field(description="the paradigm of the trials")
     paradigm_version: int = Field(description="version of the paradigm")
-    source: str | dict[str, Any] = Field(description="where the trials come from")
+    source: str | dict[str, Any] = Field(description="the source of the trials")
     generator: Generator = Field(description="corrected or published")
-    trials: Annotated[int, Field(ge=1)] = Field(description="how many there are")
+    trials: Annotated[int, Field(ge=1)] = Field(description="number of trials")
 
 
 class _Line(BaseModel):

@@ -26,15 +26,15 @@ class Triggers(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     phases: dict[str, Code | dict[Verdict, Code]] = Field(
-        default_factory=dict, description="code of the onset of each step of a phase; for a phase of feedback, a code or one for each verdict"
+        default_factory=dict, description="code for the onset of each step of a phase; for a feedback phase, one code or one for each verdict"
     )
     responses: Code | dict[str, Code] | None = Field(
-        default=None, description="code of every answer that is given, or one for each answer, as the record writes it (and `done`)"
+        default=None, description="code for every answer, or one for each answer, as written in the record (and `done`)"
     )
-    verdicts: dict[Verdict, Code] = Field(default_factory=dict, description="code once an answer is judged: right, wrong, missed")
-    trial_start: Code | None = Field(default=None, description="code of the beginning of a trial, before its first display")
-    trial_end: Code | None = Field(default=None, description="code of the end of a trial, when the screen has been cleared")
-    shared: list[Code] = Field(default_factory=list, description="codes that stand for several things on purpose")
+    verdicts: dict[Verdict, Code] = Field(default_factory=dict, description="code for the verdict on an answer: right, wrong, missed")
+    trial_start: Code | None = Field(default=None, description="code for the start of a trial, before its first display")
+    trial_end: Code | None = Field(default=None, description="code for the end of a trial, when the screen has been cleared")
+    shared: list[Code] = Field(default_factory=list, description="codes that intentionally mark several kinds of event")
     practice: bool = Field(default=False, description="whether practice trials send codes, too")
 
     @model_validator(mode="after")

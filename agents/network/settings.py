@@ -61,7 +61,9 @@ class DelayLine(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    slots: Annotated[int, Field(ge=2, le=100)] = Field(10, description="groups of units; an item can be held for so many steps at the start of training")
+    slots: Annotated[int, Field(ge=2, le=100)] = Field(
+        10, description="groups of units, which is the number of steps for which an item can be held at the start of training"
+    )
     width: Width = Field(32, description="units in a group")
     gain: Annotated[float, Field(gt=0, le=3)] = Field(1.2, description="strength of the connection from a unit to its successor")
 
@@ -86,16 +88,18 @@ class CompactSettings(ModelSettings):
     """The sizes of the compact network, which an ordinary laptop can train."""
 
     encoder: Literal["compact", "worm"] = Field("compact", description="compact, or worm for the networks of the published benchmark")
-    filters: Width = Field(96, description="filters of the eye, each as large as a window")
-    code: Width = Field(32, description="numbers by which the eye describes one window")
-    windows: Annotated[int, Field(ge=1, le=8)] = Field(3, description="windows of the eye per row and column of the frame")
-    window_px: Annotated[int, Field(ge=3, le=32)] = Field(11, description="side to which a window, and the whole frame for the overview, is brought")
-    components: Width = Field(640, description="decorrelated components of the pixels")
-    summary: Width = Field(256, description="numbers that summarise the components for the memory")
-    context: Width = Field(128, description="numbers that say what kind of frame it is, for the gate of the read-out")
-    embedding: Width = Field(16, description="numbers by which a task is named")
-    match: bool = Field(True, description="whether the state is compared with what the eye sees (a template for each window) before the heads")
-    start: Literal["delay_line", "orthogonal", "plain"] = Field("delay_line", description="how the weights of the memory start; plain: as PyTorch has it")
+    filters: Width = Field(96, description="filters of the encoder, each as large as a window")
+    code: Width = Field(32, description="size of the code of one window")
+    windows: Annotated[int, Field(ge=1, le=8)] = Field(3, description="windows of the encoder per row and column of the frame")
+    window_px: Annotated[int, Field(ge=3, le=32)] = Field(
+        11, description="side in pixels to which each window, and the whole frame for the overview, is resized"
+    )
+    components: Width = Field(640, description="number of decorrelated components of the pixels")
+    summary: Width = Field(256, description="size of the summary of the components for the memory")
+    context: Width = Field(128, description="size of the code of the kind of frame, for the gate of the read-out")
+    embedding: Width = Field(16, description="size of the task embedding")
+    match: bool = Field(True, description="whether the state is compared with the encoder's output (a template for each window) before the heads")
+    start: Literal["delay_line", "orthogonal", "plain"] = Field("delay_line", description="initial weights of the memory; plain: PyTorch's default")
     delay_line: DelayLine = Field(DelayLine.model_validate({}), description="for start: delay_line")
 
     @model_validator(mode="after")
@@ -111,9 +115,9 @@ class WormSettings(ModelSettings):
     encoder: Literal["worm"]
     hidden: Width = Field(256, description="units of the memory")
     inputs: Width | None = Field(
-        None, description="numbers that the memory takes in at each step, the task's name included; as published when not given: 512, or as many as units"
+        None, description="inputs of the memory at each step, task embedding included; if not given, as published: 512, or the number of units"
     )
-    embedding: Width = Field(14, description="numbers by which a task is named")
+    embedding: Width = Field(14, description="size of the task embedding")
 
 
 def _family(data: Any) -> str:

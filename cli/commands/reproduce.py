@@ -16,10 +16,10 @@ _TITLES = {"worm": "The WorM benchmark, made again", "nback": "The N-back study 
 
 def reproduce(
     paper: Annotated[Paper, typer.Argument(help="worm (Sikarwar & Zhang, 2023) or nback (Gong, Wan & Wang, 2024)", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="folder for the page, and for the sessions that it is made of", metavar="DIR")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="folder for the page and its sessions", metavar="DIR")],
     agent: Annotated[
         list[str] | None,
-        typer.Option("--agent", help="who takes the tasks; may be repeated; network:laptop when not given", metavar="NAME"),
+        typer.Option("--agent", help="the agent; may be repeated; network:laptop if not given", metavar="NAME"),
     ] = None,
     trials: Annotated[
         int | None,

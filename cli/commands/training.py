@@ -19,14 +19,14 @@ def train(
         str | None, typer.Argument(help="training config (YAML), or the name of a preset such as lstm-256; --list names them", metavar="[CONFIG]")
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for checkpoint, log and card; runs/NAME when not given", metavar="DIR")] = None,
-    resume_: Annotated[bool, typer.Option("--resume", help="go on from the last saved state")] = False,
+    resume_: Annotated[bool, typer.Option("--resume", help="continue from the last saved state")] = False,
     steps: Annotated[int | None, typer.Option("--steps", help="training steps, instead of the config's", min=1)] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="seed of everything, instead of the config's", min=0)] = None,
     recipe: Annotated[
         str | None,
         typer.Option("--recipe", help="loss, schedule, validation and selection all as published, or all improved", metavar="published|improved"),
     ] = None,
-    toy: Annotated[bool, typer.Option("--toy", help="try out a config in seconds: one step with one trial of each task")] = False,
+    toy: Annotated[bool, typer.Option("--toy", help="test a config in seconds: one step with one trial of each task")] = False,
     list_: Annotated[bool, typer.Option("--list", help="list the presets")] = False,
 ) -> None:
     """Train a network on paradigms."""

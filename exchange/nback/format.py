@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 class _Reading(Options):
     paradigm: AsParadigm = None
-    generator: Annotated[Generator | None, Field(description="whose blocks they are: published or corrected; found out when not given")] = None
-    seed: Annotated[int, Field(ge=0, description="of what is random besides the items, such as noise")] = 1
+    generator: Annotated[Generator | None, Field(description="generator of the blocks: published or corrected; detected if not given")] = None
+    seed: Annotated[int, Field(ge=0, description="seed of everything random besides the items, such as noise")] = 1
     skip_malformed: SkipMalformed = False
 
 
@@ -31,7 +31,7 @@ class _Writing(Options):
     block_length: Annotated[int, Field(ge=2, description="items in a block")] = 24
     lures: Annotated[str, Field(description="level of lures: none, low, high or free")] = "free"
     generator: OfGenerator = "corrected"
-    seed: Annotated[int, Field(ge=0, description="of the blocks")] = 1
+    seed: Annotated[int, Field(ge=0, description="seed of the blocks")] = 1
 
 
 class NBackBlocks(Format[_Reading, _Writing]):
@@ -77,7 +77,7 @@ class NBackBlocks(Format[_Reading, _Writing]):
 
 class _ReadingResults(Options):
     paradigm: AsParadigm = None
-    model: Annotated[str | None, Field(description="whose results they are, when the file's name does not say it"), Flag(metavar="MODEL")] = None
+    model: Annotated[str | None, Field(description="the model, if the file's name does not say it"), Flag(metavar="MODEL")] = None
     skip_malformed: SkipMalformed = False
 
 

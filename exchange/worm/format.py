@@ -15,7 +15,7 @@ from ..format import Format, Levels, OfGenerator, Options, Place, Report, Side, 
 
 class _Reading(Options):
     skip_malformed: SkipMalformed = False
-    seed: Annotated[int, Field(ge=0, description="for what the files leave open: the order of arrows in complex span")] = 1
+    seed: Annotated[int, Field(ge=0, description="seed of what the files leave open: the order of arrows in complex span")] = 1
 
 
 class _Writing(Options):

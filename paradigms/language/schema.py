@@ -58,14 +58,15 @@ class Practice(_Part):
 
     trials: Annotated[int, Field(ge=1, le=1000)] = Field(description="trials in one round")
     factors: dict[str, Scalar] = Field(
-        default_factory=dict, description="factor levels of practice trials, unless others were chosen for the session; other factors follow the session"
+        default_factory=dict,
+        description="factor levels of practice trials, unless other levels were chosen for the session; all other factors follow the session",
     )
-    feedback: bool = Field(default=True, description="whether people learn after each trial how they did")
-    pass_: Annotated[float, Field(ge=0, le=1)] | None = Field(default=None, alias="pass", description="share of correct answers that ends practice")
-    at_most: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="rounds, when the criterion is not reached")
+    feedback: bool = Field(default=True, description="whether people get feedback after each trial")
+    pass_: Annotated[float, Field(ge=0, le=1)] | None = Field(default=None, alias="pass", description="proportion correct at which practice ends")
+    at_most: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="largest number of rounds, if the criterion is not reached")
     otherwise: Literal["go_on", "stop"] = Field(
         default="go_on",
-        description="what happens when the last round does not reach the criterion either: go_on to the trials, or stop until the assistant decides",
+        description="what happens if the last round does not reach the criterion either: go_on to the trials, or stop until the assistant decides",
     )
 
 
@@ -74,64 +75,65 @@ class Example(_Part):
 
     factors: dict[str, Scalar] = Field(
         default_factory=dict,
-        description="factor levels of the example, unless others were chosen for the session; others are those of practice, or the first ones in use",
+        description="factor levels of the example, unless others were chosen for the session; other factors have the levels of practice, or the first in use",
     )
-    seed: Annotated[int, Field(ge=0, le=9999)] = Field(default=0, description="which trial is pictured; no session has any of these")
+    seed: Annotated[int, Field(ge=0, le=9999)] = Field(default=0, description="seed of the trial that is shown; no session has any of these trials")
     answer: Scalar | None = Field(
-        default=None, description="a correct answer that one of the pictured questions is to have: the first trial from the seed on that has it is pictured"
+        default=None,
+        description="a correct answer that must occur in the example: it is the first trial, from the seed on, with a question that has this answer",
     )
-    each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="at most so many displays of a phase are pictured")
+    each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="largest number of displays of a phase in the example")
 
 
 class Breaks(_Part):
     """Pauses within a session, besides those between blocks."""
 
-    trials: Annotated[int, Field(ge=1)] | None = Field(default=None, description="a pause after so many trials")
-    minutes: Annotated[float, Field(gt=0, le=1440)] | None = Field(default=None, description="a pause when so many minutes have passed since the last one")
-    seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="a pause takes at least so long")
-    accuracy: bool = Field(default=False, description="whether people are told how many answers were correct since the last pause")
+    trials: Annotated[int, Field(ge=1)] | None = Field(default=None, description="number of trials between pauses")
+    minutes: Annotated[float, Field(gt=0, le=1440)] | None = Field(default=None, description="minutes between pauses")
+    seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="minimum duration of a pause")
+    accuracy: bool = Field(default=False, description="whether the pause shows how many answers were correct since the last one")
 
 
 class Adaptive(_Part):
     """A staircase over the levels of one factor: which level comes next follows from how the trials before went."""
 
-    factor: str = Field(description="the factor, such as list_length; its levels in use, in order, are the stairs")
+    factor: str = Field(description="the factor, such as list_length; its levels in use, in order, are the steps of the staircase")
     start: StrictInt | StrictFloat = Field(description="level of the first trial")
-    up_after: Annotated[int, Field(ge=1, le=20)] = Field(default=2, description="so many correct trials in a row: the next level")
-    down_after: Annotated[int, Field(ge=1, le=20)] = Field(default=1, description="so many other trials in a row: the level before")
-    trials: Annotated[int, Field(ge=1, le=10_000)] = Field(default=40, description="at most so many trials")
-    reversals: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, description="over after so many changes of direction")
+    up_after: Annotated[int, Field(ge=1, le=20)] = Field(default=2, description="number of correct trials in a row after which the level goes up")
+    down_after: Annotated[int, Field(ge=1, le=20)] = Field(default=1, description="number of other trials in a row after which the level goes down")
+    trials: Annotated[int, Field(ge=1, le=10_000)] = Field(default=40, description="largest number of trials")
+    reversals: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, description="number of reversals after which the session ends")
     least: StrictInt | StrictFloat | None = Field(default=None, description="lowest level in use")
     most: StrictInt | StrictFloat | None = Field(default=None, description="highest level in use")
-    share: Annotated[float, Field(gt=0, le=1)] = Field(default=1, description="share of a trial's items that makes it a correct one")
-    leave_out: Annotated[int, Field(ge=0, le=100)] = Field(default=2, description="first reversals that are left out of the estimate")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(default=1, description="proportion of items that must be right for a trial to count as correct")
+    leave_out: Annotated[int, Field(ge=0, le=100)] = Field(default=2, description="number of first reversals that are left out of the estimate")
 
 
 class MaxRun(_Part):
-    """Limits of runs, each for itself."""
+    """Separate limits of runs."""
 
-    levels: Annotated[int, Field(ge=1)] | None = Field(default=None, description="at most so many trials with the same levels in a row")
+    levels: Annotated[int, Field(ge=1)] | None = Field(default=None, description="largest number of trials in a row with the same levels")
     answer: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="at most so many questions with the same correct answer in a row, over the whole session"
+        default=None, description="largest number of questions in a row with the same correct answer, over the whole session"
     )
 
 
 class SessionDesign(_Part):
     """Which trials a session has."""
 
-    repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(default=1, description="trials of each combination of factor levels, in each block")
-    blocks: Annotated[int, Field(ge=1, le=1000)] = Field(default=1, description="how many times the whole set comes")
+    repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(default=1, description="number of trials of each combination of factor levels, in each block")
+    blocks: Annotated[int, Field(ge=1, le=1000)] = Field(default=1, description="number of blocks, each with the whole set")
     order: Literal["shuffled", "fixed"] = Field(default="shuffled", description="order of trials within a block")
     blocked_by: list[str] = Field(default_factory=list, description="factors that stay the same within a block; blocks come in shuffled order")
     max_run: Annotated[int, Field(ge=1)] | MaxRun | None = Field(
-        default=None, description="at most so many trials with the same levels in a row; or limits for levels and answer, each for itself"
+        default=None, description="largest number of trials in a row with the same levels; or separate limits for levels and answer"
     )
     balance: list[str] = Field(
-        default_factory=list, description="what comes equally often, besides crossed levels: answer (the correct one), and factors that are drawn at random"
+        default_factory=list, description="what occurs equally often, besides crossed levels: answer (the correct one), and factors that are drawn at random"
     )
-    question: str | None = Field(default=None, description="the phase whose question balance and max_run mean, where trials ask in several phases")
+    question: str | None = Field(default=None, description="the phase whose question balance and max_run refer to, if trials have questions in several phases")
     interval: Milliseconds | Uniform | None = Field(default=None, description="ms between trials, for people; default 1000")
-    factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, when not all")
+    factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, if not all")
     hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out")
     breaks: Breaks | None = Field(default=None, description="pauses within the session, for people")
     adaptive: Adaptive | None = Field(default=None, description="a staircase chooses the levels of one factor")
@@ -177,8 +179,8 @@ class DatasetDesign(_Part):
     train: Annotated[int, Field(ge=0, le=10**9)] = Field(description="training trials")
     validation: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="validation trials")
     test: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="test trials")
-    per: str | list[str] = Field(default_factory=list, description="factors over which trials are shared out evenly")
-    factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, when not all")
+    per: str | list[str] = Field(default_factory=list, description="factors over which trials are spread evenly")
+    factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, if not all")
     hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out of training")
 
 
@@ -195,35 +197,37 @@ class Source(_Part):
     benchmark: str | None = Field(default=None, description="section of the benchmark paper")
     study: str | None = Field(default=None, description="the human study it follows")
     human: str | None = Field(default=None, description="published human curve in human_data, by name")
-    ours: dict[str, str] = Field(default_factory=dict, description="phases whose durations the papers leave open, with where ours come from")
+    ours: dict[str, str] = Field(default_factory=dict, description="phases whose durations the papers leave open, and the source of SpanLab's")
 
 
 class Head(_Part):
     """Everything at the top of a paradigm file but factors, draws, timeline and designs, which have readers of their own."""
 
     paradigm: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")] = Field(description="short name: small letters, digits, underscores")
-    version: Annotated[int, Field(ge=1)] = Field(description="raised whenever trials change")
+    version: Annotated[int, Field(ge=1)] = Field(description="number that increases whenever trials change")
     title: Title | Annotated[dict[str, Title], Field(min_length=1)] = Field(description="full title, or one for each language")
-    family: Annotated[str, Field(min_length=1, max_length=40)] | None = Field(default=None, description="which paradigms it belongs with, such as WorM")
-    source: Source = Field(default_factory=lambda: Source(), description="where it comes from")
+    family: Annotated[str, Field(min_length=1, max_length=40)] | None = Field(
+        default=None, description="the family of paradigms that it belongs to, such as WorM"
+    )
+    source: Source = Field(default_factory=lambda: Source(), description="the origin of the paradigm")
     domains: list[str] = Field(default_factory=list, description="visual, spatial, verbal, temporal")
     functions: list[str] = Field(default_factory=list, description="storage, integration, supervision, updating ...")
-    characteristics: list[str] = Field(default_factory=list, description="memory characteristics that it measures")
+    characteristics: list[str] = Field(default_factory=list, description="characteristics of memory that it measures")
     factors: Annotated[dict[str, Levels | RandomFactor], Field(max_length=MAX_FACTORS)] = Field(default_factory=dict, description="factors and their levels")
     draw: Annotated[dict[str, Any], Field(max_length=MAX_DRAWS)] = Field(
         default_factory=dict, description="what is drawn once per trial: a sampler, or an expression"
     )
     timeline: Annotated[list[Any], Field(min_length=1)] = Field(description="the steps")
-    set_size: int | str | None = Field(default=None, description="number of items held in mind, usually an expression")
-    list_length: int | str | None = Field(default=None, description="number of items presented, usually an expression; the factor of that name when not given")
+    set_size: int | str | None = Field(default=None, description="number of items to be held in memory, usually an expression")
+    list_length: int | str | None = Field(default=None, description="number of items presented, usually an expression; the factor of that name if not given")
     network: NetworkView | None = Field(default=None, description="what a network sees")
-    instructions: dict[str, str] = Field(description="neutral instructions by language; how to answer is added for each kind of agent")
+    instructions: dict[str, str] = Field(description="neutral instructions by language; SpanLab adds how to answer for each kind of agent")
     translations: dict[str, Annotated[dict[Shown, Shown], Field(min_length=1)]] = Field(
         default_factory=dict,
-        description="texts on the screen and words to answer with as people of a language read them: {de: {correct: richtig, same: gleich}}; "
-        "machines and the record have them as written",
+        description="translations of texts on the screen and of answers in words, by language: {de: {correct: richtig, same: gleich}}; "
+        "machines and the record use the original words",
     )
     practice: Practice | None = Field(default=None, description="practice trials")
-    example: Example | None = Field(default=None, description="the pictured example in the instructions, where it is not to be the usual one")
+    example: Example | None = Field(default=None, description="the worked example in the instructions, if it differs from the usual one")
     triggers: Triggers | None = Field(default=None, description="codes for an EEG amplifier, an eye tracker or another recorder")
     designs: dict[str, Design] = Field(default_factory=dict, description="named designs; 'human' is the default")

@@ -33,15 +33,15 @@ DISPLAY_KEYS: dict[str, str] = {
 ASK_KEYS: dict[str, str] = {
     "answer": "the correct answer",
     "ends": "on_answer or on_time",
-    "window_ms": "time for the answer; the sum of the displays when not given, none = self-paced",
+    "window_ms": "response window; if not given, the total duration of the displays; none = self-paced",
     "no_answer_means": "the answer that silence stands for",
     "counts": "which press counts: first or last",
     "late": "presses after the window: record or ignore",
-    "chance": "probability that a uniformly random answer is correct, when it is not that of the response kind",
-    "blind": "accuracy of the best guess without having looked, when it is not chance",
-    "prompt": "what is asked, in words, by language; {ordinal} and {position} say the how-manieth it is, {=...} what depends on factors and counts",
-    "why": "for the worked example in the instructions alone: why the answer is right, by language; {answer} is the answer, {=...} may use everything",
-    "classes": "for networks: the class of each allowed answer in the task's head; 0, 1, ... when not given",
+    "chance": "probability that a uniformly random answer is correct, if it differs from that of the response kind",
+    "blind": "accuracy of the best blind guess, if it is not chance",
+    "prompt": "the wording of the question, by language; {ordinal} and {position} give its number in the loop, {=...} may use factors and loop counts",
+    "why": "only for the worked example in the instructions: why the answer is right, by language; {answer} is the answer, {=...} may use everything",
+    "classes": "for networks: the class of each allowed answer in the task's head; 0, 1, ... if not given",
 }
 #: columns of the response table for which a step may record a whole number
 WHOLE_COLUMNS = ("set_size", "list_length", "retention_steps", "serial_position", "output_position")

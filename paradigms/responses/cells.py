@@ -70,7 +70,7 @@ class Cells(ResponseKind):
     name: ClassVar[str] = "cells"
 
     grid: Annotated[int, Field(ge=2, le=20)] = Field(description="rows and columns of the grid")
-    take: Annotated[int, Field(ge=1)] = Field(description="how many cells the answer must have")
+    take: Annotated[int, Field(ge=1)] = Field(description="number of cells in the answer")
     within: Area = Field(WHOLE_CANVAS, description="the part of the canvas that the grid covers, as [x0, y0, x1, y1]")
 
     @model_validator(mode="after")

@@ -171,12 +171,12 @@ class Choice(ResponseKind):
     beside_the_trial: ClassVar[frozenset[str]] = frozenset({"swap"})
 
     options: Annotated[int, Field(ge=2, le=100)] | Places = Field(
-        description="how many positions there are to choose from, or the list of possible answers (with a layout, null for a place without one)"
+        description="number of positions to choose from, or the list of possible answers (with a layout, null for a place without one)"
     )
     layout: str | None = Field(None, description="where positions are: columns x rows, such as 3x3, or centred rows, such as 3+3+2; makes the canvas clickable")
-    within: Area | None = Field(None, description="the clickable part of the canvas as [x0, y0, x1, y1]; the whole canvas when not given")
-    keys: Words | None = Field(None, description="one key per option, as PsychoPy names them; digits in reading order (or the words' own keys) when not given")
-    swap: bool = Field(True, description="whether a session may swap the keys of two words; false where the words name the sides on which the keys lie")
+    within: Area | None = Field(None, description="the clickable part of the canvas as [x0, y0, x1, y1]; the whole canvas if not given")
+    keys: Words | None = Field(None, description="one key per option, as PsychoPy names them; if not given, digits in reading order (or the words' own keys)")
+    swap: bool = Field(True, description="whether a session may swap the keys of two words; false if the words name the sides of the keys")
 
     @model_validator(mode="after")
     def _consistent(self) -> Choice:
@@ -357,7 +357,7 @@ class Choice(ResponseKind):
 class CalledChoice(Choice):
     """A choice at the window, whose answers a person reads in other words; what is answered and recorded stays as it is."""
 
-    called: tuple[tuple[str, str], ...] = Field(description="answers, each with what is read in its place")
+    called: tuple[tuple[str, str], ...] = Field(description="answers, each with the text that replaces it")
 
     def label(self, value: int | str) -> str:
         return dict(self.called).get(str(value)) or super().label(value)

@@ -45,9 +45,9 @@ class ChangeArrays(Sampler):
     """
 
     name: ClassVar[str] = "change_arrays"
-    bars: Annotated[int, Field(ge=1, le=12)] = Field(description="how many bars")
+    bars: Annotated[int, Field(ge=1, le=12)] = Field(description="number of bars")
     feature: Feature | Literal["conjunction"] = Field(description="what may change; conjunction: any of the four")
-    matched: bool = Field(True, description="whether changed bars are like unchanged ones in every way; false: as in the benchmark")
+    matched: bool = Field(True, description="whether changed bars have the same distribution as unchanged ones; false: as in the benchmark")
 
     def draw(self, random: np.random.RandomState) -> dict[str, Any]:
         answer = ("same", "different")[int(random.randint(2))]

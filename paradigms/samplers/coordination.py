@@ -47,9 +47,9 @@ class CoordinationFigure(Sampler):
     """
 
     name: ClassVar[str] = "coordination_figure"
-    count: Annotated[int, Field(ge=2, multiple_of=2)] = Field(description="how many cells are shown, an even number")
+    count: Annotated[int, Field(ge=2, multiple_of=2)] = Field(description="number of cells shown, an even number")
     offsets: list[Annotated[int, Field(ge=2, multiple_of=2)]] = Field(
-        [2, 4, 6, 8], min_length=1, description="how many cells have no mirror image when the figure is asymmetric: even numbers, each equally likely"
+        [2, 4, 6, 8], min_length=1, description="number of cells without a mirror image in asymmetric figures: even numbers, each equally likely"
     )
     grid: Annotated[int, Field(ge=2, le=16, multiple_of=2)] = Field(10, description="rows and columns of the grid, an even number")
     repeats: bool = Field(False, description="whether the same cell may be shown more than once, as in the published generator")

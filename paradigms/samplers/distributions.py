@@ -98,9 +98,11 @@ class Weighted(Sampler):
     """Members of a pool that are not equally likely."""
 
     name: ClassVar[str] = "weighted"
-    of: Pool = Field(description="how many there are (drawn as 0, 1, ...), or the list to draw from")
-    weights: Annotated[list[Annotated[Number, Field(ge=0)]], Field(min_length=1)] = Field(description="one for each: how often it comes, as parts of their sum")
-    count: Count | None = Field(None, description="how many to draw, independently, as a list; one member when not given")
+    of: Pool = Field(description="number of values (drawn as 0, 1, ...), or the list to draw from")
+    weights: Annotated[list[Annotated[Number, Field(ge=0)]], Field(min_length=1)] = Field(
+        description="one weight for each value; its probability is the weight divided by their sum"
+    )
+    count: Count | None = Field(None, description="number of independent draws, as a list; a single value if not given")
 
     @model_validator(mode="after")
     def _possible(self) -> Weighted:

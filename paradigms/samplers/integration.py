@@ -62,7 +62,7 @@ class IntegrationFigure(Sampler):
     part_size: Annotated[int, Field(ge=1)] = Field(description="segments in each part")
     segments: Annotated[int, Field(ge=2, le=14)] = Field(12, description="segments of the whole figure")
     changes: list[Annotated[int, Field(ge=1)]] = Field(
-        [1, 2, 3, 4], min_length=1, description="how many segments at the end differ in a different figure, each equally likely to be tried"
+        [1, 2, 3, 4], min_length=1, description="number of segments at the end that differ in a different figure; each number is tried with equal probability"
     )
     balanced: bool = Field(True, description="whether answers and numbers of changed segments are balanced; not in the published generator")
 

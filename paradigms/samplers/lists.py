@@ -37,8 +37,8 @@ class Permutation(Sampler):
     """Different members of a pool, in random order: ``take`` of ``of``."""
 
     name: ClassVar[str] = "permutation"
-    of: Pool = Field(description="how many there are (drawn as 0, 1, ...), or the list to draw from")
-    take: Annotated[int, Field(ge=0)] | None = Field(None, description="how many to draw; all when not given")
+    of: Pool = Field(description="number of values (drawn as 0, 1, ...), or the list to draw from")
+    take: Annotated[int, Field(ge=0)] | None = Field(None, description="number to draw; all if not given")
 
     @model_validator(mode="after")
     def _possible(self) -> Permutation:
@@ -65,7 +65,7 @@ class OneOf(Sampler):
 
     name: ClassVar[str] = "one_of"
     shorthand: ClassVar[str] = "of"
-    of: Pool = Field(description="how many there are (drawn as 0, 1, ...), or the list to draw from")
+    of: Pool = Field(description="number of values (drawn as 0, 1, ...), or the list to draw from")
 
     @model_validator(mode="after")
     def _possible(self) -> OneOf:
@@ -86,8 +86,8 @@ class Several(Sampler):
     """Members of a pool drawn independently, with replacement."""
 
     name: ClassVar[str] = "several"
-    of: Pool = Field(description="how many there are (drawn as 0, 1, ...), or the list to draw from")
-    count: Annotated[int, Field(ge=0, le=10_000)] = Field(description="how many to draw")
+    of: Pool = Field(description="number of values (drawn as 0, 1, ...), or the list to draw from")
+    count: Annotated[int, Field(ge=0, le=10_000)] = Field(description="number to draw")
 
     @model_validator(mode="after")
     def _possible(self) -> Several:
@@ -109,9 +109,9 @@ class Place(Sampler):
 
     name: ClassVar[str] = "place"
     arranges: ClassVar[bool] = True
-    items: list[Any] = Field(description="what to put")
+    items: list[Any] = Field(description="the items")
     at: list[Annotated[int, Field(ge=0)]] = Field(description="the place of each item, from 0")
-    of: Annotated[int, Field(ge=1, le=1000)] = Field(description="how many places there are")
+    of: Annotated[int, Field(ge=1, le=1000)] = Field(description="number of places")
 
     @model_validator(mode="after")
     def _possible(self) -> Place:

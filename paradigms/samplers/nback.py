@@ -235,15 +235,15 @@ class NBackBlock(Sampler):
     """
 
     name: ClassVar[str] = "nback_block"
-    symbols: Words | None = Field(None, description="what the items are drawn from; or give a grid")
-    grid: Annotated[int, Field(ge=2, le=10)] | None = Field(None, description="rows and columns of a grid: the symbols are its cells, from 0, row by row")
-    unused: Ints = Field((), description="cells of the grid that never come")
+    symbols: Words | None = Field(None, description="symbols that the items are drawn from; alternatively, give a grid")
+    grid: Annotated[int, Field(ge=2, le=10)] | None = Field(None, description="rows and columns of a grid, whose cells are the symbols, from 0, row by row")
+    unused: Ints = Field((), description="cells of the grid that are never used")
     relation: Relation = Field("identical", description="what makes two items match")
-    n: Annotated[int, Field(ge=1, le=10)] = Field(description="how far back the matching item lies")
-    length: Annotated[int, Field(ge=2, le=1000)] = Field(24, description="items in the block")
-    matches: Annotated[int, Field(ge=0)] = Field(8, description="items that match")
-    lures: Annotated[int, Field(ge=0)] | None = Field(None, description="how many of the others are lures; as they fall when not given")
-    check_first: bool = Field(True, description="whether also the first item that has one n back is kept from matching without a label")
+    n: Annotated[int, Field(ge=1, le=10)] = Field(description="distance to the matching item")
+    length: Annotated[int, Field(ge=2, le=1000)] = Field(24, description="number of items in the block")
+    matches: Annotated[int, Field(ge=0)] = Field(8, description="number of items that match")
+    lures: Annotated[int, Field(ge=0)] | None = Field(None, description="number of lures among the other items; by chance if not given")
+    check_first: bool = Field(True, description="whether the first item that has another item n back is also compared, so that no match lacks a label")
     repeats: bool = Field(True, description="whether an item that does not match may repeat the one just before")
     match: str = Field("m", description="label of a match")
     other: str = Field("-", description="label of the others")

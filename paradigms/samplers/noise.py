@@ -17,8 +17,8 @@ class _Noise(Sampler):
     """What both kinds of noise share: different symbols, their number uniform."""
 
     marks: Words = Field(description="the noise symbols")
-    least: Annotated[int, Field(ge=0, le=20)] = Field(description="how many there are at least")
-    most: Annotated[int, Field(ge=0, le=20)] = Field(description="how many there are at most")
+    least: Annotated[int, Field(ge=0, le=20)] = Field(description="smallest number of symbols")
+    most: Annotated[int, Field(ge=0, le=20)] = Field(description="largest number of symbols")
 
     @model_validator(mode="after")
     def _enough(self) -> _Noise:

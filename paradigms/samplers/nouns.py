@@ -32,7 +32,7 @@ class Nouns(Sampler):
 
     name: ClassVar[str] = "nouns"
     shorthand: ClassVar[str] = "take"
-    take: Annotated[int, Field(ge=1, le=200)] = Field(description="how many to draw")
+    take: Annotated[int, Field(ge=1, le=200)] = Field(description="number to draw")
 
     @classmethod
     def vocabulary(cls) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ class MatrixPatterns(Sampler):
     """
 
     name: ClassVar[str] = "matrix_patterns"
-    count: Annotated[int, Field(ge=1, le=100)] = Field(description="how many patterns")
+    count: Annotated[int, Field(ge=1, le=100)] = Field(description="number of patterns")
     grid: Annotated[int, Field(ge=2, le=12)] = Field(description="rows and columns of the grid")
-    filled: Annotated[int, Field(ge=1)] = Field(description="filled cells in each pattern")
+    filled: Annotated[int, Field(ge=1)] = Field(description="number of filled cells in each pattern")
 
     @model_validator(mode="after")
     def _possible(self) -> MatrixPatterns:
@@ -60,7 +60,7 @@ class PatternDistractors(Sampler):
 
     name: ClassVar[str] = "pattern_distractors"
     of: Pattern | list[Pattern] = Field(description="a pattern (gives one distractor), or a list of patterns (gives a list with one for each)")
-    difference: Annotated[int, Field(ge=2, multiple_of=2)] = Field(description="cells in which a distractor differs from its pattern, an even number")
+    difference: Annotated[int, Field(ge=2, multiple_of=2)] = Field(description="number of cells in which a distractor differs from its pattern, an even number")
     grid: Annotated[int, Field(ge=2, le=12)] = Field(description="rows and columns of the grid")
     unlike: list[Pattern] = Field([], description="patterns that no distractor may be equal to")
     distinct: bool = Field(False, description="whether the distractors must differ from one another")

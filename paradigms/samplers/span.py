@@ -52,7 +52,7 @@ class SpanItems(Sampler):
 
     name: ClassVar[str] = "span_items"
     storage: Literal["spatial", "visual"] = Field(description="spatial: movements of a dot; visual: patterns")
-    count: Annotated[int, Field(ge=1, le=8)] = Field(2, description="how many items")
+    count: Annotated[int, Field(ge=1, le=8)] = Field(2, description="number of items")
     balanced: bool = Field(True, description="whether items differ, directions are equally likely and no option stands out; false: as in the benchmark")
 
     def draw(self, random: np.random.RandomState) -> list[_Item]:
@@ -125,7 +125,7 @@ class SpanDistractors(Sampler):
 
     name: ClassVar[str] = "span_distractors"
     domain: Literal["spatial", "visual"] = Field(description="spatial: symmetry of figures; visual: colours")
-    count: Annotated[int, Field(ge=0, le=100)] = Field(description="how many decisions")
+    count: Annotated[int, Field(ge=0, le=100)] = Field(description="number of decisions")
     repeats: bool = Field(False, description="whether a cell of a figure may be drawn more than once, as in the benchmark")
 
     @property

@@ -25,10 +25,10 @@ class TaskSequence(Sampler):
     """
 
     name: ClassVar[str] = "task_sequence"
-    length: Annotated[int, Field(ge=2, le=1000)] = Field(20, description="cues and probes together")
+    length: Annotated[int, Field(ge=2, le=1000)] = Field(20, description="number of cues and probes together")
     switch: Annotated[float, Field(ge=0, le=1)] = Field(0.2, description="probability of a switch before a probe")
     congruent: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        None, description="probability that both tasks have the same answer to a marker; when not given, all its places are equally likely, as in the benchmark"
+        None, description="probability that both tasks have the same answer to a marker; if not given, all places are equally likely, as in the benchmark"
     )
 
     def draw(self, random: np.random.RandomState) -> list[dict[str, Any]]:

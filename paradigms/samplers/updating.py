@@ -32,8 +32,8 @@ class MarkerWalk(Sampler):
     """
 
     name: ClassVar[str] = "marker_walk"
-    boxes: Annotated[int, Field(ge=1, le=8)] = Field(description="how many boxes")
-    updates: Annotated[int, Field(ge=0, le=100)] = Field(description="how many updates in all")
+    boxes: Annotated[int, Field(ge=1, le=8)] = Field(description="number of boxes")
+    updates: Annotated[int, Field(ge=0, le=100)] = Field(description="number of updates in all")
     grid: Annotated[int, Field(ge=2, le=3)] = Field(3, description="rows and columns of each box")
 
     def draw(self, random: np.random.RandomState) -> dict[str, Any]:
@@ -72,8 +72,8 @@ class MarkerOdds(Sampler):
 
     name: ClassVar[str] = "marker_odds"
     arranges: ClassVar[bool] = True
-    boxes: Annotated[int, Field(ge=1, le=8)] = Field(description="how many boxes")
-    updates: Annotated[int, Field(ge=0, le=100)] = Field(description="how many updates in all")
+    boxes: Annotated[int, Field(ge=1, le=8)] = Field(description="number of boxes")
+    updates: Annotated[int, Field(ge=0, le=100)] = Field(description="number of updates in all")
     grid: Annotated[int, Field(ge=2, le=3)] = Field(3, description="rows and columns of each box")
 
     def draw(self, random: np.random.RandomState) -> list[float]:
@@ -101,7 +101,7 @@ class BoxAreas(Sampler):
 
     name: ClassVar[str] = "box_areas"
     arranges: ClassVar[bool] = True
-    boxes: Annotated[int, Field(ge=1, le=8)] = Field(description="how many boxes")
+    boxes: Annotated[int, Field(ge=1, le=8)] = Field(description="number of boxes")
 
     def draw(self, random: np.random.RandomState) -> list[list[float]]:
         # Three cells of five units each, inside the box's outline.

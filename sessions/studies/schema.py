@@ -32,8 +32,8 @@ class Entry(_Part):
     """One paradigm of a study."""
 
     paradigm: str = Field(description="name in the library, or a YAML file (relative to the study file)")
-    as_: Name | None = Field(default=None, alias="as", description="what the study calls it; needed if a paradigm appears twice")
-    design: str | None = Field(default=None, description="design in the paradigm's file; 'human' when not given")
+    as_: Name | None = Field(default=None, alias="as", description="its name in the study; needed if a paradigm appears twice")
+    design: str | None = Field(default=None, description="design in the paradigm's file; 'human' if not given")
     set_: dict[str, Scalar | Levels] = Field(default_factory=dict, alias="set", description="levels of some factors")
     trials: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="trials instead of the design's repetitions")
     practice: bool = Field(default=True, description="whether practice comes first, if the paradigm has some")
@@ -51,8 +51,8 @@ class Breaks(_Part):
 class RefractoryTimes(_Part):
     """How soon after its onset a self-paced step takes presses, where a press has ended the step before."""
 
-    same_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().same_ms, description="of the same key or mouse button; 0 for at once")
-    other_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().other_ms, description="of another one; 0 for at once")
+    same_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().same_ms, description="delay for the same key or mouse button; 0 for none")
+    other_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().other_ms, description="delay for another one; 0 for none")
 
 
 class StudyFile(_Part):

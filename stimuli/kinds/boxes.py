@@ -65,7 +65,7 @@ class BoxArrow(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     box: Annotated[int, Field(ge=0)] = Field(description="the box, from 0, clockwise from 3 o'clock")
-    direction: Direction = Field(description="where it points, such as up or down_left")
+    direction: Direction = Field(description="its direction, such as up or down_left")
 
 
 @STIMULI.register
@@ -74,12 +74,12 @@ class Boxes(Tiled):
 
     name: ClassVar[str] = "boxes"
 
-    count: Annotated[int, Field(ge=1, le=8)] = Field(description="how many boxes")
+    count: Annotated[int, Field(ge=1, le=8)] = Field(description="number of boxes")
     markers: Annotated[tuple[int | None, ...] | None, BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)] = Field(
         None, description="the marker's cell in each box (0 to 8, row by row), or null for a box without one"
     )
     arrow: BoxArrow | None = Field(None, description="an arrow, as {box: 0, direction: up_left}")
-    probed: int | None = Field(None, description="the box that is red")
+    probed: int | None = Field(None, description="the red box")
 
     @model_validator(mode="after")
     def _canonical(self) -> Self:

@@ -46,11 +46,11 @@ class Letter(Stimulus):
     name: ClassVar[str] = "letter"
     shorthand: ClassVar[str] = "symbol"
 
-    symbol: Annotated[str, Field(min_length=1, max_length=12)] = Field(description="what is shown")
+    symbol: Annotated[str, Field(min_length=1, max_length=12)] = Field(description="the symbol")
     colour: ColourName = Field("black", description="its colour")
     size: Annotated[int, Field(ge=4, le=90)] = Field(48, description="font size in canvas units; strings that are too wide are made smaller")
     columns: Annotated[int, Field(ge=1, le=6)] | None = Field(
-        None, description="breaks a string into even rows of at most so many characters, all of the same size; one line when not given"
+        None, description="largest number of characters in a row; longer strings are broken into even rows of the same font size; one line if not given"
     )
 
     @field_validator("symbol")

@@ -53,7 +53,7 @@ class Matrix(Tiled):
     filled: Ints = Field(description="the filled cells, from 0, row by row")
     colour: ColourName = Field("green", description="colour of filled cells")
     margin: Annotated[int, Field(ge=0, le=40)] = Field(9, description="distance from the edge of the screen, in canvas units")
-    radius: Annotated[int, Field(ge=0, le=10)] = Field(3, description="how round the corners of cells are, in canvas units")
+    radius: Annotated[int, Field(ge=0, le=10)] = Field(3, description="radius of the corners of cells, in canvas units")
 
     @field_validator("colour")
     @classmethod

@@ -21,7 +21,7 @@ class Noise(Stimulus):
     name: ClassVar[str] = "noise"
     shorthand: ClassVar[str] = "seed"
 
-    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = Field(description="which noise: every number gives another, and always the same")
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = Field(description="seed of the noise")
 
     def primitives(self) -> Iterable[Primitive]:
         colours = np.random.RandomState(self.seed).randint(0, 256, (_CELLS, _CELLS, 3), np.uint8)

@@ -52,8 +52,8 @@ class OrientedBar(Stimulus):
     angle: Angle = Field(description=_UPRIGHT)
     length: Length = Field(30.0, description="in canvas units")
     width: Length = Field(6.0, description="in canvas units")
-    x: Place = Field(48.0, description="of its middle, from the left, in canvas units")
-    y: Place = Field(48.0, description="of its middle, from the top, in canvas units")
+    x: Place = Field(48.0, description="distance of its centre from the left, in canvas units")
+    y: Place = Field(48.0, description="distance of its centre from the top, in canvas units")
     colour: ColourName = Field("black", description="its colour")
 
     @model_validator(mode="after")
@@ -83,16 +83,16 @@ class Grating(Stimulus):
     angle: Angle = Field(description=_UPRIGHT)
     size: Length = Field(40.0, description="width of the patch, in canvas units")
     cycles: Annotated[float, BeforeValidator(_as_float), Field(ge=0.5, le=20), AfterValidator(_told)] = Field(
-        4.0, description="how many pairs of a bright and a dark stripe there are"
+        4.0, description="number of pairs of a bright and a dark stripe"
     )
     contrast: Annotated[float, BeforeValidator(_as_float), Field(ge=0.01, le=1), AfterValidator(_told)] = Field(
-        1.0, description="of bright and dark stripes, as a part of the largest that there can be about the gray of the screen"
+        1.0, description="contrast of the stripes, as a proportion of the largest possible around the gray of the screen"
     )
     phase: Annotated[float, BeforeValidator(_as_float), Field(ge=0, le=359), AfterValidator(_told)] = Field(
-        0.0, description="where the stripes begin, in degrees of a cycle"
+        0.0, description="phase of the stripes, in degrees of a cycle"
     )
-    x: Place = Field(48.0, description="of its middle, from the left, in canvas units")
-    y: Place = Field(48.0, description="of its middle, from the top, in canvas units")
+    x: Place = Field(48.0, description="distance of its centre from the left, in canvas units")
+    y: Place = Field(48.0, description="distance of its centre from the top, in canvas units")
 
     def primitives(self) -> Iterable[Primitive]:
         radius, strips = self.size / 2, max(2, math.ceil(self.cycles * _STRIPS))

@@ -55,7 +55,7 @@ class Tone(Stimulus):
     name: ClassVar[str] = "tone"
 
     frequency_hz: Annotated[int, Field(ge=20, le=20000)] = Field(1000, description="pitch, in hertz")
-    ms: Annotated[int, Field(ge=1, le=60000)] = Field(200, description="how long it sounds, in milliseconds")
+    ms: Annotated[int, Field(ge=1, le=60000)] = Field(200, description="duration of the tone, in milliseconds")
 
     def primitives(self) -> Iterable[Primitive]:
         return ()

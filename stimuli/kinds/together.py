@@ -57,10 +57,10 @@ class PlacedStimulus(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     show: Shown = Field(description="the stimulus, as a display names it: {letter: A}")
-    x: Place = Field(48.0, description="where the middle of its canvas is, from the left, in canvas units")
-    y: Place = Field(48.0, description="where the middle of its canvas is, from the top, in canvas units")
+    x: Place = Field(48.0, description="distance of the centre of its canvas from the left, in canvas units")
+    y: Place = Field(48.0, description="distance of the centre of its canvas from the top, in canvas units")
     size: Annotated[float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(ge=0.05, le=1)] = Field(
-        1.0, description="size of its canvas, as a part of the screen's"
+        1.0, description="size of its canvas, as a proportion of the screen's"
     )
 
 

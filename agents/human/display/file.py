@@ -38,7 +38,7 @@ class _Part(BaseModel):
 class Made(_Part):
     """When and where: told for people, and no part of the hash."""
 
-    at: str = Field("", description="when it was measured (UTC)")
+    at: str = Field("", description="time of the measurement (UTC)")
     machine: str = Field("", description="name of the computer")
     system: str = Field("", description="operating system")
     spanlab: str = Field("", description="version of SpanLab")
@@ -51,33 +51,33 @@ class ScreenPart(_Part):
     number: Annotated[int, Field(ge=0)] = Field(0, description="number of the screen, from 0")
     resolution_px: Ints = Field(description="width and height of the screen in pixels")
     width_cm: Positive = Field(description="visible width of the screen, as measured with a ruler")
-    distance_cm: Positive = Field(description="from the eyes to the screen")
+    distance_cm: Positive = Field(description="distance from the eyes to the screen")
 
 
 class RefreshPart(_Part):
     """How often the screen is refreshed, and how steadily flips come."""
 
     vsync: bool = Field(description="whether flips wait for the screen")
-    hz: Positive | None = Field(description="refreshes per second; null where flips do not wait for the screen, so that it cannot be known")
-    trouble: str = Field("", description="why the rate cannot be known")
-    flips_hz: Positive = Field(description="flips per second when nothing holds them back")
-    paced_hz: Positive | None = Field(None, description="the rate at which flips were paced by the clock instead, where they do not wait for the screen")
-    seconds: Time = Field(description="how long was measured")
-    flips: Count = Field(description="flips that were measured")
+    hz: Positive | None = Field(description="refreshes per second; null if flips do not wait for the screen, because the rate is then unknown")
+    trouble: str = Field("", description="why the rate is unknown")
+    flips_hz: Positive = Field(description="flips per second without synchronisation")
+    paced_hz: Positive | None = Field(None, description="rate at which flips were timed by the clock, if they do not wait for the screen")
+    seconds: Time = Field(description="duration of the measurement")
+    flips: Count = Field(description="number of flips measured")
     interval_ms: Time = Field(description="mean time from one flip to the next")
     sd_ms: Time = Field(description="standard deviation of that time")
     p99_ms: Time = Field(description="99th percentile of that time")
     longest_ms: Time = Field(description="the longest of these times")
-    missed: Count = Field(description="refreshes that were missed")
+    missed: Count = Field(description="number of missed refreshes")
 
 
 class KeyboardPart(_Part):
     """How keys are read."""
 
     backend: Literal["ptb", "event"] = Field(description="ptb (precise) or event (precise to one frame)")
-    devices: Count = Field(0, description="keyboards that are listened to")
-    polled_ms: Time = Field(description="median time from one look at keyboard and mouse to the next")
-    polled_p99_ms: Time = Field(description="99th percentile of that time, flips included: clicks of the mouse are no more precise than that")
+    devices: Count = Field(0, description="number of keyboards in use")
+    polled_ms: Time = Field(description="median time between polls of keyboard and mouse")
+    polled_p99_ms: Time = Field(description="99th percentile of that time, flips included; mouse clicks are no more precise than this")
 
 
 class OpenGLPart(_Part):
@@ -92,11 +92,11 @@ class DisplayFile(_Part):
     """What was measured on one display."""
 
     spanlab_display: Annotated[int, Field(ge=1)] = Field(FORMAT_VERSION, description="version of this format")
-    made: Made = Field(Made.model_validate({}), description="when and where")
+    made: Made = Field(Made.model_validate({}), description="time, computer and software of the measurement")
     screen: ScreenPart = Field(description="the screen and the distance")
-    refresh: RefreshPart = Field(description="how often it is refreshed")
-    keyboard: KeyboardPart = Field(description="how keys are read")
-    opengl: OpenGLPart = Field(OpenGLPart.model_validate({}), description="the graphics")
+    refresh: RefreshPart = Field(description="the refresh rate")
+    keyboard: KeyboardPart = Field(description="the keyboard back end")
+    opengl: OpenGLPart = Field(OpenGLPart.model_validate({}), description="the graphics driver")
 
     @property
     def hash(self) -> str:

@@ -31,13 +31,13 @@ class TaskConfig(_Part):
     paradigm: str = Field(description="name in the library, or the path of a YAML file")
     factors: dict[str, Any] = Field(default_factory=dict, description="factor levels to use: one level or a list; all published ones when not given")
     batch: Count = Field(32, description="trials in each step of training")
-    train_trials: Count = Field(10_000, description="different trials to train on; they are gone through again and again, in new order")
+    train_trials: Count = Field(10_000, description="number of different trials to train on; they are repeated, in a new order each time")
     hold_out: dict[str, Any] = Field(
-        default_factory=dict, description="factor levels that are kept from training and validation, and tested: one level or a list"
+        default_factory=dict, description="factor levels that are left out of training and validation, and tested: one level or a list"
     )
     weight: Positive = Field(1.0, description="weight of this paradigm's loss in the sum")
     from_step: Annotated[int, Field(ge=0)] = Field(
-        0, description="step from which this paradigm is trained; a hard one may be given a start ahead of the others"
+        0, description="step from which this paradigm is trained; with it, a hard paradigm can start before the others"
     )
 
 
@@ -53,15 +53,15 @@ class RateConfig(_Part):
 
     peak: Positive = Field(2e-3, description="highest learning rate; with the published schedule the first one")
     warmup: Annotated[int, Field(ge=0)] = Field(100, description="steps of the rise")
-    final: Annotated[float, Field(ge=0, le=1)] = Field(0.02, description="learning rate at the end, as a share of the highest")
+    final: Annotated[float, Field(ge=0, le=1)] = Field(0.02, description="learning rate at the end, as a proportion of the highest")
 
 
 class PlateauConfig(_Part):
     """The published schedule: the learning rate falls when the validation loss no longer does."""
 
-    factor: Annotated[float, Field(gt=0, lt=1)] = Field(0.8, description="share of the learning rate that is left each time it falls")
+    factor: Annotated[float, Field(gt=0, lt=1)] = Field(0.8, description="factor by which the learning rate is multiplied each time it falls")
     patience: Annotated[int, Field(ge=0)] = Field(3, description="validations without a better loss after which it falls at the next one")
-    threshold: Annotated[float, Field(ge=0, lt=1)] = Field(0.005, description="share by which a loss must be lower to be better")
+    threshold: Annotated[float, Field(ge=0, lt=1)] = Field(0.005, description="proportion by which a loss must be lower to count as better")
 
 
 class CheckConfig(_Part):
@@ -79,46 +79,46 @@ class TrainingConfig(_Part):
     Trials for training, validation and test come from three streams of trial seeds that cannot overlap: the purpose is packed into the seed.
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(description="name of the network; its files are called so")
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(description="name of the network and its files")
     about: str = Field("", description="what it is for, in a sentence or two; goes into the model card")
     generator: Literal["corrected", "published"] = Field("corrected", description="trial generator")
     streams: Literal[1, 2] = Field(
         STREAMS, description="version of the random streams of its trials; with 1, trials of one seed and different levels share what is drawn"
     )
-    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(0, description="seed of everything: first weights, trials, order")
+    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(0, description="seed of everything: initial weights, trials, order")
     model: Settings = Field(model_settings(), description="sizes of the network; encoder: worm for those of the published benchmark")
     tasks: Annotated[list[TaskConfig], Field(min_length=1)] = Field(description="paradigms to train on, all in every step")
     test: list[TestConfig] = Field(default_factory=list, description="paradigms to test on at the end; those of the tasks when not given")
-    train_trials: Count | None = Field(None, description="different trials to train on of each paradigm, instead of what its task says")
+    train_trials: Count | None = Field(None, description="number of different trials of each paradigm, overriding its task")
     order: Literal["conditions", "shuffled"] = Field(
         "conditions",
         description="conditions: trials of a step share one combination of levels, and combinations take turns; shuffled: all in random order, as published",
     )
-    loss: Recipe = Field("published", description="published: the sum of the tasks' mean losses; improved: each as a share of what the best blind guess has")
+    loss: Recipe = Field("published", description="published: the sum of the tasks' mean losses; improved: each divided by the loss of the best blind guess")
     schedule: Recipe = Field("improved", description="published: Adam, the rate falls on a plateau; improved: a rise, half a cosine, and clipping")
-    validation: Recipe = Field("improved", description="published: accuracy of trained steps; improved: of items, as they are scored for everybody")
+    validation: Recipe = Field("improved", description="published: accuracy of trained steps; improved: accuracy of items, as scored for all agents")
     selection: Recipe = Field(
         "published",
-        description="weights that are kept. published: highest mean accuracy; improved: highest mean share of the possible gain over the best blind guess",
+        description="weights to keep. published: highest mean accuracy; improved: highest mean share of the possible gain over the best blind guess",
     )
     vectors: str | Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(
         0, description="for paradigms of words: a file with their vectors (word2vec or GloVe, 300 numbers each), or the seed of random ones"
     )
     steps: Count = Field(description="steps of training")
-    minutes: Positive | None = Field(None, description="wall-clock limit; training stops there, with what it has, and says so")
+    minutes: Positive | None = Field(None, description="wall-clock limit in minutes; training stops there and keeps what has been learned")
     rate: RateConfig = Field(RateConfig.model_validate({}), description="learning rate")
     plateau: PlateauConfig = Field(PlateauConfig.model_validate({}), description="for schedule: published")
     clip: Positive = Field(1.0, description="largest norm of the gradient, for schedule: improved")
     check: CheckConfig = Field(CheckConfig.model_validate({}), description="validation and test")
-    save_every: Count = Field(500, description="steps between saved states, from which --resume goes on")
+    save_every: Count = Field(500, description="steps between saved states, from which --resume continues")
     device: Literal["auto", "cpu", "cuda", "mps"] = Field("cpu", description="where to compute; auto takes a GPU when there is one")
     threads: Annotated[int, Field(ge=0, le=256)] = Field(0, description="processor threads; 0 leaves the choice to torch")
-    precision: Literal["float32", "tf32", "bf16"] = Field("float32", description="of products; tf32 and bf16 are for GPUs")
-    fuse: bool = Field(False, description="let torch.compile make kernels for the eye; for GPUs")
+    precision: Literal["float32", "tf32", "bf16"] = Field("float32", description="precision of products; tf32 and bf16 are for GPUs")
+    fuse: bool = Field(False, description="compile kernels for the encoder with torch.compile; for GPUs")
     compile: Literal["ahead", "meanwhile"] = Field(
         "ahead", description="when training trials are compiled: all before the first step, or those of each step while others are trained on"
     )
-    workers: Annotated[int, Field(ge=0, le=256)] = Field(0, description="processes that compile trials; 0: this one")
+    workers: Annotated[int, Field(ge=0, le=256)] = Field(0, description="number of processes that compile trials; 0: this one")
     tensorboard: bool = Field(False, description="also write the curves for TensorBoard")
 
     @property
