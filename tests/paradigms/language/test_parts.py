@@ -50,7 +50,7 @@ def test_parts_lists_everything_with_its_help(capsys: pytest.CaptureFixture[str]
 def test_parts_by_name(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, _ = said(capsys, monkeypatch, "parts", "choice", "permutation")
     assert code == 0
-    assert "take (whole number from 0; not given by default): how many to draw; all when not given" in out
+    assert "take (whole number from 0; not given by default): number to draw; all if not given" in out
     assert "\nchoice: One answer out of several.\n" in out
     assert "matrix" not in out
     assert said(capsys, monkeypatch, "parts", "permutations") == (1, "", "spanlab: there is no part called 'permutations'; did you mean 'permutation'?\n")
