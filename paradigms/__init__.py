@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .library import list_paradigms
     from .network_view import WORM_TASKS, NetworkArrays, NetworkView, network_arrays
     from .paradigm import Factor, Generator, Paradigm, load_paradigm, paradigm_from_data, with_streams
-    from .responses import RESPONSES, Answer, AnswerKeys, ItemScore, Ordered, Region, ResponseKind, Surface
+    from .responses import RESPONSES, Answer, AnswerKeys, Dial, ItemScore, Ordered, Region, ResponseKind, Surface
     from .samplers import SAMPLERS, Sampler
     from .trial import Ask, Display, Percept, Prompt, Step, Trial, Truth, Verdict, WorkedExample
     from .word_vectors import WordVectors, random_vectors, read_vectors
@@ -30,7 +30,7 @@ __getattr__ = re_exports(
         "library": ("list_paradigms",),
         "network_view": ("WORM_TASKS", "NetworkArrays", "NetworkView", "network_arrays"),
         "paradigm": ("Factor", "Generator", "Paradigm", "load_paradigm", "paradigm_from_data", "with_streams"),
-        "responses": ("RESPONSES", "Answer", "AnswerKeys", "ItemScore", "Ordered", "Region", "ResponseKind", "Surface"),
+        "responses": ("RESPONSES", "Answer", "AnswerKeys", "Dial", "ItemScore", "Ordered", "Region", "ResponseKind", "Surface"),
         "samplers": ("SAMPLERS", "Sampler"),
         "trial": ("Ask", "Display", "Percept", "Prompt", "Step", "Trial", "Truth", "Verdict", "WorkedExample"),
         "word_vectors": ("WordVectors", "random_vectors", "read_vectors"),
@@ -44,6 +44,7 @@ __all__ = [
     "Answer",
     "AnswerKeys",
     "Ask",
+    "Dial",
     "Display",
     "Factor",
     "Generator",

@@ -106,7 +106,7 @@ def unanswerable(triggers: Triggers, kinds: Iterable[ResponseKind], declared: Tr
 
 
 def _answers(surface: Surface) -> list[str]:
-    values = [value for _, value in surface.keys] + [region.value for region in surface.regions]
+    values = [value for _, value in surface.keys] + [region.value for region in surface.regions] + list(() if surface.dial is None else surface.dial.values)
     return [*map(str, values), *([DONE] if surface.several else [])]
 
 

@@ -10,7 +10,11 @@ from ..agents.base import Episode, Response
 from ..paradigms import Ask, ItemScore, Percept, Step, Truth, Verdict
 from .agent_checks import check_response
 from .record.events import AskedStep, Feedback, Notes, Score, Shown, ShownStep, TrialCut
+from .record.marking import fields_of
 from .record.writer import Recorder
+
+#: what only some kinds of responses have
+_NOT_OF_ALL_KINDS = frozenset(field.name for field in fields_of(Score) if not field.required)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,8 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
 
 
 def _score(score: ItemScore) -> Score:
-    """A score as it is recorded: without what its kind of question does not have."""
-    fields = asdict(score)
-    return cast(Score, fields if score.edit_distance is not None else {name: value for name, value in fields.items() if name != "edit_distance"})
+    """A score for the record; what its kind of response does not have is left out."""
+    return cast(Score, {name: value for name, value in asdict(score).items() if value is not None or name not in _NOT_OF_ALL_KINDS})
 
 
 class TrialLog:

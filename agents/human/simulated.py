@@ -10,14 +10,14 @@ from typing_extensions import override
 
 from ...core.agent_kinds import SIMULATED, AgentKind
 from ...core.errors import SpanLabError
-from ...paradigms import AnswerKeys, Ask, Percept, Surface, Truth
+from ...paradigms import AnswerKeys, Ask, Dial, Percept, Surface, Truth
 from ...paradigms.translation import Words
 from ...stimuli.render.palette import PaletteName
 from ..base import AgentOptions, Option, Response, TrialContext
 from ..oracles import Observer, make_observer
 from .display.file import DisplayFile
 from .display.theme import ThemeName
-from .input.answering import CONFIRM_KEYS, UNKNOWN, UNKNOWN_KEYS
+from .input.answering import CONFIRM_KEYS, TURN_KEYS, UNKNOWN, UNKNOWN_KEYS
 from .input.keyboard import Backend
 from .input.refractory import USUAL, Refractory
 from .input.xtest import InputEvent, XTestInput
@@ -33,6 +33,8 @@ Answers = Literal["both", "keys", "mouse"]
 ANSWER_MS = (650.0, 90.0, 180.0)
 #: From one mark to the next, when several make the answer.
 NEXT_MARK_MS = (330.0, 50.0, 90.0)
+#: From one key that moves a mark on a dial to the next.
+NEXT_TURN_MS = (110.0, 15.0, 20.0)
 #: To a display that is self-paced without a question, and to a page.
 GO_ON_MS = (700.0, 100.0, 200.0)
 #: Width of the screen at which it sits, where nothing is said of it.
@@ -208,10 +210,9 @@ class SimulatedParticipant(Participant):
     def answer_plan(self, ask: Ask, value: Any) -> Callable[[float], None]:
         """What to do from the onset of a question on, so that the answer is ``value``."""
         surface = ask.kind.surface()
-        delay = self.seconds(ANSWER_MS)
-        if ask.window_ms is None:
-            times = self._refractory_times()
-            delay = max(delay, (max(times.same_ms, times.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)
+        if surface.dial is not None:
+            return self._dial_plan(ask, surface.dial, value)
+        delay = self._first_delay(ask)
         events: list[tuple[float, InputEvent]] = []
         for number, part in enumerate(ask.kind.values_of(value)):
             delay += self.seconds(NEXT_MARK_MS) if number else 0.0
@@ -219,6 +220,33 @@ class SimulatedParticipant(Participant):
         if surface.several:
             delay += self.seconds(NEXT_MARK_MS)
             events.append((delay, self._confirm()))
+        return self._carried_out(ask, events)
+
+    def _first_delay(self, ask: Ask) -> float:
+        """Seconds from the onset of a question to the first press."""
+        delay = self.seconds(ANSWER_MS)
+        if ask.window_ms is None:
+            times = self._refractory_times()
+            delay = max(delay, (max(times.same_ms, times.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)
+        return delay
+
+    def _dial_plan(self, ask: Ask, dial: Dial, value: int) -> Callable[[float], None]:
+        """A click in the direction of the value, or the fewest keys that move the mark there, and Return."""
+        delay, hold = self._first_delay(ask), 0.05 / max(1.0, self._speed)
+        if self._by_mouse():
+            x, y = self.open().surface.to_pixels(*dial.place_of(value))
+            return self._carried_out(ask, [(delay, InputEvent(x=x, y=y, hold=hold))])
+        events: list[tuple[float, InputEvent]] = []
+        for number, key in enumerate(turning_keys(dial, value)):
+            delay += self.seconds(NEXT_TURN_MS) if number else 0.0
+            events.append((delay, InputEvent(key, hold=min(hold, 0.03))))
+        delay += self.seconds(NEXT_MARK_MS)
+        events.append((delay, InputEvent(CONFIRM_KEYS[0], hold=hold)))
+        return self._carried_out(ask, events)
+
+    def _carried_out(self, ask: Ask, events: list[tuple[float, InputEvent]]) -> Callable[[float], None]:
+        """What presses keys and clicks at their times from the onset on; within the window, where there is one."""
+        delay = events[-1][0]
         if ask.window_ms is not None and delay > (ask.window_ms - BEFORE_CLOSE_MS) / 1000.0:
             squeeze = max(0.0, ask.window_ms - BEFORE_CLOSE_MS) / 1000.0 / delay
             events = [(when * squeeze, event) for when, event in events]
@@ -260,6 +288,18 @@ class SimulatedParticipant(Participant):
             return InputEvent(CONFIRM_KEYS[0], hold=hold)
         x, y = self.open().surface.done_middle()
         return InputEvent(x=x, y=y, hold=hold)
+
+
+def turning_keys(dial: Dial, value: int) -> list[str]:
+    """The keys that move the mark from where it begins to a value; where it is there already, one forth and one back."""
+    count, by_step = len(dial.values), {steps: key for key, steps in TURN_KEYS.items()}
+    left = (dial.values.index(value) - dial.start + count // 2) % count - count // 2
+    if left == 0:
+        return [by_step[1], by_step[-1]]
+    coarse = round(left / 10)
+    keys = [by_step[10 if coarse > 0 else -10]] * abs(coarse)
+    fine = left - 10 * coarse
+    return keys + [by_step[1 if fine > 0 else -1]] * abs(fine)
 
 
 class SimulatedEpisode(ParticipantEpisode):

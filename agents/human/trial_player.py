@@ -162,7 +162,7 @@ class Player:
         if abs(jump) > CLOCK_JUMP * 1000:
             step.notes["clock_jump_ms"] = round(jump, 1)
         self._earlier = earlier
-        self.stage.pointer(sheet is not None and bool(sheet.surface.regions))
+        self.stage.pointer(sheet is not None and sheet.surface.clickable)
         if sheet is not None:
             self.stage.tell("answer", on.onset)
         elif first.ms is None:
@@ -401,7 +401,7 @@ class Player:
         away = stage.window.now() - began
         paused["for_ms"] = round(away * 1000, 1)
         on.away += away
-        stage.pointer(step.sheet is not None and bool(step.sheet.surface.regions))
+        stage.pointer(step.sheet is not None and step.sheet.surface.clickable)
         if step.sheet is not None:
             step.sheet.paused += away
             stage.tell("answer", stage.window.now())

@@ -43,7 +43,8 @@ ASK_KEYS: dict[str, str] = {
     "why": "only for the worked example in the instructions: why the answer is right, by language; {answer} is the answer, {=...} may use everything",
     "classes": "for networks: the class of each allowed answer in the task's head; 0, 1, ... if not given",
 }
-#: columns of the response table for which a step may record a whole number
+#: columns of the response table for which a step may record a list of answers, and those for which it may record a whole number
+LIST_COLUMNS = ("non_targets",)
 WHOLE_COLUMNS = ("set_size", "list_length", "retention_steps", "serial_position", "output_position")
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "missed")
 
@@ -316,6 +317,9 @@ def _unrecordable(name: str, value: Any) -> str | None:
     """Why a value does not fit the response table: a cell holds one value, and some columns hold whole numbers."""
     if name in WHOLE_COLUMNS and value is not None and not is_whole(value):
         return f"{name} is a whole number; found {show(value)}"
+    if name in LIST_COLUMNS:
+        plain = isinstance(value, list) and all(isinstance(one, (int, float, str)) and not isinstance(one, bool) for one in value)
+        return None if plain or value is None else f"{name} is a list of answers; found {show(value)}"
     if isinstance(value, (list, tuple, dict)):
         return f"one number, word, true, false or null fits into the response table; found {show(value)}"
     return None

@@ -37,7 +37,9 @@ class WorkedQuestion:
     why: Prompt | None = None
 
     def shown_answer(self, language: str) -> str:
-        """The answer as people read it, with its key where it has one of its own; empty where it has several parts, which are marked in the picture."""
+        """The answer as people read it, with its key where it has one of its own; empty where it has several parts or lies on a dial: the picture marks it."""
+        if self.kind.surface().dial is not None:
+            return ""
         if isinstance(self.answer, tuple):
             ordered = self.kind.surface().ordered
             return " ".join("?" if value is None else self.kind.label(value) for value in self.answer) if ordered is not None and ordered.labels else ""

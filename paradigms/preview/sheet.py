@@ -21,6 +21,7 @@ from ...stimuli.render.fonts import width as text_width
 from ...stimuli.render.pixels import picture as drawn
 from ..responses import Answer
 from ..trial import Ask, Trial
+from .dial_marks import paste_mark
 from .frames import Frame, frames_of
 
 if TYPE_CHECKING:
@@ -309,6 +310,8 @@ class Sheet:
         surface = ask.kind.surface()
         if surface.ordered is not None and surface.ordered.labels:
             return  # what is given in order is said below
+        if surface.dial is not None and isinstance(answer, int):
+            paste_mark(self.image, surface.dial, answer, x, y, side)
         where = {region.value: region for region in surface.regions}
         for number, value in enumerate(answer if isinstance(answer, tuple) else (answer,), start=1):
             if value is None or (region := where.get(value)) is None:

@@ -1,8 +1,9 @@
 """What may be answered, and how."""
 
-from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
+from .base import RESPONSES, Answer, Dial, ItemScore, Ordered, ResponseKind, Surface
 from .cells import Cells
 from .choice import Choice
+from .continuous import Continuous
 from .keys import AnswerKeys
 from .regions import Area, Region, grid_regions
 from .sequence import SerialOrder
@@ -15,6 +16,8 @@ __all__ = [
     "Area",
     "Cells",
     "Choice",
+    "Continuous",
+    "Dial",
     "ItemScore",
     "Ordered",
     "Region",

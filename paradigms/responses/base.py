@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import atan2, cos, degrees, hypot, radians, sin
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ...core.registry import Component, Registry
+from ...stimuli import CANVAS
 from ..identity import canonical
 from .keys import AnswerKeys
 from .regions import Region
@@ -40,6 +42,49 @@ class Ordered:
 
 
 @dataclass(frozen=True, slots=True)
+class Dial:
+    """A ring on the canvas on which one value is chosen by its direction from the middle, with the mouse, a finger or keys.
+
+    Parameters
+    ----------
+    x, y : its middle, in canvas units
+    radius : where the mark of the value lies, in canvas units
+    dead : clicks nearer to the middle than this mean nothing, in canvas units
+    degrees : degrees clockwise from one value to the next
+    values : the values in their order; their indices count round the ring
+    turned : direction of the first value, in degrees clockwise from upright
+    start : index of the value at which keys begin
+    mark : what shows the value: a ``ring`` around its place, a ``dot`` at its place, or a ``bar`` through the middle
+    """
+
+    x: float
+    y: float
+    radius: float
+    dead: float
+    degrees: float
+    values: tuple[int, ...]
+    turned: float = 0.0
+    start: int = 0
+    mark: Literal["ring", "dot", "bar"] = "ring"
+
+    def value_at(self, x: float, y: float) -> int | None:
+        """The value in whose direction a place on the canvas lies; None near the middle and outside the canvas."""
+        if not (0 <= x <= CANVAS and 0 <= y <= CANVAS) or hypot(x - self.x, y - self.y) < self.dead:
+            return None
+        direction = degrees(atan2(x - self.x, self.y - y)) - self.turned
+        return self.values[round(direction / self.degrees) % len(self.values)]
+
+    def direction_of(self, value: int) -> float:
+        """The direction of a value, in degrees clockwise from upright."""
+        return (self.turned + self.degrees * self.values.index(value)) % 360.0
+
+    def place_of(self, value: int) -> tuple[float, float]:
+        """Where the mark of a value lies, in canvas units."""
+        angle = radians(self.direction_of(value))
+        return self.x + self.radius * sin(angle), self.y - self.radius * cos(angle)
+
+
+@dataclass(frozen=True, slots=True)
 class Surface:
     """How a person answers.
 
@@ -51,6 +96,7 @@ class Surface:
     take : the number of values expected when ``several``
     outlined : whether the outlines of the areas are drawn while the question is open
     ordered : how values that are given in order are kept, where they are
+    dial : a ring on which one value is chosen, in place of keys and areas
     """
 
     keys: tuple[tuple[str, int | str], ...] = ()
@@ -59,6 +105,12 @@ class Surface:
     take: int | None = None
     outlined: bool = False
     ordered: Ordered | None = None
+    dial: Dial | None = None
+
+    @property
+    def clickable(self) -> bool:
+        """Whether something can be clicked on the canvas."""
+        return bool(self.regions) or self.dial is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +118,8 @@ class ItemScore:
     """The score of one item of an answer: one row of the response table.
 
     ``serial_position`` and ``output_position`` count from 1; None leaves the step's own recorded value in place. ``edit_distance`` is that of the whole answer,
-    for kinds that have one.
+    for kinds that have one. Answers on a continuous scale have an ``error``: the signed distance to the correct answer, the shorter way round where the
+    scale closes after its ``period``; ``correct`` then says whether the error is at most ``tolerance``.
     """
 
     answer: int | str | None
@@ -75,6 +128,9 @@ class ItemScore:
     serial_position: int | None = None
     output_position: int | None = None
     edit_distance: int | None = None
+    error: float | None = None
+    period: float | None = None
+    tolerance: float | None = None
 
 
 class ResponseKind(Component):

@@ -262,6 +262,31 @@ class Score(TypedDict):
             InTable(loaded=True, after="correct"),
         ]
     ]
+    error: NotRequired[
+        Annotated[
+            float | None,
+            Holds(
+                "continuous report: signed distance from the correct answer to the answer, clockwise positive, the shorter way round; null without an answer, "
+                "and for all other questions",
+                "degrees",
+            ),
+            InTable(loaded=True, after="correct"),
+        ]
+    ]
+    period: NotRequired[
+        Annotated[
+            float | None,
+            Holds("continuous report: after how many degrees answers repeat (180 for orientations, 360 for colours and locations)", "degrees"),
+            InTable(loaded=True),
+        ]
+    ]
+    tolerance: NotRequired[
+        Annotated[
+            float | None,
+            Holds("continuous report: `correct` says whether the error is at most this, as the paradigm declares", "degrees"),
+            InTable(loaded=True),
+        ]
+    ]
 
 
 @with_config(OPEN)
@@ -315,6 +340,11 @@ class OwnColumns(TypedDict, total=False):
     retention_steps: Annotated[int, Holds("number of empty steps between the last item and the probe"), InTable(loaded=True, after="output_position")]
     serial_position: int
     output_position: int
+    non_targets: Annotated[
+        list[Any],
+        Holds("correct answers of the other items, about which the question could have been asked instead, as a list; null where the paradigm does not say"),
+        InTable(loaded=True, after="tolerance"),
+    ]
 
 
 @final

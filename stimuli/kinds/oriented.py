@@ -36,7 +36,7 @@ _UPRIGHT = "degrees clockwise from upright; 0 and 180 are the same"
 _STRIPS, _ROUND = 16, 3
 
 
-def _turned(points: Iterable[tuple[float, float]], angle: float, x: float, y: float) -> tuple[tuple[float, float], ...]:
+def turned_points(points: Iterable[tuple[float, float]], angle: float, x: float, y: float) -> tuple[tuple[float, float], ...]:
     """Points about the origin (y down), turned clockwise and moved."""
     cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
     return tuple((round(x + a * cosine - b * sine, 6), round(y + a * sine + b * cosine, 6)) for a, b in points)
@@ -64,7 +64,7 @@ class OrientedBar(Stimulus):
 
     def primitives(self) -> Iterable[Primitive]:
         a, b = self.width / 2, self.length / 2
-        return (Polygon(_turned(((-a, -b), (a, -b), (a, b), (-a, b)), self.angle, self.x, self.y), rgb(self.colour)),)
+        return (Polygon(turned_points(((-a, -b), (a, -b), (a, b), (-a, b)), self.angle, self.x, self.y), rgb(self.colour)),)
 
     def words(self) -> str:
         return (
@@ -104,7 +104,7 @@ class Grating(Stimulus):
             ends = [math.sqrt(max(0.0, radius**2 - u**2)) for u in across]
             points = [*((u, -high) for u, high in zip(across, ends, strict=True)), *((u, high) for u, high in zip(across[::-1], ends[::-1], strict=True))]
             shade = round(middle + reach * self.contrast * math.sin(2 * math.pi * self.cycles * (number + 0.5) / strips + math.radians(self.phase)))
-            yield Polygon(_turned(points, self.angle, self.x, self.y), (shade, shade, shade))
+            yield Polygon(turned_points(points, self.angle, self.x, self.y), (shade, shade, shade))
 
     def words(self) -> str:
         phase = f", beginning at {self.phase:g} degrees of a cycle" if self.phase else ""

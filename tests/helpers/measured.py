@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +55,16 @@ def _table(text: str) -> str:
     head, *rows = csv.reader(io.StringIO(text))
     measured = {column.name for column in COLUMNS if column.measured}
     return "\n".join(map(repr, [head, *([value for name, value in zip(head, row, strict=True) if name not in measured] for row in rows)]))
+
+
+def without_new_columns(text: str, then: str) -> str:
+    """A response table without the columns that ``then`` did not have, all of which must be empty; cells stay as they are written."""
+    cell = r'(?:"(?:[^"]|"")*"|[^,"\n]*)'
+    rows = [[match[0] for match in re.finditer(rf"(?<![^,\n]){cell}(?=[,\n])", f"{line}\n")] for line in text.splitlines()]
+    head, known = rows[0], set(next(csv.reader(io.StringIO(then))))
+    kept = [number for number, name in enumerate(head) if name.strip('"') in known]
+    assert not any(value for row in rows[1:] for number, value in enumerate(row) if number not in kept), "a column that was not there then has values"
+    return "".join(",".join(row[number] for number in kept) + "\n" for row in rows)
 
 
 def file_without_measured(name: str, text: str) -> str:

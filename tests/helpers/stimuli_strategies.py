@@ -73,6 +73,18 @@ def letter_grids(draw: st.DrawFn) -> Parameters:
     return {"grid": grid, "at": places[0], "noise": {place: draw(st.sampled_from("#$%&*@^~")) for place in places[1:]}}
 
 
+def some_of_eight(values: st.SearchStrategy[int]) -> st.SearchStrategy[list[int | None]]:
+    return st.lists(st.none() | values, min_size=8, max_size=8).filter(lambda places: any(place is not None for place in places))
+
+
+@st.composite
+def report_wheels(draw: st.DrawFn) -> Parameters:
+    filled = draw(st.lists(st.integers(0, 7), unique=True))
+    wheel = draw(st.sampled_from([{"wheel": "plain"}, {"wheel": "colours", "turned": 20 * draw(st.integers(0, 17))}]))
+    probed = draw(st.sampled_from([None, *filled]))
+    return {**wheel, "filled": filled, "probed": probed, "outline": draw(st.sampled_from(["square", "circle"])), "size": 12}
+
+
 PLACED: list[Parameters] = [
     {"show": {"letter": {"symbol": "A"}}, "x": 20.0, "y": 48.0, "size": 0.4},
     {"show": {"oriented_bar": {"angle": 30.0}}, "x": 70.0, "y": 48.0, "size": 0.5},
@@ -84,13 +96,16 @@ PLACED: list[Parameters] = [
 #: Angles that pixels can tell apart.
 degrees = st.integers(-20, 40).map(lambda number: 10 * number)
 
+
 #: Stimulus name to a strategy for its parameters.
 PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
     "arrow_array": st.fixed_dictionaries({"directions": st.lists(st.sampled_from(DIRECTIONS), min_size=8, max_size=8)}),
+    "bar_patches": st.fixed_dictionaries({"angles": some_of_eight(degrees), "colour": st.sampled_from(["black", "red"]), "width": st.integers(2, 4)}),
     "bars": bars(),
     "blank": st.fixed_dictionaries({"colour": colours}),
     "boxes": boxes(),
     "colour_field": st.fixed_dictionaries({"colour": colours}),
+    "colour_patches": st.fixed_dictionaries({"colours": some_of_eight(st.integers(0, 17).map(lambda number: 20 * number)), "size": st.sampled_from([6, 10])}),
     "dot": st.fixed_dictionaries({"cell": st.integers(0, 8)}),
     "figure": figures(),
     "fixation": st.fixed_dictionaries({"colour": colours.filter(lambda colour: colour != "gray"), "arm": st.integers(1, 40)}),
@@ -109,6 +124,7 @@ PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
             {"grid": st.just(grid), "cells": st.sampled_from([8, 9]).flatmap(lambda n: st.lists(st.none() | cells(grid * grid), min_size=n, max_size=n))}
         )
     ),
+    "report_wheel": report_wheels(),
     "side_by_side": st.fixed_dictionaries({"left": cells(36), "right": cells(36), "colour": st.sampled_from(["red", "green"])}),
     "squares": st.integers(2, 10).flatmap(lambda grid: two_sets(grid * grid).map(lambda sets: {"grid": grid, "green": sets[0], "red": sets[1]})),
     "switch_boxes": st.sampled_from([{}, {"cue": "up_down"}, {"cue": "left_right"}, *({"marker": place} for place in range(4))]),

@@ -13,7 +13,7 @@ from written_anew import STORED
 
 from spanlab.analysis.data.loading import COLUMNS as LOADED
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms.language.step_spec import WHOLE_COLUMNS
+from spanlab.paradigms.language.step_spec import LIST_COLUMNS, WHOLE_COLUMNS
 from spanlab.sessions.record.columns import COLUMNS, OWN_COLUMNS, TrialTiming
 from spanlab.sessions.record.events import AskedStep, Event, Notes, OwnColumns, Score, Shown, TrialStart
 from spanlab.sessions.record.marking import Holds, InTable, columns_of, fields_of
@@ -42,7 +42,7 @@ def test_the_columns_are_those_of_the_models() -> None:
     assert found == COLUMNS
     assert len({column.name for column in COLUMNS}) == len(COLUMNS)
     assert tuple(column.name for column in COLUMNS if column.loaded) == LOADED
-    assert set(WHOLE_COLUMNS) == OWN_COLUMNS
+    assert {*WHOLE_COLUMNS, *LIST_COLUMNS} == OWN_COLUMNS
 
 
 def test_a_field_more_is_a_column_more() -> None:

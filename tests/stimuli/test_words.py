@@ -125,6 +125,29 @@ def read_tone(words: str) -> dict:
     return {"frequency_hz": int(hertz), "ms": int(ms)}
 
 
+def places_of(words: str, unit: str) -> list[int | None]:
+    return [None if says == "empty" else int(says.replace(unit, "")) for says in re.findall(r"^Place \d+: (.+)$", words, re.MULTILINE)]
+
+
+def read_colour_patches(words: str) -> dict:
+    return {"colours": places_of(words, "colour "), "size": int(re.search(r"squares (\d+) units", words)[1])}  # type: ignore[index]
+
+
+def read_bar_patches(words: str) -> dict:
+    colour, width = re.search(r"; (\w+) bars, 14 units long and (\d) wide", words).groups()  # type: ignore[union-attr]
+    return {"angles": places_of(words, " degrees"), "colour": colour, "width": int(width)}
+
+
+def read_report_wheel(words: str) -> dict:
+    read: dict = {"wheel": "plain"} if words.startswith("A plain wheel") else {"wheel": "colours", "turned": int(re.search(r"is (\d+) degrees", words)[1])}  # type: ignore[index]
+    read |= {"outline": "circle" if "circle outlines" in words else "square", "size": 12}  # type: ignore[index]
+    if found := re.search(r"from the middle at ([\d, ]+)", words):
+        read["filled"] = [int(place) - 1 for place in found[1].split(", ")]
+    if thick := re.search(r"outline at (\d+) is thick", words):
+        read["probed"] = int(thick[1]) - 1
+    return read
+
+
 READERS: dict[str, Callable[[str], dict]] = {name.removeprefix("read_"): reader for name, reader in globals().copy().items() if name.startswith("read_")}
 
 
@@ -198,6 +221,15 @@ def test_the_wording() -> None:
         ("text", {"text": " \n "}, "empty"),
         ("text", {"text": "x" * 3000}, "too long"),
         ("switch_boxes", {"cue": "up_down", "marker": 1}, "either a cue or a marker"),
+        ("colour_patches", {"colours": [360, *[None] * 7]}, "less than 360"),
+        ("colour_patches", {"colours": [1]}, "expected eight places"),
+        ("colour_patches", {"colours": [None] * 8}, "at least one"),
+        ("bar_patches", {"angles": [10, *[None] * 7], "width": 20}, "longer than wide"),
+        ("report_wheel", {"wheel": "plain", "filled": [8]}, "places are 0 to 7"),
+        ("report_wheel", {"wheel": "plain", "filled": [1], "probed": 2}, "among those filled"),
+        ("report_wheel", {"wheel": "plain", "turned": 3}, "looks the same"),
+        ("report_wheel", {"wheel": "colours", "filled": [1, 1]}, "given twice"),
+        ("report_wheel", {"wheel": "colours", "radius": 38}, "within the wheel"),
         ("word", {"word": "two words"}, "expected one word"),
         ("word", {"word": "pneumonoultramicroscopicsilicosis"}, "longer than 24 letters"),
         ("word", {"word": "漢字"}, "typeface has no"),

@@ -102,19 +102,19 @@ class Pictures:
         self._win = win
         self._kept: dict[Any, Any] = {}
 
-    def put(self, key: Any, make: Any) -> Any:
-        """The picture called ``key``; ``make()`` draws it when it is not there yet."""
+    def put(self, key: Any, make: Any, smooth: bool = False) -> Any:
+        """The picture called ``key``; ``make()`` draws it when it is not there yet. One that is to be turned is ``smooth``."""
         if key not in self._kept:
-            self._kept[key] = self.once(make())
+            self._kept[key] = self.once(make(), smooth)
         return self._kept[key]
 
-    def once(self, image: Image.Image) -> Any:
+    def once(self, image: Image.Image, smooth: bool = False) -> Any:
         """A picture that is not kept."""
         from psychopy import visual
 
         # Drivers may put the upload off until the first use, so it is drawn: outside the window, as a frame may be half drawn already.
         aside = (int(self._win.size[0]) + image.width, 0)
-        stimulus = visual.ImageStim(self._win, image=image, units="pix", size=image.size, pos=aside, interpolate=False, autoLog=False)
+        stimulus = visual.ImageStim(self._win, image=image, units="pix", size=image.size, pos=aside, interpolate=smooth, autoLog=False)
         stimulus.draw()
         return stimulus
 
@@ -157,8 +157,11 @@ class Pictures:
         return draw
 
     @staticmethod
-    def draw(stimulus: Any, x: float, y: float) -> None:
-        """Draw with the middle at (x, y), in pixels from the middle of the window. A picture that stays in its place costs far less than one that moves."""
+    def draw(stimulus: Any, x: float, y: float, turned: float = 0.0) -> None:
+        """Draw with the middle at (x, y), in pixels from the middle of the window, ``turned`` clockwise (degrees). A picture that stays in its place costs far
+        less than one that moves."""
+        if turned != stimulus.ori:
+            stimulus.setOri(turned, log=False)
         if (round(x), round(y)) != tuple(stimulus.pos):
             stimulus.setPos((round(x), round(y)), log=False)
         stimulus.draw()

@@ -9,7 +9,8 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 from ....core.locale import sentence
-from ....paradigms import Ordered, Prompt, Region, ResponseKind, Surface
+from ....paradigms import Dial, Ordered, Prompt, Region, ResponseKind, Surface
+from ....paradigms.preview.dial_marks import mark_picture, mark_place
 from ....stimuli.scene import BACKGROUND, CANVAS, Colour
 from ..input.answering import DONE, UNDO, UNKNOWN, AnswerSheet, Button, hit
 from .lettering import Block, Pictures, pill, set_text
@@ -110,7 +111,10 @@ class SurfaceView:
             else:
                 for number in range(2, 13):
                     self._which(number)
-                if not surface.regions:
+                if surface.dial is not None:
+                    self._dial_mark(surface.dial, answered=False)
+                    self._dial_mark(surface.dial, answered=True)
+                elif not surface.regions:
                     for value in dict.fromkeys(value for _, value in surface.keys):
                         self._given(kind, value)
             if surface.outlined:
@@ -170,6 +174,11 @@ class SurfaceView:
         text = sentence(f"window.{key}", self.language, n=missing)
         return self._pictures.put(("done", state, text), lambda: pill(text, self.letter_px, fill, ink, edge, theme.background))
 
+    def _dial_mark(self, dial: Dial, answered: bool) -> Any:
+        """The mark of a value on a dial; in another colour once it was given as the answer."""
+        colours = (self._theme.accent,) if answered else ()
+        return self._pictures.put(("dial", dial.mark, answered), lambda: mark_picture(dial.mark, self.canvas_px / CANVAS, *colours), smooth=True)
+
     def _grid(self, surface: Surface) -> Any:
         """Thin outlines of all regions, see-through elsewhere: on the empty canvas, or on the part of a stimulus where one clicks."""
         regions, colour = surface.regions, (*_GRID, 130) if surface.several else (255, 255, 255, 230)
@@ -193,7 +202,7 @@ class SurfaceView:
 
     def state(self, sheet: AnswerSheet, pointer: tuple[float, float], now: float) -> Hashable:
         """Everything that changes what :meth:`draw` draws while a question is open."""
-        under = hit(sheet.surface.regions, *self.to_canvas(*pointer))
+        under = hit(sheet.surface.regions, *self.to_canvas(*pointer)) if sheet.surface.dial is None else self._marked_value(sheet, sheet.surface.dial, pointer)
         given = sheet.acknowledged
         seen = None if given is None or sheet.surface.several or now - given[1] >= 2 * ACKNOWLEDGE else given
         return tuple(sheet.marks), sheet.complete, under, self.button_at(*pointer) if sheet.surface.several else None, seen
@@ -231,6 +240,8 @@ class SurfaceView:
             top -= float(button.size[1]) + 0.5 * self.letter_px
             if surface.take is None and (surface.ordered is None or surface.ordered.line is None):
                 top = self._line(self._counter(len(sheet.marks)), top)
+        elif surface.dial is not None:
+            self._draw_dial(sheet, surface.dial, pointer, now)
         else:
             self._draw_single(sheet, surface, under, now, chip)
         self._line(self._legend(sheet.ask.kind), top)
@@ -275,6 +286,20 @@ class SurfaceView:
             given = [None if mark is None else sheet.ask.kind.label(mark) for mark in sheet.marks]
             self._given_line = state, self._pictures.once(line_picture(ordered, surface.take, given, size))
         self._pictures.draw(self._given_line[1], (x0 + x1) / 2, (y0 + y1) / 2)
+
+    def _marked_value(self, sheet: AnswerSheet, dial: Dial, pointer: tuple[float, float]) -> int | None:
+        """The value whose mark is to be seen: the answer; else where keys have moved the mark; else the one in the direction of the pointer."""
+        if sheet.complete:
+            return int(sheet.marks[0])
+        return dial.value_at(*self.to_canvas(*pointer)) if sheet.turned_to is None else dial.values[sheet.turned_to]
+
+    def _draw_dial(self, sheet: AnswerSheet, dial: Dial, pointer: tuple[float, float], now: float) -> None:
+        value = self._marked_value(sheet, dial, pointer)
+        given = sheet.acknowledged
+        if value is None or (sheet.complete and (given is None or now - given[1] >= 2 * ACKNOWLEDGE)):
+            return
+        x, y, turned = mark_place(dial, value)
+        self._pictures.draw(self._dial_mark(dial, sheet.complete), *self.to_pixels(x, y), turned=turned)
 
     def _draw_single(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float, above: float) -> None:
         """What was answered, for a moment; a chip for what has no place of its own lies from ``above`` (pixels) on."""

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ....paradigms import Answer, Ask, Ordered, Region, Surface
+from ....paradigms import Answer, Ask, Dial, Ordered, Region, Surface
 
-#: Keys that end an answer of several values.
+#: Keys that end an answer of several values, or one on a dial.
 CONFIRM_KEYS = ("return", "enter", "num_enter")
+#: Keys that move the mark on a dial, each with by how many values, clockwise.
+TURN_KEYS: Mapping[str, int] = {"left": -1, "right": 1, "down": -10, "up": 10}
 #: Keys that take the last of several values in order back, and those that stand for "don't know" in the place of one, where no value has them.
 UNDO_KEYS = ("backspace", "delete")
 UNKNOWN_KEYS = ("minus", "num_subtract")
@@ -88,6 +90,8 @@ class AnswerSheet:
     answered_at: float | None = None
     #: the press that gave the answer
     answered_by: Press | None = None
+    #: where keys have moved the mark on a dial, as the number of a value; None before the first of them
+    turned_to: int | None = None
     #: the value acknowledged last, and when
     acknowledged: tuple[int | str | None, float] | None = None
     paused: float = 0.0
@@ -114,14 +118,17 @@ class AnswerSheet:
         return self.ask.kind.allows(self.ask.kind.answer_of(self.marks))
 
     def take(self, press: Press) -> str:
-        """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``, ``full``, ``used``, ``not yet``, ``extra``, ``late`` or
+        """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``, ``turn``, ``full``, ``used``, ``not yet``, ``extra``, ``late`` or
         ``nothing``."""
         entry = press.record(self.onset)
         if self.closes is not None and press.time > self.closes:
             if self.ask.late == "record":
                 self.late.append(entry)
             return "late"
-        effect = self._several(press, entry) if self.surface.several else self._one(press, entry)
+        if self.surface.dial is not None:
+            effect = self._on_dial(self.surface.dial, press, entry)
+        else:
+            effect = self._several(press, entry) if self.surface.several else self._one(press, entry)
         if effect == "answer":
             self.answered_by = press
         self.presses.append({**entry, "does": effect})
@@ -149,6 +156,31 @@ class AnswerSheet:
             return "nothing"
         if self.complete and self.ask.counts == "first":
             return "extra"
+        self.marks[:] = [value]
+        self.answered_at = press.time
+        self.acknowledged = (value, press.time)
+        return "answer"
+
+    def _on_dial(self, dial: Dial, press: Press, entry: dict[str, Any]) -> str:
+        """A click answers with the value in its direction; keys move the mark, and Return answers with the value where it is."""
+        if self.complete and self.ask.counts == "first":
+            return "extra"
+        if press.device == "click":
+            value = dial.value_at(press.x, press.y)
+        elif press.key in TURN_KEYS:
+            before = dial.start if self.turned_to is None else self.turned_to
+            self.turned_to = (before + TURN_KEYS[press.key]) % len(dial.values)
+            entry["value"] = dial.values[self.turned_to]
+            return "turn"
+        elif press.key in CONFIRM_KEYS:
+            if self.turned_to is None:
+                return "not yet"
+            value = dial.values[self.turned_to]
+        else:
+            value = None
+        if value is None:
+            return "nothing"
+        entry["value"] = value
         self.marks[:] = [value]
         self.answered_at = press.time
         self.acknowledged = (value, press.time)

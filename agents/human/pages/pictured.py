@@ -9,6 +9,7 @@ from PIL import Image, ImageDraw
 
 from ....core.locale import sentence
 from ....paradigms import Answer, ResponseKind
+from ....paradigms.preview.dial_marks import paste_mark
 from ....paradigms.preview.example import ExampleDisplay
 from ....stimuli.render.fonts import face
 from ....stimuli.render.pixels import picture
@@ -68,6 +69,10 @@ def strip(
             _cells(draw, display.asks, left, top, side)
             draw_keys(draw, display.asks.surface(), left, top, side)
             _own(draw, display.own, display.asks, left, top, side)
+            if (dial := display.asks.surface().dial) is not None:
+                for question in display.questions:
+                    assert isinstance(question.answer, int)
+                    paste_mark(image, dial, question.answer, left, top, side)
             mark_answers(draw, [question.answer for question in display.questions], display.asks, left, top, side)
             words, size = _caption(display, language, letter * 0.85, side)
             draw.text((left + side / 2, top + side + caption / 2), words, theme.accent, face(words, size, "semibold"), anchor="mm")

@@ -32,6 +32,7 @@ SCENES = (
     "nine_clicks",
     "cells",
     "ordered",
+    "dials",
     "busy",
     "omission",
     "counting",
@@ -70,6 +71,19 @@ def presses(step: dict[str, Any]) -> list[float]:
 
 
 @pytest.mark.parametrize("announced", ["announced", "unannounced"])
+@pytest.mark.parametrize("feature", ["colour", "orientation", "location"])
+def test_a_dial_takes_clicks_in_every_direction_and_keys(facts: dict[str, Any], feature: str) -> None:
+    found = scene(facts, "dials")[feature]
+    responses = [step["response"] for step in found["steps"]]
+    assert [response["value"] for response in responses] == found["values"]
+    *by_click, in_the_middle, by_keys = responses
+    assert all([press["does"] for press in response["raw"]["presses"]] == ["answer"] for response in by_click)
+    assert [press["does"] for press in in_the_middle["raw"]["presses"]] == ["nothing", "answer"]
+    assert [press["does"] for press in by_keys["raw"]["presses"]] == ["not yet", "turn", "turn", "turn", "turn", "turn", "nothing", "turn", "answer"]
+    for step, response in zip(found["steps"], responses, strict=True):
+        assert abs(response["rt_ms"] - step["injected"][-1]) < 10
+
+
 def test_displays_last_for_their_frames(facts: dict[str, Any], announced: str) -> None:
     shown = [one for step in scene(facts, "durations")[announced] for one in step["shown"]]
     assert len(shown) == 12
