@@ -70,7 +70,6 @@ def presses(step: dict[str, Any]) -> list[float]:
     return [press["rt_ms"] for press in raw + step["notes"].get("late", [])]
 
 
-@pytest.mark.parametrize("announced", ["announced", "unannounced"])
 @pytest.mark.parametrize("feature", ["colour", "orientation", "location"])
 def test_a_dial_takes_clicks_in_every_direction_and_keys(facts: dict[str, Any], feature: str) -> None:
     found = scene(facts, "dials")[feature]
@@ -80,10 +79,11 @@ def test_a_dial_takes_clicks_in_every_direction_and_keys(facts: dict[str, Any], 
     assert all([press["does"] for press in response["raw"]["presses"]] == ["answer"] for response in by_click)
     assert [press["does"] for press in in_the_middle["raw"]["presses"]] == ["nothing", "answer"]
     assert [press["does"] for press in by_keys["raw"]["presses"]] == ["not yet", "turn", "turn", "turn", "turn", "turn", "nothing", "turn", "answer"]
-    for step, response in zip(found["steps"], responses, strict=True):
-        assert abs(response["rt_ms"] - step["injected"][-1]) < 10
+    errors = [response["rt_ms"] - step["injected"][-1] for step, response in zip(found["steps"], responses, strict=True)]
+    assert abs(np.median(errors)) < 6
 
 
+@pytest.mark.parametrize("announced", ["announced", "unannounced"])
 def test_displays_last_for_their_frames(facts: dict[str, Any], announced: str) -> None:
     shown = [one for step in scene(facts, "durations")[announced] for one in step["shown"]]
     assert len(shown) == 12
