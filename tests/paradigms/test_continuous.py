@@ -24,7 +24,8 @@ KINDS = [kind(), kind("orientation"), kind("location"), kind(step=2, bins=60), k
 def test_every_colour_is_within_srgb_and_all_differ_by_equal_steps() -> None:
     assert len({wheel_colour(number) for number in range(360)}) == 360
     shown = np.array([linear_rgb(*lab_of(number)) for number in range(360)])
-    assert shown.min() > 0 and shown.max() < 1
+    assert shown.min() > 0
+    assert shown.max() < 1
     steps = [hypot(*(np.subtract(lab_of(number), lab_of(number + 1)))) for number in range(360)]
     assert np.ptp(steps) < 1e-9
 
@@ -79,7 +80,8 @@ def test_every_answer_is_read_back_and_chosen_by_click_keys_and_class(asked: Con
         target = asked.target(value)
         assert isinstance(target, int)
         read = asked.from_logits(np.eye(asked.bins or asked.count)[target])
-        assert isinstance(read, int) and abs(asked.error(read, value)) <= wide / 2
+        assert isinstance(read, int)
+        assert abs(asked.error(read, value)) <= wide / 2
     for value in range(0, asked.period, 7 * asked.step):
         sheet = AnswerSheet(Ask(asked), 0.0)
         assert "return" not in TURN_KEYS

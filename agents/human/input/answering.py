@@ -118,8 +118,8 @@ class AnswerSheet:
         return self.ask.kind.allows(self.ask.kind.answer_of(self.marks))
 
     def take(self, press: Press) -> str:
-        """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``, ``turn``, ``full``, ``used``, ``not yet``, ``extra``, ``late`` or
-        ``nothing``."""
+        """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``, ``turn``, ``full``, ``used``, ``not yet``, ``extra``, ``late``
+        or ``nothing``."""
         entry = press.record(self.onset)
         if self.closes is not None and press.time > self.closes:
             if self.ask.late == "record":
