@@ -290,7 +290,8 @@ class SurfaceView:
     def _marked_value(self, sheet: AnswerSheet, dial: Dial, pointer: tuple[float, float]) -> int | None:
         """The value whose mark is to be seen: the answer; else where keys have moved the mark; else the one in the direction of the pointer."""
         if sheet.complete:
-            return int(sheet.marks[0])
+            given = sheet.marks[0]
+            return given if isinstance(given, int) else None
         return dial.value_at(*self.to_canvas(*pointer)) if sheet.turned_to is None else dial.values[sheet.turned_to]
 
     def _draw_dial(self, sheet: AnswerSheet, dial: Dial, pointer: tuple[float, float], now: float) -> None:

@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+from dial_scene import dials
 
 from spanlab.agents.base import Option, Response, TrialContext, TrialCut
 from spanlab.agents.human import Abandoned, Participant, ParticipantEpisode, SimulatedParticipant, virtual_screen
@@ -22,7 +23,7 @@ from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.agents.human.pages.sheets import Page, lay_out
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, ResponseKind, Truth, compile_trial, load_paradigm
-from spanlab.paradigms.responses import Cells, Choice, Continuous, SerialOrder, TypedText
+from spanlab.paradigms.responses import Cells, Choice, SerialOrder, TypedText
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.kinds.matrix import Matrix
 from spanlab.stimuli.kinds.plain import Blank, Fixation
@@ -160,35 +161,6 @@ def cells(bench: Bench) -> Any:
         [(0.3 + 0.12 * n, InputEvent(x=middle[cell][0], y=middle[cell][1], hold=0.03)) for n, cell in enumerate((5, 4, 3))] + [(0.8, InputEvent("return"))]
     )
     return bench.trial([timed(BLANK, None, Ask(kind)), timed(BLANK, None, Ask(kind))])
-
-
-DIALS = {
-    "colour": {"turned": 77, "start": 350},
-    "orientation": {"start": 170},
-    "location": {"start": 3},
-}
-
-
-def dials(bench: Bench) -> Any:
-    """On each dial: clicks at values all round, near the ring, far out and close to the middle; then in the dead middle and at a value; then keys."""
-    found = {}
-    for feature, drawn in DIALS.items():
-        kind = Continuous.model_validate({"feature": feature, "tolerance": 20, **drawn})
-        dial = kind.surface().dial
-        assert dial is not None
-        values = [(step * kind.period // 8 + 3) % kind.period for step in range(8)]
-        bench.script = []
-        for number, value in enumerate(values):
-            reach = (1.0, 0.5, 1.1)[number % 3]
-            x, y = dial.place_of(value)
-            bench.script.append([(0.3, InputEvent("", *bench.stage.surface.to_pixels(48 + reach * (x - 48), 48 + reach * (y - 48)), hold=0.03))])
-        place = bench.stage.surface.to_pixels(*dial.place_of(values[0]))
-        bench.script.append([(0.3, InputEvent(x=3, y=2, hold=0.03)), (0.5, InputEvent(x=place[0], y=place[1], hold=0.03))])
-        keys = ["return", "up", "up", "right", "left", "left", "f", "down", "return"]
-        bench.script.append([(0.35 + 0.1 * number, InputEvent(key, hold=0.02)) for number, key in enumerate(keys)])
-        steps = bench.trial([timed(BLANK, None, Ask(kind)) for _ in range(10)])
-        found[feature] = {"values": [*values, values[0], (drawn["start"] + 9) % kind.period], "steps": steps}
-    return found
 
 
 def busy(bench: Bench) -> Any:
