@@ -1,10 +1,10 @@
-"""Record rows written per second: through the whole runner, and its two halves apart (events on the disk for sure, against plain
-writing; the table from the events).
+"""Record rows written per second: by the whole runner, and separately for its two parts (events synchronised to the disk, compared with plain writing; the
+table made from the events).
 
-Models declare the shape of a record. What that takes was measured against the commit before they did, in turns on two busy processor cores: the time of the
-processor for the events of 300 trials at hand, medians of eight processes each, SFR and VSR. Written: .91 and 1.02 times as long as before; read: .82 and .84
-times; the table made of them: .86 and 1.11 times. (The models are typed dictionaries. As objects of pydantic's they would have to be made and taken apart:
-2.2 times as long as the line of JSON alone, 2.8 times with ``model_construct``.)
+Models declare the shape of a record. Their cost was measured against the commit before they were introduced, in turns on two busy processor cores: processor
+time for the events of 300 trials of SFR and VSR. Writing took .85 and 1.00 times as long as before (medians of 40 turns, with the same bytes), reading .82 and
+.84 times, and making the table .86 and 1.11 times (medians of eight processes). (The models are typed dictionaries. Objects of pydantic models would have to be
+made and taken apart: this takes 2.2 times as long as encoding the line of JSON, and 2.8 times with ``model_construct``.)
 """
 
 from __future__ import annotations

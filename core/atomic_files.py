@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, TextIO, cast
@@ -198,7 +198,8 @@ def whole_path(path: Path) -> Iterator[Path]:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
-_LINES = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+#: A line of JSON as text, without its end.
+json_text: Callable[[Mapping[str, Any]], str] = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -214,7 +215,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def json_line(content: Mapping[str, Any]) -> bytes:
     """A line of JSON."""
-    return _LINES.encode(content).encode("ascii") + b"\n"
+    return json_text(content).encode("ascii") + b"\n"
 
 
 def append_line(path: Path, content: Mapping[str, Any]) -> None:

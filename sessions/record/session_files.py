@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -300,6 +300,11 @@ def misfit(model: Any, value: object) -> str | None:
     except ValidationError as error:
         return _sentence(error.errors(include_url=False)[0], _keys(model))
     return None
+
+
+def fitting(model: Any) -> Callable[[object], bool]:
+    """Whether a value is what a model declares, as a function of the value that is asked often."""
+    return _validator(model).isinstance_python
 
 
 @cache

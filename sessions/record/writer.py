@@ -6,6 +6,7 @@ import asyncio
 import os
 import queue
 import threading
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,16 +14,15 @@ from typing import IO, Any, cast
 
 from typing_extensions import override
 
-from ...core.atomic_files import json_line, sync_folder
+from ...core.atomic_files import json_line, json_text, sync_folder
 from ...core.errors import SpanLabError
 from .events import Event, Given, Note, Trigger
-from .session_files import event_damage, misfit
+from .session_files import event_damage, fitting, misfit
 from .transcript_file import TRANSCRIPTS
 
 EVENTS = "events.jsonl"
 #: Whether every event is held against its model before it is written, as tests do. Types see to it for all but what agents give, which is checked always.
 CHECK_ALL = False
-_STOP = object()
 #: the file that a line goes to, and the line
 _Line = tuple[str, Any]
 _BLOCK = 65_536
@@ -66,6 +66,10 @@ class _Task(_Soon):
             self.future.set_result(None)
 
 
+class _Stop(_Soon):
+    """The end: nothing comes after it."""
+
+
 class Recorder:
     """Appends events to ``events.jsonl``, and what was said to and by a chat model to ``transcripts.jsonl``.
 
@@ -92,7 +96,8 @@ class Recorder:
         except OSError as error:
             raise SpanLabError(f"cannot write {self.path}: {error.strerror or error}; free some space, or check the disk") from None
         self._unsynced: set[str] = set()
-        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Line | _Soon] = queue.SimpleQueue()
+        self._is_given = fitting(Given)
         self._failure = ""
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
@@ -101,29 +106,33 @@ class Recorder:
         over = False
         while not over:
             # all that is there by now is written together
+            lines: list[_Line] = []
+            waiting: list[_Soon] = []
             items = [self._queue.get()]
             items += [self._queue.get() for _ in range(self._queue.qsize())]
-            waiting: list[_Soon] = [item for item in items if isinstance(item, _Soon)]
-            items = [line for item in items for line in (*(item.lines if isinstance(item, _Soon) else ()), item)]
-            over = any(item is _STOP for item in items)
+            for item in items:
+                if isinstance(item, tuple):
+                    lines.append(item)
+                else:
+                    waiting.append(item)
+                    lines += item.lines
+            over = any(isinstance(item, _Stop) for item in waiting)
             # After a failure nothing more is written: the file stays the beginning of what happened, without holes.
             if not self._failure:
-                self._put(items, sync=bool(waiting))
+                self._put(lines, sync=bool(waiting))
             for entry in waiting:
                 entry.done()
 
-    def _put(self, items: Sequence[object], sync: bool) -> None:
+    def _put(self, lines: Sequence[_Line], sync: bool) -> None:
         name = EVENTS
         try:
-            lines: dict[str, list[bytes]] = {}
-            for item in items:
-                if isinstance(item, tuple):
-                    name, line = cast(_Line, item)
-                    if name == EVENTS and (CHECK_ALL or "ask" in line):
-                        _check_event(line)
-                    lines.setdefault(name, []).append(json_line(line))
-            for name, several in lines.items():
-                self._append(name, b"".join(several))
+            texts: defaultdict[str, list[str]] = defaultdict(list)
+            for name, line in lines:
+                if name == EVENTS and (CHECK_ALL or ("ask" in line and not self._is_given(line))):
+                    _check_event(line)
+                texts[name].append(json_text(line))
+            for name, several in texts.items():
+                self._append(name, "\n".join((*several, "")).encode("ascii"))
             for name in sorted(self._unsynced) if sync else ():
                 os.fsync(self._files[name].fileno())
             if sync:
@@ -148,7 +157,8 @@ class Recorder:
 
     def write(self, event: Event) -> None:
         """Queue one event."""
-        self._check()
+        if self._failure:
+            self._check()
         self._queue.put((EVENTS, event))
 
     def note(self, line: Mapping[str, Any]) -> None:
@@ -194,8 +204,7 @@ class Recorder:
     def close(self) -> None:
         """Write what is left, as far as the disk takes it, and close the files."""
         if self._thread.is_alive():
-            self._queue.put(_Soon())
-            self._queue.put(_STOP)
+            self._queue.put(_Stop())
             self._thread.join()
             for file in self._files.values():
                 with suppress(OSError):  # the failure that lost it was reported by write or commit
