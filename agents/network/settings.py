@@ -80,8 +80,9 @@ class ModelSettings(BaseModel):
     @model_serializer(mode="wrap")
     def _serialize(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Settings that say nothing new are not told, so that hashes of older configs stay what they were."""
-        told = serialize(self)
-        return {key: value for key, value in told.items() if not (key == "options" and not value) and not (key == "encoder" and value == "compact")}
+        written = serialize(self)
+        unsaid = {"options": not written["options"], "encoder": written.get("encoder") == "compact", "products": not written.get("products")}
+        return {key: value for key, value in written.items() if not unsaid.get(key, False)}
 
 
 class CompactSettings(ModelSettings):
@@ -99,6 +100,9 @@ class CompactSettings(ModelSettings):
     context: Width = Field(128, description="size of the code of the kind of frame, for the gate of the read-out")
     embedding: Width = Field(16, description="size of the task embedding")
     match: bool = Field(True, description="whether the state is compared with the encoder's output (a template for each window) before the heads")
+    products: Annotated[int, Field(ge=0, le=4096)] = Field(
+        0, description="number of products of the state with the present frame that the heads read; they tell same from different"
+    )
     start: Literal["delay_line", "orthogonal", "plain"] = Field("delay_line", description="initial weights of the memory; plain: PyTorch's default")
     delay_line: DelayLine = Field(DelayLine.model_validate({}), description="for start: delay_line")
 

@@ -99,6 +99,8 @@ def _eye(config: TrainingConfig, kept: Checkpoint) -> str:
     if isinstance(model, WormSettings):
         return "It sees one 32 x 32 frame per step and nothing else, through the four convolutional layers of the published benchmark networks."
     match = "Before the heads, a template made from the state is compared with each window of the present frame." if model.match else ""
+    if model.products:
+        match += f" {model.products} products of the state with the present frame tell same from different."
     return f"""It sees one 32 x 32 frame per step and nothing else: {model.components} decorrelated components of the pixels (found on the frames of training
         trials, then left as they are), and a small convolutional eye that reads {model.windows} x {model.windows} windows and an overview with the same
         {model.filters} filters; positions are kept. {match}"""
@@ -107,6 +109,8 @@ def _eye(config: TrainingConfig, kept: Checkpoint) -> str:
 def _start(config: TrainingConfig) -> str:
     """Where its weights started."""
     model = config.model
+    if config.start_from is not None:
+        return f"Its weights start as those of the checkpoint `{Path(config.start_from).name}`; the log has its SHA-256."
     if isinstance(model, WormSettings):
         return "Its weights start as those of the published networks do."
     if model.start != "delay_line":

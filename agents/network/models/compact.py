@@ -13,7 +13,7 @@ from ....paradigms.word_vectors import DIMENSIONS
 from ..settings import FRAME, CompactSettings, Task
 from .encoders import Seen, even
 from .heads import Heads
-from .memories import memory
+from .memories import Cell, memory
 from .network import Network
 
 
@@ -155,11 +155,17 @@ class CompactNetwork(Network):
             if settings.start == "delay_line":  # a template starts out as something that was seen, not as a sum over the trial
                 with torch.no_grad():
                     self.template.weight[:, settings.delay_line.slots * settings.delay_line.width :] *= 0.1
-        self.heads = Heads(self.tasks, settings.hidden + matches)
+        if settings.products:
+            self.factor_state = nn.Linear(settings.hidden, settings.products)
+            self.factor_seen = nn.Linear(settings.hidden + settings.code + settings.summary, settings.products)
+            self.factor_norm = nn.LayerNorm(settings.products, elementwise_affine=False)
+            if settings.start == "delay_line":
+                self._start_aligned(settings.delay_line.slots * settings.delay_line.width)
+        self.heads = Heads(self.tasks, settings.hidden + matches + settings.products)
         with torch.no_grad():
             for head in self.heads.values():
                 if head.out_features == matches:  # as many answers as windows: an answer starts out as the place that matches
-                    head.weight[:, settings.hidden :].zero_().fill_diagonal_(1)  # type: ignore[index, operator]
+                    head.weight[:, settings.hidden : settings.hidden + matches].zero_().fill_diagonal_(1)  # type: ignore[index, operator]
         if self.reading:
             self.reader = CompactReader(settings)
 
@@ -171,7 +177,23 @@ class CompactNetwork(Network):
         if self.settings.match:
             template = self.template_norm(self.template(open_))
             features.append((glimpses @ template.unsqueeze(-1)).squeeze(-1) * (self.match_scale / self.settings.code))
+        if self.settings.products:
+            state, now = self.factor_state(open_), self.factor_seen(torch.cat([open_, seen.inputs], -1))
+            features.append(self.factor_norm(state) * self.factor_norm(now))
         return super().answer(torch.cat(features, -1), seen, task)
+
+    @torch.no_grad()
+    def _start_aligned(self, first: int) -> None:
+        """Let products begin as what a unit holds, times what it would take in now, for the units from ``first`` on, which sum over the trial."""
+        assert isinstance(self.memory, Cell), "only recurrent cells start as a delay line"
+        entering = self.memory.gate("candidate", self.memory.cell.all_weights[0][0])[first:]
+        entering[:, : self.settings.code] *= 0.1
+        entering[:, self.settings.code + self.settings.summary :] *= 0.1
+        count = min(len(entering), self.settings.products)
+        self.factor_state.weight[:count] *= 0.1
+        self.factor_state.weight[:count, first : first + count].fill_diagonal_(1)
+        self.factor_seen.weight[:count] *= 0.1
+        self.factor_seen.weight[:count, self.settings.hidden :] = entering[:count, : self.settings.code + self.settings.summary]
 
     @override
     def begin(self, samples: Sequence[Tensor], expected: Mapping[str, tuple[Sequence[float], bool]]) -> None:
@@ -180,3 +202,6 @@ class CompactNetwork(Network):
             self.heads.expect(head, frequencies, exclusive)
         if samples:
             self.eye.retina.fit(samples)
+            if self.settings.products:  # an empty frame is nothing, so that what was seen before an interval is what is left after it
+                self.eye.retina.mean.copy_(torch.cat([frames.flatten(1) for frames in samples]).float().div(255).median(0).values)
+                nn.init.zeros_(self.eye.summary.bias)

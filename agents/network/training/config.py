@@ -87,6 +87,9 @@ class TrainingConfig(_Part):
     )
     seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(0, description="seed of everything: initial weights, trials, order")
     model: Settings = Field(model_settings(), description="sizes of the network; encoder: worm for those of the published benchmark")
+    start_from: str | None = Field(
+        None, description="a checkpoint whose weights training begins with: easy trials first, or a trained network taught more; what it lacks begins anew"
+    )
     tasks: Annotated[list[TaskConfig], Field(min_length=1)] = Field(description="paradigms to train on, all in every step")
     test: list[TestConfig] = Field(default_factory=list, description="paradigms to test on at the end; those of the tasks when not given")
     train_trials: Count | None = Field(None, description="number of different trials of each paradigm, overriding its task")
@@ -141,7 +144,7 @@ class TrainingConfig(_Part):
 
 
 #: keys that came after the first checkpoints
-_LATER = ("vectors", "test", "train_trials", "order", "loss", "schedule", "validation", "selection", "plateau", "precision", "fuse", "compile")
+_LATER = ("vectors", "test", "train_trials", "order", "loss", "schedule", "validation", "selection", "plateau", "precision", "fuse", "compile", "start_from")
 
 
 def read_config(path: str | Path) -> TrainingConfig:

@@ -79,6 +79,27 @@ def begin(network: Network, training_data: TrainingData) -> None:
     network.begin(samples, expected)
 
 
+def take_over(network: Network, source: checkpoint.Checkpoint) -> None:
+    """Begin with the weights of another network of the same sizes; tasks and heads are matched by name, and those that it lacks begin anew.
+
+    Raises
+    ------
+    SpanLabError
+        when the other network has other sizes.
+    """
+    if source.network.settings != network.settings:
+        raise SpanLabError(f"start_from: the network {source.name} has other sizes than this config; copy its model settings, or leave out 'start_from'")
+    weights, theirs = network.state_dict(), source.network.state_dict()
+    rows = {task: row for row, task in enumerate(source.network.tasks)}
+    for name, values in weights.items():
+        if name == "task_embedding.weight":
+            for row, task in enumerate(network.tasks):
+                if task in rows:
+                    values[row] = theirs[name][rows[task]]
+        elif name in theirs and theirs[name].shape == values.shape:
+            values.copy_(theirs[name])
+
+
 def weights_of_losses(training_data: TrainingData) -> list[float]:
     """By how much the loss of each paradigm counts: what its task says, and with the improved loss as a share of that of the best blind guess."""
     weights = [task.weight for task in training_data.config.tasks]
@@ -208,6 +229,10 @@ class Run:
         self.state.vectors = sha256
         if self.state.step == 0:
             begin(self.network, training_data)
+            if self.config.start_from is not None:
+                source = checkpoint.load(self.config.start_from)
+                take_over(self.network, source)
+                self._log("start_from", checkpoint=source.name, sha256=source.sha256)
         self.learner: Any = JointLoss(self.network, [pool.loss for pool in training_data.pools["train"]], weights_of_losses(training_data))
         if self.config.fuse and self.network.seeing:
             self.network.eye.compile(dynamic=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import types
@@ -120,6 +121,23 @@ def test_a_run_leaves_its_record(trained: Path) -> None:
     assert all(f"{row['accuracy']:.3f}" in card for row in rows)
     agent = NetworkAgent(trained / "tiny.pt")
     assert agent.settings()["trained_on"] == {name: load_paradigm(name).hash for name in ("vsr", "sfr", "smu")}
+
+
+def test_a_network_starts_from_another_and_what_that_lacks_begins_anew(trained: Path, tmp_path: Path) -> None:
+    """Tasks are matched by name, not by place; the first step has hardly moved the weights."""
+    tasks = [{"paradigm": "vir", "batch": 4, "train_trials": 24}, *TINY["tasks"][:2]]
+    begun = {"start_from": str(trained / "tiny.pt"), "tasks": tasks, "steps": 1, "rate": {"peak": 1e-9, "warmup": 0}, "name": "more"}
+    train(config(**begun), out=tmp_path, progress=False)
+    theirs, ours = (torch.load(path, weights_only=True) for path in (trained / "tiny.pt", tmp_path / "more.pt"))
+    assert torch.equal(theirs["weights"]["memory.cell.weight_hh_l0"], ours["weights"]["memory.cell.weight_hh_l0"])
+    assert torch.equal(theirs["weights"]["task_embedding.weight"][:2], ours["weights"]["task_embedding.weight"][1:])
+    assert torch.equal(theirs["weights"]["heads.vsr.weight"], ours["weights"]["heads.vsr.weight"])
+    noted = next(entry for entry in log(tmp_path, "more") if entry["event"] == "start_from")
+    assert noted["sha256"] == hashlib.sha256((trained / "tiny.pt").read_bytes()).hexdigest()
+    assert "checkpoint `tiny.pt`" in (tmp_path / "more.md").read_text(encoding="utf-8")
+    wider = {**begun, "model": {**TINY["model"], "hidden": 72}, "name": "wider"}
+    with pytest.raises(SpanLabError, match="start_from: the network tiny has other sizes"):
+        train(config(**wider), out=tmp_path, progress=False)
 
 
 def test_learning_learns(tmp_path: Path) -> None:
