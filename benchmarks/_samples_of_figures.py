@@ -21,6 +21,8 @@ from spanlab.analysis.effects.trends import between_panels, trends
 from spanlab.analysis.means.cell_means import together, unit_sums
 from spanlab.analysis.means.within_people import within_people
 from spanlab.analysis.stats.equivalence import alike, reliability
+from spanlab.analysis.stats.likeness import likeness
+from spanlab.analysis.stats.margins import Margin
 from spanlab.analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
 from spanlab.analysis.stats.signal_detection import detection
 
@@ -345,6 +347,22 @@ def reliability_of(people: int, trials: int, spread: float = 0.12) -> Once:
         own = np.repeat(random.uniform(low, high, people), 2 * trials)
         table = reliability(_scored(base.assign(correct=(random.rand(len(base)) < own).astype(float))))
         return {row["kind"]: within(row["low"], truth[row["kind"]], row["high"]) for row in table.to_dict("records")}
+
+    return once
+
+
+def alike_with_people(people: int, trials: int, margin: float = 5.0) -> Once:
+    """A network that is as far above people as the margin: whether both are called alike, through the table of differences."""
+    base = _answerers(people, trials, "own")
+    base = pd.concat([base, base.iloc[:trials].assign(agent="net", agent_kind="network", participant="", session="n")], ignore_index=True)
+    base["unit_trial"] = np.arange(len(base))
+    declared = (Margin(margin, "points"),)
+
+    def once(random: Random) -> float:
+        own = np.append(random.uniform(0.6, 0.8, people), 0.7 + margin / 100)
+        right = random.rand(len(base)) < np.repeat(own, trials)
+        table = likeness(_scored(base.assign(correct=right.astype(float))), "own", "", declared)
+        return float(table["alike"].iloc[0].startswith("alike"))
 
     return once
 

@@ -45,6 +45,7 @@ from _samples import (
     times_over_people,
 )
 from _samples_of_figures import (
+    alike_with_people,
     along,
     equivalence_of,
     forced_choice,
@@ -170,10 +171,10 @@ CASES: Sequence[tuple[str, str, str, int, Callable[..., Once], tuple[Any, ...], 
     ("mean time along a column, difference of panels", "8 people, 120 questions", HOLDS, FIGURES, along, ("rt_ms", 8, 10, True), {}, "held panels"),
     ("mean time along a column, panels' slopes", "8 people, 120 questions", HOLDS, FIGURES, along, ("rt_ms", 8, 10, True), {}, "held slopes"),
     ("mean time along a column, difference of two names", "8 people, 120 questions", HOLDS, FIGURES, along, ("rt_ms", 8, 10, True), {}, "held pair"),
-    ("mean time along a column, slope", "8 people, 120 questions", SIZE, FIGURES, along, ("rt_ms", 8, 10, False), {}, "test slope"),
-    ("mean time along a column, difference of panels", "8 people, 120 questions", SIZE, FIGURES, along, ("rt_ms", 8, 10, False), {}, "test panels"),
-    ("mean time along a column, panels' slopes", "8 people, 120 questions", SIZE, FIGURES, along, ("rt_ms", 8, 10, False), {}, "test slopes"),
-    ("mean time along a column, difference of two names", "8 people, 120 questions", SIZE, FIGURES, along, ("rt_ms", 8, 10, False), {}, "test pair"),
+    ("mean time along a column, slope", "8 people, 120 questions", SIZE, SAMPLES, along, ("rt_ms", 8, 10, False), {}, "test slope"),
+    ("mean time along a column, difference of panels", "8 people, 120 questions", SIZE, SAMPLES, along, ("rt_ms", 8, 10, False), {}, "test panels"),
+    ("mean time along a column, panels' slopes", "8 people, 120 questions", SIZE, SAMPLES, along, ("rt_ms", 8, 10, False), {}, "test slopes"),
+    ("mean time along a column, difference of two names", "8 people, 120 questions", SIZE, SAMPLES, along, ("rt_ms", 8, 10, False), {}, "test pair"),
     ("mean time along a column, slope", "one person, 240 questions", HOLDS, FIGURES, along, ("rt_ms", 0, 20, True), {}, "held slope"),
     ("mean time along a column, difference of panels", "one person, 240 questions", HOLDS, FIGURES, along, ("rt_ms", 0, 20, True), {}, "held panels"),
     ("mean time along a column, panels' slopes", "one person, 240 questions", HOLDS, FIGURES, along, ("rt_ms", 0, 20, True), {}, "held slopes"),
@@ -260,6 +261,7 @@ CASES: Sequence[tuple[str, str, str, int, Callable[..., Once], tuple[Any, ...], 
     ("reliability of halves", "30 people, 80 questions", HOLDS, FEWER, reliability_of, (30, 40), {}, "split half"),
     ("reliability of two sessions", "30 people, 40 questions in each", HOLDS, FEWER, reliability_of, (30, 40), {}, "retest"),
     ("alike within a margin (two one-sided tests)", "20 people who differ by the margin", SIZE, SAMPLES, equivalence_of, (20,), {}, ""),
+    ("alike within a margin (two one-sided tests)", "a network and 20 people, the margin apart", SIZE, SAMPLES, alike_with_people, (20, 400, 8.0), {}, ""),
 )
 Row = tuple[str, str, str, float, int]
 

@@ -113,7 +113,7 @@ def _family(name: str, blocks: pd.DataFrame, verdict: Verdict) -> Entry:
         verdict,
         f"its points are the means of the table above, {'every row of which is as published' if verdict == 'same' else 'where the verdicts on them stand'}",
         picture=draw(spec, looks),
-        caption="Bars: 95% intervals (bootstrap over blocks); the study drew standard errors or t intervals. d′ without its sign, as there.",
+        caption="Bars: 95% intervals over blocks; the study drew standard errors or t intervals. d′ without its sign, as there.",
     )
 
 

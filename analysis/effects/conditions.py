@@ -29,8 +29,6 @@ NAME = "conditions"
 MOST_PLACES, MOST_PANELS = 60, 12
 #: Of so many named conditions every two are compared; of more, each with the first.
 _PAIRS = 4
-#: Measured: benchmarks/coverage.py.
-_NARROW = " Of one person or machine with some 20 questions of a kind in a condition, intervals are somewhat too narrow (they hold about 91 of 100)."
 _WORDS = {True: "yes", False: "no"}
 
 
@@ -207,9 +205,9 @@ def _method(part: Scored, paradigm: str, names: Sequence[str], value: Value, wor
         if sensitivity.kind == "forced choice":
             return (
                 f"d′ of a choice between two sides: (z(H) − z(F)) / √2, where H and F are how often “{words[0]}” was said where it was right and where it was "
-                f"wrong (√2 z(correct) without a side bias); half an answer is added to each count (log-linear).{_NARROW}"
+                f"wrong (√2 z(correct) without a side bias); half an answer is added to each count (log-linear)."
             )
-        return f"d′ = z(H) − z(F), where a hit is “{words[0]}” said where it was true; half an answer is added to each count (log-linear).{_NARROW}{blocks}"
+        return f"d′ = z(H) − z(F), where a hit is “{words[0]}” said where it was true; half an answer is added to each count (log-linear).{blocks}"
     every, right = timed_questions(part, correct_only=False), timed_questions(part)
     if not len(right):
         raise SpanLabError(f"no {what} of {value}: {paradigm} has no correct answers of people with a reaction time; times of machines mean nothing")

@@ -359,7 +359,7 @@ _OURS = (
         measure="recalled first",
         human=False,
         method="How often each position was the first answer, of people and chat models, who answer in an order; trials without any recalled item are left "
-        "out. Of few people's lists, intervals are somewhat too narrow at positions that are seldom first.",
+        "out.",
     ),
     Effect(
         name="lag_crp",
@@ -448,8 +448,7 @@ _OURS = (
         human=False,
         method="A choice between two sides, both of which are shown: d′ = (z(H) − z(F)) / √2, with H and F how often the first side (left, first, top) was "
         "said where it was right and where it was wrong; without a side bias this is √2 z(correct). Side bias = −(z(H) + z(F)) / 2, above 0 for somebody who "
-        "prefers the second side. Half an answer is added to each count (log-linear). Of one person or machine with some 20 questions of a kind in a "
-        "condition, intervals are somewhat too narrow (they hold about 91 of 100).",
+        "prefers the second side. Half an answer is added to each count (log-linear).",
     ),
 )
 #: Every effect: those above, and those that other packages name in the entry points ``spanlab.effects``.

@@ -4,7 +4,9 @@ Rates of 0 and 1 have no z-score: half an answer is added to both kinds (log-lin
 shown, so the same d' makes for more right answers: d' = (z(H) - z(F)) / sqrt(2) with H and F how often the first side was said where it was right and where it
 was wrong, which is sqrt(2) z(share of right answers) for somebody without a side bias (Macmillan & Creelman, 2005, Detection Theory, chapter 7).
 
-Where an answerer is several people, each has a d' of its own, and these are averaged. Where units are trials, answers are summed and whole trials resampled.
+Where an answerer is several people, each has a d' of its own, and these are averaged. Where units are trials, answers are summed, and the variance of d' and
+bias is that of Gourevitch and Galanter (1967, Psychometrika 32, 25-33) at the corrected rates: each z(rate) has rate x (1 - rate) / ((n + 1) x density²).
+It is reckoned trial by trial, so that the several questions of a trial may be answered right or wrong together.
 """
 
 from __future__ import annotations
@@ -18,11 +20,11 @@ import numpy as np
 
 from ..data.coding import decoded
 from ..data.scoring import WHO, Scored, plural
-from ..means.bootstrap import FEW, LEVEL, RESAMPLES, pooled_draws
+from ..means.bootstrap import FEW, LEVEL, RESAMPLES
 from ..means.cell_means import Cells, Sums, unit_sums
 from ..means.contrasts import Contrast, contrast
 from ..stats.signal_detection import NOISE, SIDES, SIGNALS
-from .curves import CURVE_COLUMNS, curve_frame, summary
+from .curves import CURVE_COLUMNS, curve_frame, summary, summary_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,13 +106,13 @@ class Sensitivity:
         return curve_frame(rows, columns)
 
     def _mean(self, cells: Cells, pair: tuple[int, int], measure: str) -> float:
-        """A measure alone: of people's own values, or of summed answers."""
+        """A rate alone: of people's own ones, or of summed answers."""
         if min(pair) < 0:
             return math.nan
         if cells.unit[pair[0]] != "trial":
             values = self.each(cells, pair, measure)[0]
             return float(values.mean()) if len(values) else math.nan
-        return self.weighted(cells, [pair], np.ones(1), measure, resamples=2).value
+        return cells.mean(pair[measure != RATES["hit_rate"]])
 
     def pairs(self, cells: Cells) -> dict[tuple[Any, ...], tuple[int, int]]:
         """For everybody and every place, the cells of signals and of others; -1 where there is none."""
@@ -128,14 +130,16 @@ class Sensitivity:
         if unit != "trial":
             values, _ = self.each(cells, pair, measure)
             return summary(values, unit, level=level, resamples=resamples, seed=seed, proportion=measure in ("hits", "false alarms"))
+        told_apart = bool(cells.told_apart[list(pair)].all())
+        if measure in ("hits", "false alarms"):
+            cell = pair[measure != "hits"]
+            return summary_of(cells, cell, level=level, resamples=resamples, seed=seed)
         found = self.weighted(cells, [pair], np.ones(1), measure, level=level, resamples=resamples, seed=seed)
-        low, high = (math.nan, math.nan) if found.draws is None or not cells.told_apart[list(pair)].all() else found.limits(found.draws)
-        note = (
-            "" if low == low else "no trial numbers: no interval" if not cells.told_apart[list(pair)].all() else f"no spread over {found.n} trials: no interval"
-        )
+        low, high = found.ends() if told_apart else (math.nan, math.nan)
+        note = "" if low == low else "no trial numbers: no interval" if not told_apart else f"no spread over {found.n} trials: no interval"
         note = note or (f"only {plural(found.n, 'trial')}: rough interval" if found.n < FEW else "")
         row = {"unit": unit, "n_units": found.n, "mean": found.value, "sem": found.se, "low": low, "high": high}
-        return row | {"interval": "bootstrap" if low == low else "none", "note": note}
+        return row | {"interval": "normal" if low == low else "none", "note": note}
 
     def each(self, cells: Cells, pair: tuple[int, int], measure: str) -> tuple[np.ndarray, np.ndarray]:
         """A measure of each person (or session) who has both kinds of questions, and their numbers."""
@@ -158,7 +162,7 @@ class Sensitivity:
         resamples: int = RESAMPLES,
         seed: int = 0,
     ) -> Contrast:
-        """A weighted sum of a measure over some places: of people's own values, or of summed answers with trials drawn again."""
+        """A weighted sum of a measure over some places: of people's own values, or of summed answers."""
         if cells.unit[pairs[0][0]] != "trial":
             found = [self.each(cells, pair, measure) for pair in pairs]
             return contrast([values for values, _ in found], [ids for _, ids in found], weights, level=level, resamples=resamples, seed=seed)
@@ -168,15 +172,33 @@ class Sensitivity:
         for place, number in enumerate(numbers):
             at, n = np.searchsorted(ids, cells.ids[number]), _questions(cells, number)
             counts[at, 2 * place], counts[at, 2 * place + 1], many[at] = cells.values[number] * n, n, cells.many[number]
-        function = self._function(measure)
-
-        def statistic(sums: np.ndarray) -> np.ndarray:
-            return sum((weight * function(*(sums[:, 4 * place + one] for one in range(4))) for place, weight in enumerate(weights)), np.zeros(len(sums)))
-
         _, strata = np.unique(counts[:, 1::2] > 0, axis=0, return_inverse=True)  # which questions a trial has is no accident
-        value, draws, n = pooled_draws(counts, statistic, many=many, strata=strata.ravel(), resamples=resamples, seed=seed)
-        df = max(1.0, n - 1.0 - strata.max(initial=0))
-        return Contrast(value, math.nan if draws is None else float(draws.std(ddof=1)), df, n, 0, draws, level)
+        n = int(many.sum())
+        sums, function = many @ counts, self._function(measure)
+        value = float(sum(weight * function(*sums[4 * place : 4 * place + 4]) for place, weight in enumerate(weights)))
+        varies = n > 1 and bool(((sums[::2] > 0) & (sums[::2] < sums[1::2])).any()) and math.isfinite(value)
+        se = self._standard_error(counts, many, weights, measure) if varies else math.nan
+        return Contrast(value, se, max(1.0, n - 1.0 - int(strata.max(initial=0))), n, 0, None, level)
+
+    def _standard_error(self, counts: np.ndarray, many: np.ndarray, weights: np.ndarray, measure: str) -> float:
+        """Of a weighted sum of z-scores of corrected rates, from what each trial adds to it; the added halves are counted as two answers more.
+
+        Parameters
+        ----------
+        counts : of each kind of trial, pairs of columns: how often said, and how often asked
+        weights : of the places, each of which has a pair of signals and one of others
+        """
+        from scipy.special import ndtri
+
+        sums = many @ counts
+        rate = (sums[::2] + 0.5) / (sums[1::2] + 1)
+        slope = np.kron(weights, self._signs(measure)) / ((sums[1::2] + 1) * np.exp(-(ndtri(rate) ** 2) / 2) / math.sqrt(2 * math.pi))
+        adds = (counts[:, ::2] - rate * counts[:, 1::2]) @ slope
+        return math.sqrt(float(many @ adds**2) + float((slope**2 * ((1 - rate) ** 2 + rate**2)).sum()) / 2)
+
+    def _signs(self, measure: str) -> np.ndarray:
+        """What z(H) and z(F) count in a measure."""
+        return np.array([1.0, -1.0]) / (math.sqrt(2) if self.kind == "forced choice" else 1.0) if measure == "d′" else np.array([-0.5, -0.5])
 
     def _function(self, measure: str) -> Callable[..., np.ndarray]:
         """From signals said and asked, others said and asked, to a measure."""
@@ -188,9 +210,8 @@ class Sensitivity:
                     return np.asarray(hits / signals if measure == "hits" else alarms / others)
                 known = (signals > 0) & (others > 0)
                 hit, alarm = (ndtri(np.where(known, (said + 0.5) / (asked + 1), np.nan)) for said, asked in ((hits, signals), (alarms, others)))
-            if measure == "d′":
-                return np.asarray(hit - alarm) / (math.sqrt(2) if self.kind == "forced choice" else 1.0)
-            return np.asarray(-(hit + alarm) / 2)
+            one, other = self._signs(measure)
+            return np.asarray(one * hit + other * alarm)
 
         return of
 

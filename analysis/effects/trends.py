@@ -20,6 +20,7 @@ from ..data.scoring import WHO, Scored, plural, score_table
 from ..means.bootstrap import LEVEL, RESAMPLES
 from ..means.cell_means import Cells
 from ..means.contrasts import Contrast, contrast_of
+from ..stats.margins import bayes_factor_of
 from ..stats.ranks import friedman, kruskal
 from .effect import Effect
 from .sensitivity import Sensitivity
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Columns of a table of contrasts after who and the panels.
-TREND_COLUMNS = ("contrast", "value", "low", "high", "guessing", "t", "df", "p", "omnibus_p", "unit", "n_units", "conditions", "note")
+TREND_COLUMNS = ("contrast", "value", "se", "low", "high", "guessing", "t", "df", "p", "bf10", "omnibus_p", "unit", "n_units", "conditions", "note")
 #: More units than this need no omnibus test of ranks: it would find any difference, however small.
 _RANKS = 1_000_000
 #: Of more panels not every two are compared.
@@ -184,17 +185,18 @@ def _weights(effect: Effect, line: dict[Any, int]) -> dict[str, dict[Any, float]
 def _row(found: Contrast, guessing: float, cells: Cells, numbers: Sequence[int]) -> dict[str, Any]:
     unit = cells.unit[numbers[0]]
     row: dict[str, Any] = {"value": found.value, "guessing": guessing, "unit": unit, "n_units": found.n}
-    row |= dict.fromkeys(("low", "high", "t", "df", "p"), math.nan)
+    row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10"), math.nan)
     if unit == "trial" and not cells.told_apart[list(numbers)].all():
         return row | {"unit": "", "omnibus_p": math.nan, "note": "no trial numbers: no interval, no test"}
     if not found.se > 0:
         return row | {
             "note": f"no spread over {plural(found.n, unit)}: no interval, no test" if found.n > len(numbers) else "too few units: no interval, no test"
         }
+    row |= {"se": found.se, "df": found.df}
     if not math.isnan(guessing):
         row |= found.against(guessing)
-    if found.draws is not None:
-        row["low"], row["high"] = found.limits(found.draws)
+        row["bf10"] = bayes_factor_of(row["t"], found.sizes)
+    row["low"], row["high"] = found.ends()
     return row | {"note": "" if not found.lone else "a unit alone in its conditions: the interval is too narrow"}
 
 

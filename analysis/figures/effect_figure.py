@@ -14,6 +14,7 @@ from ..effects.effect import Effect
 from ..effects.sensitivity import RATES
 from ..effects.trends import between_panels, trends
 from ..means.within_people import of_each_person, within_people
+from ..stats.margins import PRIOR, judged, margin_of
 from .charts import plain, title_lines
 from .curve_marks import PROPORTIONS, curve_layers, curve_points
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
@@ -231,7 +232,7 @@ def _digits(vertical: dict[str, Any]) -> int:
 
 
 _COLUMNS = ("mean", "sem", "low", "high", "chance", "unit", "n_units", "note")
-_TREND = ("contrast", "value", "low", "high", "t", "df", "p", "omnibus_p", "n_units", "note")
+_TREND = ("contrast", "value", "low", "high", "t", "df", "p", "bf10", "omnibus_p", "n_units", "note")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,12 +276,15 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
     title, below = f"{data.titles[paradigm]}: {effect.title}", caption(effect, table, wish.bars)
     each = each if wish.points and each is not None and len(each) else None
     below += " Small points: single people." if each is not None else ""
-    found = trends(effect, data.scored, paradigm)
-    between = between_panels(effect, data.scored, paradigm) if panels else found.iloc[:0]
-    heading = "Slopes and differences (t-tests against guessing; omnibus: do the conditions differ at all?)"
-    further = [(heading, found[["agent", *effect.panels, *_TREND]])] if len(found) else []
+    margin = margin_of(wish.margins, unit_of(effect))
+    found = judged(trends(effect, data.scored, paradigm), margin)
+    between = judged(between_panels(effect, data.scored, paradigm), margin) if panels else found.iloc[:0]
+    heading = f"Slopes and differences (t-tests against guessing; omnibus: do the conditions differ at all?). {PRIOR}"
+    further = [(heading, found[["agent", *effect.panels, *_TREND, *_alike(found)]])] if len(found) else []
     if len(between):
-        further.append(("Differences between panels (t-tests against guessing)", between[["agent", *(one for one in _TREND if one != "omnibus_p")]]))
+        further.append(
+            ("Differences between panels (t-tests against guessing)", between[["agent", *(one for one in _TREND if one != "omnibus_p"), *_alike(between)]])
+        )
     return ComputedEffect(
         title=title,
         caption=below,
@@ -295,6 +299,17 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         trends=found,
         between=between,
     )
+
+
+def unit_of(effect: Effect) -> str:
+    """What its differences are in, of the units that margins have; empty where margins have none."""
+    if effect.sensitivity is not None:
+        return "d′"
+    return {"correct": "points", "rt_ms": "ms"}.get(effect.value, "") if effect.make is None else ""
+
+
+def _alike(table: pd.DataFrame) -> list[str]:
+    return [name for name in ("p_alike", "alike") if name in table.columns]
 
 
 def _of_people(effect: Effect, data: Data, paradigm: str, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

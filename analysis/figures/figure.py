@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...core.errors import SpanLabError
 from ..data.scoring import Scored, has_blocks
 from ..data.style import Look
+from ..stats.margins import Margin
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +38,7 @@ class Wish:
     along, value : a column along the horizontal axis, and what is measured there, where a figure can be of any
     points : whether each of several people is a small point, too
     yardsticks : whether the oracle without errors and guessing are shown beside people and models
+    margins : within which differences count as none, as they were declared
     """
 
     paradigms: tuple[str, ...] = ()
@@ -46,6 +48,7 @@ class Wish:
     value: str = "correct"
     points: bool = False
     yardsticks: bool = False
+    margins: tuple[Margin, ...] = ()
 
 
 @dataclass(frozen=True)

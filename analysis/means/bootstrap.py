@@ -28,7 +28,7 @@ class Estimate:
     n : units
     mean, sem : mean and standard error of the mean of the units (NaN where undefined)
     low, high : limits of the interval (NaN when there is none)
-    interval : ``bootstrap``, ``normal``, ``binomial``, ``exact`` or ``none``
+    interval : ``score``, ``bootstrap``, ``normal``, ``binomial``, ``exact`` or ``none``
     """
 
     n: int
@@ -51,12 +51,13 @@ def estimate(
     """Mean, s.e.m. and interval of units that are independent of each other. The order of the units does not matter.
 
     * s.e.m. = sample standard deviation (n - 1) over the square root of n.
-    * Interval: expanded percentile bootstrap. The plain percentile interval is too narrow in small samples; its quantiles are therefore taken at
-      ``Phi(-sqrt(n / (n - 1)) * t(1 - alpha/2; n - 1))`` and its mirror image (Hesterberg, 2015, The American Statistician 69, 371-386).
+    * Interval of proportions: Wilson's score interval for as many independent answers as have the variance that was seen between units, with Student's t for
+      their number (:func:`score_limits`). A resampled one holds too little near 0 and 1, where most units are alike and the others rare.
+    * Interval of other values: expanded percentile bootstrap. The plain percentile interval is too narrow in small samples; its quantiles are therefore taken
+      at ``Phi(-sqrt(n / (n - 1)) * t(1 - alpha/2; n - 1))`` and its mirror image (Hesterberg, 2015, The American Statistician 69, 371-386).
     * Of more than 5,000 units whose mean is as good as normal (skewness below 0.05 times the root of n, which moves the limits by less than a fortieth of the
       s.e.m.), the interval is the normal one, which resampling would give too.
-    * Proportions whose units are all 0 or 1 (one question a trial) are counts: their interval is the binomial one with mid-p (Lancaster, 1961), since
-      resampling two values holds too little.
+    * Proportions whose units are all 0 or 1 (one question a trial) are counts: their interval is the binomial one with mid-p (Lancaster, 1961).
     * Proportions where every unit is at 0 or every unit at 1 have no spread to resample. There the far limit is the exact binomial one (Clopper & Pearson,
       1934): ``(alpha/2) ** (1/n)`` for all at 1. It also holds for units that are themselves means in 0..1, since their expectation is at least the
       probability of a 1.
@@ -101,6 +102,8 @@ def estimate(
     sem = math.sqrt(float(counts @ (distinct - mean) ** 2) / (n - 1) / n)
     if proportion and len(distinct) == 2 and distinct[0] == 0 and distinct[1] == 1:
         return Estimate(n, mean, sem, *binomial_limits(int(counts[1]), n, level), "binomial")
+    if proportion and 0 < mean < 1:
+        return Estimate(n, mean, sem, *score_limits(mean, sem, n - 1, level), "score")
     low, high = _interval(tuple(distinct), tuple(int(count) for count in counts), level, resamples, seed)
     return Estimate(n, mean, sem, low, high, "bootstrap")
 
@@ -122,6 +125,23 @@ def binomial_limits(right: int, n: int, level: float = LEVEL) -> tuple[float, fl
         return (low + high) / 2
 
     return where((1 - level) / 2), where((1 + level) / 2)
+
+
+def score_limits(mean: float, sem: float, df: float, level: float = LEVEL) -> tuple[float, float]:
+    """The shares of which a mean is as far away as Student's t allows, where the variance of a mean is in proportion to ``share x (1 - share)``.
+
+    This is the interval of Wilson (1927, Journal of the American Statistical Association 22, 209-212) with the effective number of answers in the place of
+    their number, as survey statistics has it for clusters (Dean & Pagano, 2015, Journal of Survey Statistics and Methodology 3, 484-503).
+
+    Parameters
+    ----------
+    mean, sem, df : a share within 0 and 1, its standard error (above 0), and the degrees of freedom of that
+    """
+    from scipy.special import stdtrit
+
+    wide = float(stdtrit(df, (1 + level) / 2)) ** 2 * sem**2 / (mean * (1 - mean))
+    middle, reach = (mean + wide / 2) / (1 + wide), math.sqrt(wide * mean * (1 - mean) + wide**2 / 4) / (1 + wide)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
 def _of_very_many(units: np.ndarray, times: np.ndarray, n: int, level: float) -> Estimate | None:

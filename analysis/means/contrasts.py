@@ -26,8 +26,9 @@ class Contrast:
     value, se, df : the sum, its standard error and its degrees of freedom (after Satterthwaite); NaN where undefined
     n : units that enter it
     lone : units that are alone in their set of cells, so that their spread is unknown and counted as 0
-    draws : bootstrap values, None where nothing can vary
+    draws : bootstrap values, None where nothing can vary, and where the standard error alone says how sure it is
     level : of confidence
+    sizes : how many units there are, where each is in all cells; how many in each of two cells that have none in common; empty for any other pattern
     """
 
     value: float
@@ -37,6 +38,7 @@ class Contrast:
     lone: int
     draws: np.ndarray | None
     level: float
+    sizes: tuple[int, ...] = ()
 
     def against(self, expected: float) -> dict[str, float]:
         """Two-tailed t-test against a value: ``t``, ``df`` and ``p``."""
@@ -44,6 +46,15 @@ class Contrast:
 
         t = (self.value - expected) / self.se
         return {"t": t, "df": self.df, "p": float(2 * stdtr(self.df, -abs(t)))}
+
+    def ends(self) -> tuple[float, float]:
+        """The interval: of its bootstrap values, or where there are none Student's; NaN without a standard error."""
+        from scipy.special import stdtrit
+
+        if self.draws is not None:
+            return self.limits(self.draws)
+        reach = float(stdtrit(min(self.df, 1e9), (1 + self.level) / 2)) * self.se
+        return self.value - reach, self.value + reach
 
     def limits(self, draws: np.ndarray) -> tuple[float, float]:
         """The expanded percentile interval of bootstrap values (of this contrast, or of something made of it)."""
@@ -108,7 +119,9 @@ def contrast(
     real = parts > 0
     df = variance**2 / float((parts[real] ** 2 / (size[real] - 1)).sum()) if variance else math.nan
     draws = _draws(added, copies, stratum, size, resamples, seed) if variance else None
-    return Contrast(float(copies @ added), math.sqrt(variance), df, int(copies.sum()), int((size == 1).sum()), draws, level)
+    plain = len(size) == 1 or (len(size) == len(values) == 2 and len(number) == len(unit))
+    sizes = tuple(int(one) for one in size) if plain else ()
+    return Contrast(float(copies @ added), math.sqrt(variance), df, int(copies.sum()), int((size == 1).sum()), draws, level, sizes)
 
 
 def _alike(number: np.ndarray, where: np.ndarray, many: int) -> np.ndarray:

@@ -33,6 +33,7 @@ class Difference:
     note : why there is no interval
     share, share_low, share_high : the agent's own mean over these conditions
     people, people_low, people_high : people's
+    se, df : of the difference: its standard error and degrees of freedom; NaN where there are none
     """
 
     agent: str
@@ -50,6 +51,8 @@ class Difference:
     people: float = math.nan
     people_low: float = math.nan
     people_high: float = math.nan
+    se: float = math.nan
+    df: float = math.nan
 
 
 def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
@@ -128,11 +131,12 @@ def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | flo
             draws = None
     both = Contrast(value, se, df, mine.n, mine.lone, draws, mine.level)
     low, high = both.limits(draws) if draws is not None and se > 0 else (math.nan, math.nan)
+    error = (se, df) if low == low else (math.nan, math.nan)
     note = ""
     if low != low:
         few = f"only one {unit}" if mine.n == 1 else "only one person" if isinstance(theirs, Contrast) and theirs.n == 1 else "no spread"
         note = few if mine.n else "trials cannot be told apart"
-    return Difference(agent, against, value, low, high, conditions, over, plural(mine.n, unit), note, *_with_limits(mine), *_with_limits(theirs))
+    return Difference(agent, against, value, low, high, conditions, over, plural(mine.n, unit), note, *_with_limits(mine), *_with_limits(theirs), *error)
 
 
 def _with_limits(found: Contrast | float) -> tuple[float, float, float]:

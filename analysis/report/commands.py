@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..stats.margins import Margin
+
 
 @dataclass(frozen=True)
 class Commands:
@@ -18,6 +20,7 @@ class Commands:
     out : folder of the report
     exclude : file of exclusion rules, None where there is none
     practice, pilot : whether these rows are used, too
+    margins : within which differences count as none, as they were declared
     """
 
     data: tuple[str, ...]
@@ -25,6 +28,12 @@ class Commands:
     exclude: Path | None = None
     practice: bool = False
     pilot: bool = False
+    margins: tuple[Margin, ...] = ()
+
+    @property
+    def margin_options(self) -> list[str]:
+        """The options that declare the margins."""
+        return [word for one in self.margins for word in ("--margin", one.typed)]
 
     @property
     def rows(self) -> list[str]:
@@ -34,7 +43,9 @@ class Commands:
 
     def figure(self, name: str, paradigm: str, file: str, asked: Sequence[str] = ()) -> str:
         """One figure; ``file`` is its name in the report's folder, ``asked`` further options."""
-        return self._with_rows(shlex.join(["spanlab", "figure", name, *self.data, "--paradigm", paradigm, *asked, "-o", str(self.out / file)]))
+        return self._with_rows(
+            shlex.join(["spanlab", "figure", name, *self.data, "--paradigm", paradigm, *asked, *self.margin_options, "-o", str(self.out / file)])
+        )
 
     def scores(self, file: str = "", against: str = "") -> str:
         """Scores against people, published ones when nobody is named; all that is beyond the paper is printed with them, and is in no file."""
@@ -44,7 +55,7 @@ class Commands:
 
     def stats(self, paradigm: str) -> str:
         """The mixed-effects model of a paradigm."""
-        return self._with_rows(shlex.join(["spanlab", "stats", *self.data, "--paradigm", paradigm]))
+        return self._with_rows(shlex.join(["spanlab", "stats", *self.data, "--paradigm", paradigm, *self.margin_options]))
 
     def timing(self, sessions: Sequence[str]) -> str:
         """Timing verdicts of sessions."""
@@ -53,7 +64,7 @@ class Commands:
     def compare(self, models: bool | None = None) -> str:
         """The whole report."""
         asked = {None: "", True: " --models", False: " --no-models"}[models]
-        return self._with_rows(shlex.join(["spanlab", "compare", *self.data, "-o", str(self.out)])) + asked
+        return self._with_rows(shlex.join(["spanlab", "compare", *self.data, *self.margin_options, "-o", str(self.out)])) + asked
 
     def _with_rows(self, command: str) -> str:
         return f"{command} {shlex.join(self.rows)}" if self.rows else command

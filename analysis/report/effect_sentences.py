@@ -11,6 +11,7 @@ from ..data.scoring import Scored
 from ..data.style import of_kinds
 from ..effects.curves import primacy_recency
 from ..figures.effect_figure import ComputedEffect, panel_names
+from ..stats.margins import Margin, margin_of, verdict_in_words
 from .text import ranked, signed
 
 if TYPE_CHECKING:
@@ -22,20 +23,21 @@ _MOST = 6
 _COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect"))
 
 
-def effect_sentence(effects: Sequence[ComputedEffect], own: Scored) -> tuple[str, str]:
+def effect_sentence(effects: Sequence[ComputedEffect], own: Scored, margins: Sequence[Margin] = ()) -> tuple[str, str]:
     """The effect of a paradigm: its name, and what it is in everybody who is no yardstick, with 95% intervals; empty where no effect is known or nobody has it.
 
     Parameters
     ----------
     effects : that the paradigm shows
     own : its answers, in which the ends of lists are looked for also where there is one list length only
-
+    margins : within which differences count as none, as they were declared
     """
     found = {one.effect.name: one for one in effects}
+    points = margin_of(margins, "points")
     for name, contrast in _COSTS:
-        if name in found and (said := _each(_rows(found[name].trends, contrast), _in_points)):
+        if name in found and (said := _each(_rows(found[name].trends, contrast), _in_points, points)):
             return contrast[:1].upper() + contrast[1:], f": {said}."
-    for name, said in (_capacity(found), _ends(found, own)):
+    for name, said in (_capacity(found), _ends(found, own, points)):
         if said:
             return name, said
     for one in effects:
@@ -58,7 +60,7 @@ def _capacity(found: Mapping[str, ComputedEffect]) -> tuple[str, str]:
     return (f"Items held (Pashler's K, {int(shared)} shown)", f": {said}.") if said else ("", "")
 
 
-def _ends(found: Mapping[str, ComputedEffect], own: Scored) -> tuple[str, str]:
+def _ends(found: Mapping[str, ComputedEffect], own: Scored, margin: Margin | None) -> tuple[str, str]:
     if "primacy_recency" in found:
         table = found["primacy_recency"].table
     elif "serial_position" in found and (own.items["list_length"] >= 3).any():
@@ -69,8 +71,9 @@ def _ends(found: Mapping[str, ComputedEffect], own: Scored) -> tuple[str, str]:
     shared = _shared(table, "list_length")
     if shared is None:
         return "", ""
-    table = table[table["list_length"] == shared]
-    first, last = (_each(table[table["index"] == index], _in_points) for index in ("primacy", "recency"))
+    table = table[table["list_length"] == shared].rename(columns={"sem": "se"})
+    table = table.assign(df=table["n_units"].astype(float) - 1)
+    first, last = (_each(table[table["index"] == index], _in_points, margin) for index in ("primacy", "recency"))
     if not first or not last:
         return "", ""
     return f"Ends of lists of {int(shared)}", f": the first item against those between, {first}; the last one, {last}."
@@ -116,7 +119,7 @@ def _in_points(value: float) -> str:
     return signed(100 * value)
 
 
-def _each(table: pd.DataFrame, say: Callable[[float], str], above_0: bool = False) -> str:
+def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | None = None, above_0: bool = False) -> str:
     """``people (n = 9) +12 points (95% interval +8 to +16), network +3 (−2 to +8: not told apart from 0)``."""
     rows = ranked(_telling(table)).to_dict("records")
     people = [row for row in rows if kind_named(str(row["agent_kind"])).role == "person"]
@@ -126,7 +129,11 @@ def _each(table: pd.DataFrame, say: Callable[[float], str], above_0: bool = Fals
         text = f"{_called(row)} {say(row['value'])}{'' if above_0 or said else ' points'}"
         if row["low"] == row["low"]:
             interval = f"{say(row['low'])} to {say(row['high'])}"
-            text += f" ({'' if said else '95% interval '}{interval}{': not told apart from 0' if row['low'] <= 0 <= row['high'] else ''})"
+            tested = margin.judge(row["value"], row["se"], row["df"]) if margin is not None else None
+            told_apart = not row["low"] <= 0 <= row["high"]
+            words = [] if told_apart else ["not told apart from 0"]
+            words += [] if tested is None or margin is None else [verdict_in_words(tested, margin, from_0=True)]
+            text += f" ({'' if said else '95% interval '}{interval}{': ' * bool(words)}{', '.join(words)})"
         else:
             text += " (no interval)"
         said.append(text)

@@ -10,6 +10,7 @@ from ..data.style import GROUP_MEANS
 from ..effects.effect import Effect
 from ..effects.sensitivity import RATES
 from ..figures.effect_figure import ComputedEffect, panel_names
+from ..stats.margins import PRIOR, bayes_in_words
 from .folder import Folder
 from .html_tables import PageTable, PageColumn, page_table, percent_points, words_of
 from .text import between, percent, ranked
@@ -90,6 +91,7 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
     """Slopes and differences along the axis, or between panels."""
     effect, shares = computed.effect, _shares(computed.effect)
     scale = 100 if shares else 1
+    declared = "alike" in table.columns and bool(table["alike"].ne("").any())
 
     def signed(value: Any) -> str:
         return "–" if value != value else with_sign(scale * value, 1 if shares else 2)
@@ -106,13 +108,17 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
         ("guessing", lambda row: signed(row["guessing"])),
         ("test", tested),
         ("p", lambda row: p_value(row["p"])),
+        ("BF10", lambda row: bayes_in_words(row["bf10"])),
+        *([("alike?", lambda row: str(row["alike"]))] if declared else []),
         ("any difference: p", lambda row: p_value(row["omnibus_p"])),
         ("n", lambda row: counted(row["n_units"], row["unit"])),
         words_of("note"),
     ]
     unit = "percentage points" if shares else "units of the vertical axis"
     what = f"Differences of conditions, in {unit}." if effect.order else f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}."
-    said = f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number."
+    said = f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number. {PRIOR}"
+    if declared:
+        said += " Alike: two one-sided t-tests (TOST) at 5% within the margin that was declared; undecided is no verdict."
     title = "Differences, with tests" if effect.order else "Slopes, with tests"
     if between:
         title, said = "Differences between panels, with tests", f"Means and slopes over conditions that both panels have, in {unit}. {said.partition('. ')[2]}"

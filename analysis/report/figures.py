@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SpanLabError
@@ -15,6 +15,7 @@ from ..figures.conditions_figure import CONDITIONS, unnamed
 from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed, DrawnFigure, Wish
 from ..figures.reaction_time_figure import ComputedTimes
+from ..stats.margins import Margin
 from .commands import Commands
 from .effects import effect_tables
 from .folder import Figure, Folder
@@ -44,7 +45,7 @@ class Shown:
     command: str
 
 
-def compute_figures(data: Data, paradigm: str) -> tuple[dict[str, Computed], list[str], list[str]]:
+def compute_figures(data: Data, paradigm: str, margins: tuple[Margin, ...] = ()) -> tuple[dict[str, Computed], list[str], list[str]]:
     """The numbers of all figures that a paradigm has, by name and in the page's order; why those are missing that the library's paradigm of this name has; and
     why others could not be computed."""
     found: dict[str, Computed] = {}
@@ -59,13 +60,13 @@ def compute_figures(data: Data, paradigm: str) -> tuple[dict[str, Computed], lis
             absent.append(few)
         elif not why:
             try:
-                found[figure.name] = figure.compute(data, Wish((paradigm,)))
+                found[figure.name] = figure.compute(data, Wish((paradigm,), margins=margins))
             except SpanLabError as error:
                 failed.append(str(error))
     further: dict[str, Computed] = {}
     for wish in unnamed(data, paradigm, [one.effect for one in found.values() if isinstance(one, ComputedEffect)]):
         try:
-            further[f"{CONDITIONS.name}_{wish.value}"] = CONDITIONS.compute(data, wish)
+            further[f"{CONDITIONS.name}_{wish.value}"] = CONDITIONS.compute(data, replace(wish, margins=margins))
         except SpanLabError as error:
             failed.append(str(error))
     effects = {name: one for name, one in found.items() if isinstance(one, ComputedEffect)}

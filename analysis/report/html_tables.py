@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 #: Longer tables are cut on the page; the file has every row.
 MOST_ROWS = 240
 
+
 @dataclass(frozen=True)
 class PageTable:
     """A table on the page.

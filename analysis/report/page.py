@@ -22,6 +22,7 @@ from .folder import Folder, names_of_files
 from .lab import exclusion_part, timing_part
 from .scores import compared
 from ..means.bootstrap import RESAMPLES
+from ..stats.margins import Margin
 from .overview import leaderboard, overview
 from .paradigm import Part, anchor_of, numbers_of, part_of
 from .text import Note, opening
@@ -43,6 +44,7 @@ class Options:
     rules, rules_file : of exclusion, and the file that they were read from (for the commands that the page prints)
     models : fit a mixed-effects model to each paradigm: always, never, or (None) where it takes seconds
     watched : the page loads itself again whenever it has been made again
+    margins : within which differences count as none, as they were declared
     """
 
     practice: bool = False
@@ -51,6 +53,7 @@ class Options:
     rules_file: Path | None = None
     models: bool | None = None
     watched: bool = False
+    margins: tuple[Margin, ...] = ()
 
 
 def compare(
@@ -84,7 +87,7 @@ def compare(
         raise SpanLabError("no session could be read; give sessions, folders that hold sessions, or response tables")
     data = load(paths, include_practice=options.practice, include_pilot=options.pilot, rules=options.rules)
     folder = folder or Folder(Path(out))
-    commands = Commands(tuple(map(str, paths)), folder.path, options.rules_file, options.practice, options.pilot)
+    commands = Commands(tuple(map(str, paths)), folder.path, options.rules_file, options.practice, options.pilot, options.margins)
     report = folder.path / "report.html"
     try:
         folder.make()
@@ -107,7 +110,7 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
     met_by = items.groupby("paradigm", observed=True)["agent"].nunique()
     names = sorted(map(str, met_by.index), key=lambda name: (-met_by[name], name))
     stems = names_of_files(names)
-    numbers = {name: numbers_of(data, name) for name in names}
+    numbers = {name: numbers_of(data, name, options.margins) for name in names}
     met = items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
     styles = looks([*met, *((agent, GROUP_MEANS) for part_numbers in numbers.values() for agent in part_numbers.printed)])
     drawn = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}

@@ -16,6 +16,7 @@ from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed
 from ..model_vs_human.differences import Difference, from_people
 from ..stats.against_guessing import against_guessing
+from ..stats.margins import Margin, margin_of
 from . import html_tables as tables
 from .commands import Commands
 from .effect_sentences import effect_sentence
@@ -43,6 +44,7 @@ class Numbers:
     absent, failed : why it lacks others, and why some could not be computed
     nback : N-back results, None for other paradigms
     differences : how far everybody is from people
+    margins : within which differences count as none, as they were declared
     """
 
     own: Scored
@@ -55,6 +57,7 @@ class Numbers:
     failed: tuple[str, ...]
     nback: NBack | None
     differences: Mapping[str, Difference]
+    margins: tuple[Margin, ...] = ()
 
     @property
     def blind(self) -> float:
@@ -114,10 +117,10 @@ class Part:
     references: list[str]
 
 
-def numbers_of(data: Data, paradigm: str) -> Numbers:
+def numbers_of(data: Data, paradigm: str, margins: tuple[Margin, ...] = ()) -> Numbers:
     """Every table of one paradigm."""
     own = data.scored.parts[paradigm]
-    figures, absent, failed = compute_figures(data, paradigm)
+    figures, absent, failed = compute_figures(data, paradigm, margins)
     return Numbers(
         own=own,
         overall=ranked(overall(own)),
@@ -129,6 +132,7 @@ def numbers_of(data: Data, paradigm: str) -> Numbers:
         failed=tuple(failed),
         nback=nback_results(own, paradigm),
         differences=from_people(data, paradigm),
+        margins=margins,
     )
 
 
@@ -155,7 +159,9 @@ def part_of(
         details.append(tables.guessing_table(numbers.guessed, folder.table(f"{stem}_guessing", numbers.guessed)))
     notes = [*_notes(data, paradigm, numbers), *map(Note, numbers.failed)]
     sizes = numbers.figures.get("set_size")
-    sentences = headline(total, total.iloc[:0] if sizes is None else sizes.table, numbers.differences, numbers.guessed, numbers.blind)
+    sentences = headline(
+        total, total.iloc[:0] if sizes is None else sizes.table, numbers.differences, numbers.guessed, numbers.blind, margin_of(numbers.margins, "points")
+    )
     if numbers.nback is not None:
         folder.table(f"{stem}_nback_blocks", numbers.nback.blocks)
         details += nback_tables(numbers.nback)
@@ -167,7 +173,7 @@ def part_of(
         title=title,
         anchor=anchor_of(stem),
         same="" if same is False else sentence,
-        effect=effect_sentence(numbers.effects, numbers.own),
+        effect=effect_sentence(numbers.effects, numbers.own, numbers.margins),
         headline=sentences,
         instructions=told,
         told_how=how,

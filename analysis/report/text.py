@@ -16,6 +16,7 @@ from ..means.bootstrap import FEW
 from ..model_vs_human.differences import Difference
 from ..stats.against_guessing import SAME, verdict_of
 from ..stats.agreement import MOST_ANSWERERS
+from ..stats.margins import Margin, verdict_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,7 @@ def ranked(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(
-    overall: pd.DataFrame, by_set_size: pd.DataFrame, differences: Mapping[str, Difference], guessed: pd.DataFrame, blind: float
+    overall: pd.DataFrame, by_set_size: pd.DataFrame, differences: Mapping[str, Difference], guessed: pd.DataFrame, blind: float, margin: Margin | None = None
 ) -> list[tuple[str, str]]:
     """A sentence for each person, model or stand-in of one paradigm, and one for all yardsticks (simulated observers, guessing) together.
 
@@ -61,6 +62,7 @@ def headline(
     differences : how far somebody is from people, by ``agent``
     guessed : everybody against guessing
     blind : the share of right answers of the best blind guess; NaN where the record does not tell it
+    margin : of right answers within which differences count as none, where one was declared
 
     Returns
     -------
@@ -83,7 +85,7 @@ def headline(
         text = f" got {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
         text += verdicts[row["agent"]].sentence if row["agent"] in verdicts else ""
         text += _fall(by_set_size[by_set_size["agent"] == row["agent"]])
-        sentences.append((row["agent"], text + _from_people(differences.get(row["agent"])) + "."))
+        sentences.append((row["agent"], text + _from_people(differences.get(row["agent"]), margin) + "."))
     if several:
         sentences.append(("", _all_together(told, [verdicts[row["agent"]].where for row in told if row["agent"] in verdicts])))
     chance = overall["chance"].mean()
@@ -107,7 +109,7 @@ def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) ->
     return text + (f" Held against guessing, {listed(said)}." if said else "") + " The tables below have everybody."
 
 
-def _from_people(found: Difference | None) -> str:
+def _from_people(found: Difference | None, margin: Margin | None = None) -> str:
     """How far somebody is from people, to end a sentence with."""
     if found is None:
         return ""
@@ -120,6 +122,9 @@ def _from_people(found: Difference | None) -> str:
     if low != low:
         return f"; {far} (no interval: {found.note})"
     interval = f"95% interval {signed(low)} to {signed(high)}; {found.units}"
+    tested = margin.judge(found.value, found.se, found.df) if margin is not None else None
+    if margin is not None and tested is not None:
+        interval += f"; 90% interval {signed(100 * tested.low)} to {signed(100 * tested.high)}: {verdict_in_words(tested, margin)}"
     if low <= 0 <= high:
         return f"; not told apart from {found.against} {where} (difference {signed(points)} points, {interval})"
     return f"; {far} ({interval})"

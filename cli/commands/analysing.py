@@ -24,6 +24,15 @@ DATA_HELP = "sessions, folders full of sessions, or response tables (.parquet, .
 DataArgument = Annotated[list[Path], typer.Argument(help=DATA_HELP, metavar="DATA...")]
 PracticeOption = Annotated[bool, typer.Option("--practice", help="include practice trials")]
 PilotOption = Annotated[bool, typer.Option("--pilot", help="include pilot sessions")]
+MarginOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--margin",
+        help="a difference up to this counts as none (two one-sided tests): 5points (percentage points), 0.3d' or 20ms; may be repeated; no verdict without it",
+        metavar="MARGIN",
+        show_default=False,
+    ),
+]
 #: The figure that --along and --value are about.
 _ANY_COLUMN = "conditions"
 _WIDTH = 110
@@ -45,6 +54,7 @@ def figure(
     width: Annotated[str, typer.Option("--width", help="as wide as this, such as 88mm or 180mm (columns of journals)", metavar="WIDTH")] = "",
     theme: Annotated[str, typer.Option("--theme", help="light or dark", metavar="THEME")] = "light",
     title: Annotated[bool, typer.Option("--title/--no-title", help="title and caption above the figure, or neither")] = True,
+    margin: MarginOption = None,
     letters: Annotated[bool, typer.Option("--letters", help="A, B, C ... on panels")] = False,
     dpi: Annotated[int, typer.Option("--dpi", help="dots per inch of .png", metavar="N")] = 300,
     exclude: ExcludeOption = None,
@@ -57,6 +67,7 @@ def figure(
     from ...analysis.figure_catalogue import FIGURES, figure_named, wish_for
     from ...analysis.figures.charts import save_as
     from ...analysis.figures.sheet import sheet_for
+    from ...analysis.stats.margins import read_margins
 
     data = data or []
     if (along or value) and name not in FIGURES.known():
@@ -64,7 +75,9 @@ def figure(
     if not data:
         raise SpanLabError("no data are named: give sessions, folders of sessions, or response tables after the name of the figure")
     declared = figure_named(name, tuple(map(str, data)))
-    wish = replace(wish_for(declared, paradigm or (), bars, by, "--", along=along, value=value), points=points, yardsticks=yardsticks)
+    wish = replace(
+        wish_for(declared, paradigm or (), bars, by, "--", along=along, value=value), points=points, yardsticks=yardsticks, margins=read_margins(margin or ())
+    )
     sheet = sheet_for(width, theme, title, letters, dpi)
     loaded = _load_for(declared, data, practice, pilot, exclude, workers, scheduler)
     drawn = declared.draw(loaded, wish)

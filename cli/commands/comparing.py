@@ -11,7 +11,7 @@ import typer
 
 from ...api import read_rules
 from ..exclusion_file import ExcludeOption
-from .analysing import DataArgument, PilotOption, PracticeOption
+from .analysing import DataArgument, MarginOption, PilotOption, PracticeOption
 
 if TYPE_CHECKING:
     from ...analysis.report.page import Options
@@ -24,6 +24,7 @@ def compare(
     models: Annotated[
         bool | None, typer.Option("--models/--no-models", help="fit a mixed-effects model to each paradigm; by default only if there are few enough answers")
     ] = None,
+    margin: MarginOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
     watch: Annotated[bool, typer.Option("--watch", help="make the report again whenever the data change, until Ctrl-C; an open page updates itself")] = False,
@@ -31,8 +32,9 @@ def compare(
 ) -> None:
     """Compare people and machines in one report: report.html, figures and tables."""
     from ...analysis.report.page import Options
+    from ...analysis.stats.margins import read_margins
 
-    options = Options(practice=practice, pilot=pilot, rules=read_rules(exclude), rules_file=exclude, models=models)
+    options = Options(practice=practice, pilot=pilot, rules=read_rules(exclude), rules_file=exclude, models=models, margins=read_margins(margin or ()))
     if watch:
         _watch(data, output, options, every)
     else:

@@ -11,7 +11,7 @@ import typer
 from ...api import read_rules
 from ...core.errors import SpanLabError
 from ..exclusion_file import ExcludeOption
-from .analysing import DataArgument, PilotOption, PracticeOption
+from .analysing import DataArgument, MarginOption, PilotOption, PracticeOption
 from .listing import print_table
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 #: Kinds with more contrasts than these are in the files only.
 _SHOWN = 15
-_TABLES = ("terms", "contrasts", "sensitivity", "guessing", "reliability", "random", "notes")
+_TABLES = ("terms", "contrasts", "sensitivity", "likeness", "guessing", "reliability", "random", "notes")
 #: Tables that are written where they have rows.
-_SOMETIMES = ("sensitivity", "reliability")
+_SOMETIMES = ("sensitivity", "likeness", "reliability")
 
 
 def stats(
@@ -33,6 +33,7 @@ def stats(
         typer.Option("--by", help="column of conditions, such as list_length, or a factor; 'none' for none; chosen automatically by default", metavar="COLUMN"),
     ] = None,
     paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False)] = None,
+    margin: MarginOption = None,
     exclude: ExcludeOption = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")] = None,
     r: Annotated[Path | None, typer.Option("--r", help="folder for the data of each model and a script in R that fits it with lme4", metavar="DIR")] = None,
@@ -43,12 +44,15 @@ def stats(
     from ...analysis.data.loading import load
     from ...analysis.stats.against_guessing import against_guessing
     from ...analysis.stats.equivalence import reliability
+    from ...analysis.stats.likeness import likeness
+    from ...analysis.stats.margins import read_margins
     from ...analysis.stats.mixed_contrasts import contrasts, terms
     from ...analysis.stats.mixed_model import mixed_model
     from ...analysis.stats.r_export import write_r
     from ...analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
     from ...core.registry import nearest
 
+    margins = read_margins(margin or ())
     loaded = load(data, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude))
     for problem in loaded.problems:
         print(problem, file=sys.stderr)
@@ -71,6 +75,7 @@ def stats(
         found = {"terms": terms(model), "contrasts": contrasts(model), "guessing": against_guessing(scored.parts[name]), "random": model.random()}
         sensitivity = sensitivity_model(scored, name, "" if by == "none" else by)
         found["sensitivity"], found["reliability"] = sensitivity_contrasts(sensitivity), reliability(scored.parts[name])
+        found["likeness"] = likeness(scored.parts[name], name, model.cells.by, margins)
         notes = [*([model.problem] if model.problem else []), *model.notes, *([sensitivity.problem] if sensitivity.cells and sensitivity.problem else [])]
         found["notes"] = _notes(notes)
         _print(name, model, found, notes)
@@ -118,6 +123,8 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
         print()
     if len(found["sensitivity"]):
         _print_sensitivity(found["sensitivity"])
+    if len(found["likeness"]):
+        _print_likeness(found["likeness"])
     if len(found["guessing"]):
         told = guessing_table(found["guessing"])
         print(f"{told.title}\n")
@@ -148,6 +155,36 @@ def _print_sensitivity(found: pd.DataFrame) -> None:
         (f"{row['measure']}: {row['contrast']}", number(row["estimate"]), limits(row["low"], row["high"]), _p(row["p_holm"])) for row in kept.to_dict("records")
     ]
     print_table(("contrast", "estimate", "95% interval", "p (Holm)"), rows)
+    print()
+
+
+def _print_likeness(found: pd.DataFrame) -> None:
+    """Differences in the numbers of the study, with what they say of equivalence."""
+    from ...analysis.data.numbers import limits, with_sign
+    from ...analysis.stats.margins import PRIOR, bayes_in_words
+
+    declared = "alike" in found.columns
+    print("Differences in percentage points and d′ (t tests; p values are not corrected)\n")
+    rows = []
+    kept = found[found.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
+    for row in kept.to_dict("records"):
+        scale, digits = (100, 1) if row["measure"] == "correct" else (1, 2)
+
+        def said(value: float, scale: int = scale, digits: int = digits) -> str:
+            return with_sign(scale * value, digits)
+
+        value = f"{said(row['value'])} {'points' if row['measure'] == 'correct' else row['measure']}"
+        texts = [str(row["contrast"]), value, limits(row["low"], row["high"], said), _p(row["p"]), bayes_in_words(row["bf10"])]
+        rows.append((*texts, limits(row["low_90"], row["high_90"], said) if row["alike"] else "-", str(row["alike"]) or "-") if declared else tuple(texts))
+    print_table(("difference", "value", "95% interval", "p", "BF10", *(("90% interval", "alike? (TOST)") if declared else ())), rows)
+    left = found[~found.index.isin(kept.index)]
+    for measure, kind in left[["measure", "kind"]].drop_duplicates().itertuples(index=False, name=None):
+        many = int(((left["measure"] == measure) & (left["kind"] == kind)).sum())
+        print(f"... and {many} differences of {kind} in {'percentage points' if measure == 'correct' else measure}: -o DIR writes them all")
+    print()
+    print(PRIOR, "A dash: its units are not of one kind, or not the same in all conditions.")
+    if not declared:
+        print('No margin was declared (--margin): there is no verdict on equivalence, and "not told apart" is not "alike".')
     print()
 
 

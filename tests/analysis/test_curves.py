@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.stats
 from analysis_tables import mixed, responses
 
 from spanlab.analysis.effects.curves import accuracy, overall, primacy_recency
-from spanlab.analysis.means.bootstrap import estimate
+from spanlab.analysis.means.bootstrap import estimate, score_limits
 
 
 def bowed(length: int, position: int) -> float:
@@ -107,7 +109,8 @@ def test_one_trial_and_cells_at_the_edges_are_said() -> None:
 def test_the_same_units_give_the_same_interval_in_any_order() -> None:
     values = np.random.RandomState(1).rand(30)
     assert estimate(values) == estimate(values[::-1])
-    assert estimate(values, seed=1) != estimate(values, seed=2)
+    assert estimate(values, proportion=False) == estimate(values[::-1], proportion=False)
+    assert estimate(values, proportion=False, seed=1) != estimate(values, proportion=False, seed=2)
     assert estimate([0.3] * 5).interval == "none"
     assert estimate([]).n == 0
     assert estimate([np.nan, 1.0]).n == 1
@@ -116,8 +119,28 @@ def test_the_same_units_give_the_same_interval_in_any_order() -> None:
 def test_bootstrap_limits_agree_with_the_t_interval_for_many_units() -> None:
     values = np.random.RandomState(2).normal(0.5, 0.1, size=200)
     low, high = scipy.stats.t.interval(0.95, 199, values.mean(), scipy.stats.sem(values))
-    found = estimate(values)
-    assert (found.low, found.high) == (pytest.approx(low, abs=0.001), pytest.approx(high, abs=0.001))
+    for proportion in (True, False):
+        found = estimate(values, proportion=proportion)
+        assert (found.low, found.high) == (pytest.approx(low, abs=0.001), pytest.approx(high, abs=0.001))
+
+
+@pytest.mark.parametrize(("people", "lists", "share", "spread"), [(8, 12, 1 / 12, 0.04), (8, 12, 1 / 12, 0.0), (8, 48, 0.6, 0.14), (20, 48, 0.95, 0.03)])
+def test_intervals_of_shares_over_people_hold_rare_and_frequent_ones(people: int, lists: int, share: float, spread: float) -> None:
+    """Resampled limits of 8 people who did something in one list of twelve held 89 of 100."""
+    random, held = np.random.RandomState(3), []
+    for _ in range(2000):
+        known = share * (1 - share) / spread**2 - 1 if spread else 0.0
+        each = random.beta(share * known, (1 - share) * known, people) if spread else np.full(people, share)
+        found = estimate(random.binomial(lists, each) / lists)
+        held.append(found.low <= share <= found.high)
+    assert 0.935 <= np.mean(held) <= 0.985
+
+
+def test_the_score_interval_is_that_of_wilson_for_the_effective_number_of_answers() -> None:
+    """With the variance of so many independent answers, and no doubt about it, it is Wilson's own."""
+    low, high = score_limits(0.1, math.sqrt(0.09 / 50), 1e9)
+    wanted = scipy.stats.binomtest(5, 50).proportion_ci(method="wilson")
+    assert (low, high) == (pytest.approx(wanted.low), pytest.approx(wanted.high))
 
 
 def test_intervals_of_right_and_wrong_hold_every_share() -> None:
@@ -129,7 +152,7 @@ def test_intervals_of_right_and_wrong_hold_every_share() -> None:
             assert scipy.stats.binom.pmf(np.arange(units + 1), units, share)[held].sum() > 0.925, (units, share)
     assert estimate([1.0] * 9 + [0.0] * 3).interval == "binomial"
     assert estimate([1.0] * 9 + [0.0] * 3, proportion=False).interval == "bootstrap"
-    assert estimate([1.0] * 9 + [0.5] * 3).interval == "bootstrap"
+    assert estimate([1.0] * 9 + [0.5] * 3).interval == "score"
 
 
 @pytest.mark.parametrize(("units", "p"), [(12, 0.6), (25, 0.8), (60, 0.35)])

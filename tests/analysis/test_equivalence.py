@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
-from observed import along, table, together
+from observed import along, switching, table, together
 
 from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.means.contrasts import contrast
+from spanlab.analysis.report.page import Options, compare
 from spanlab.analysis.stats.equivalence import alike, bayes_factor, equivalence, reliability, spearman_brown
+from spanlab.analysis.stats.likeness import likeness
+from spanlab.analysis.stats.margins import Margin, bayes_factor_of, bayes_in_words, read_margins
 from spanlab.core.errors import SpanLabError
 
 
@@ -71,3 +77,70 @@ def test_reliability_of_people_who_differ_and_of_people_who_do_not() -> None:
     assert abs(crowd(0.0)) < 0.5
     assert crowd(0.2, 2) > 0.7
     assert spearman_brown(0.5) == pytest.approx(2 / 3)
+
+
+def switchers(net: float) -> pd.DataFrame:
+    """Ten people who switch at no cost in accuracy, and a network."""
+    names = ("one task", "repetition", "switch")
+    parts = []
+    for at in range(10):
+        share = float(np.random.RandomState(at).normal(0.85, 0.03))
+        trial = switching(dict.fromkeys(names, share), dict(zip(names, (500, 560, 640), strict=True)))
+        parts.append(table(trial, 200, agent="participant", kind="participant", participant=f"P{at}", seed=at, paradigm="sts"))
+    return together(*parts, table(switching(dict.fromkeys(names, net), dict.fromkeys(names, 500)), 600, agent="net", seed=99, paradigm="sts"))
+
+
+def test_margins_are_declared_with_their_unit() -> None:
+    assert [one.words for one in read_margins(["5points", "0.3d'", "20 ms"])] == ["5 points", "0.3 d′", "20 ms"]
+    assert read_margins(["0,3dprime"])[0] == Margin(0.3, "d′")
+    assert read_margins([Margin(2.5, "points").typed]) == (Margin(2.5, "points"),)
+    for wrong, why in (("5", "number with its unit"), ("0points", "above 0"), ("-3points", "number with its unit"), ("5 apples", "number with its unit")):
+        with pytest.raises(SpanLabError, match=why):
+            read_margins([wrong])
+    with pytest.raises(SpanLabError, match="twice"):
+        read_margins(["5points", "6points"])
+
+
+def test_bayes_factors_are_of_units_that_are_in_all_conditions_or_of_two_groups() -> None:
+    assert bayes_factor_of(3.5, (20,)) == pytest.approx(bayes_factor(3.5, 20))
+    assert bayes_factor_of(3.5, (20, 20)) == pytest.approx(26.743, rel=0.02)
+    assert math.isnan(bayes_factor_of(3.5, ()))
+    random = np.random.RandomState(0)
+    same = contrast([random.rand(12), random.rand(12)], [np.arange(12)] * 2, np.array([1.0, -1.0]), resamples=2)
+    groups = contrast([random.rand(12), random.rand(9)], [np.arange(12), 12 + np.arange(9)], np.array([1.0, -1.0]), resamples=2)
+    mixed = contrast([random.rand(12), random.rand(9)], [np.arange(12), 6 + np.arange(9)], np.array([1.0, -1.0]), resamples=2)
+    assert (same.sizes, groups.sizes, mixed.sizes) == ((12,), (12, 9), ())
+    assert [bayes_in_words(one) for one in (12.34, 0.2, 4321.0, 1e-5, math.nan)] == ["12", "1/5", "> 1,000", "< 1/1,000", "–"]
+
+
+def test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared() -> None:
+    part = score_table(switchers(0.85)).parts["sts"]
+    plain = likeness(part, "sts", "record_transition")
+    assert "alike" not in plain.columns
+    found = likeness(part, "sts", "record_transition", read_margins(["6points"]))
+    assert set(found["measure"]) == {"correct"}  # one word answers two tasks: no d'
+    first = found[found["kind"] == "answerers"].iloc[0]
+    assert first["contrast"] == "People (n = 10) minus net" or first["contrast"].endswith("minus net")
+    assert first["alike"] == "alike within 6 points"
+    wanted = equivalence(first["value"], first["se"], first["df"], 0.06)
+    assert (first["low_90"], first["high_90"], first["p_alike"]) == (wanted.low, wanted.high, wanted.p)
+    own = found[(found["kind"] == "conditions") & found["contrast"].str.startswith(first["contrast"].partition(" minus")[0])]
+    assert (own["n_units"] == 10).all()
+    assert own["bf10"].notna().all()
+    far = likeness(score_table(switchers(0.6)).parts["sts"], "sts", "record_transition", read_margins(["6points"])).iloc[0]
+    assert far["alike"] == "further apart than 6 points"
+
+
+def test_the_page_says_alike_only_within_a_margin(tmp_path: Path) -> None:
+    data = tmp_path / "switching.parquet"
+    switchers(0.85).to_parquet(data)
+    text = compare([data], tmp_path / "plain", Options(models=False)).read_text(encoding="utf-8")
+    assert "alike within" not in text
+    declared = Options(models=False, margins=read_margins(["6points", "200ms"]))
+    page = compare([data], tmp_path / "declared", declared).read_text(encoding="utf-8")
+    assert "alike within 6 points" in page
+    assert "within 6 points of 0" in page
+    assert "alike within 200 ms" in page
+    assert "--margin 6points --margin 200ms" in page
+    trends = pd.read_csv(next((tmp_path / "declared" / "tables").glob("*switching_trends.csv")))
+    assert {"bf10", "alike", "low_90", "high_90", "p_alike"} <= {*trends.columns}

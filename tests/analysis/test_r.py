@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from spanlab.analysis.stats.laplace import Laplace, fit
 from spanlab.analysis.stats.mixed_model import sort_cells
 from spanlab.analysis.stats.r_export import write_r
 from spanlab.core.errors import SpanLabError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def crowd() -> pd.DataFrame:
@@ -40,6 +43,35 @@ def test_data_and_script_are_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SpanLabError, match="cannot write"):
         write_r(cells, tmp_path / "file" / "r")
+
+
+def written_rows() -> list[list[str]]:
+    text = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    rows = text.split("<!-- measured by scripts/lme4.py -->")[1].split("<!-- end of what lme4 has -->")[0].strip().splitlines()[2:]
+    return [[cell.strip() for cell in row.strip("|").replace("\\|", "¦").split("|")] for row in rows]
+
+
+def test_the_document_compares_ten_data_sets_or_more_with_lme4() -> None:
+    rows = written_rows()
+    assert len(rows) >= 10
+    for row in rows:
+        assert float(row[4]) < 0.02, row
+        assert float(row[5]) < 3, row
+
+
+@pytest.mark.slow
+def test_what_lme4_has_is_what_the_document_says() -> None:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    import lme4
+
+    if not lme4.able():
+        pytest.skip("no R with lme4 here: nothing was compared (apt install r-base-core r-cran-lme4)")
+    found = [*lme4.compare()]
+    assert [one.name for one in found] == [row[0] for row in written_rows()]
+    for one, row in zip(found, written_rows(), strict=True):
+        assert abs(one.estimates).max() < 0.02, one.name
+        assert abs(one.estimates).max() == pytest.approx(float(row[4]), abs=0.003)
+        assert abs(one.errors - 1).max() < 0.03, one.name
 
 
 @pytest.mark.slow

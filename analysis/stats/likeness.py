@@ -1,0 +1,146 @@
+"""Differences between answerers, and between the conditions of each, in the numbers of a study: with a t test, a Bayes factor and, for a declared margin, TOST.
+
+The mixed-effects models test differences in log odds; a margin is declared in percentage points or d'. Units are those of all figures: people where an answerer
+is several, sessions, else trials; conditions have the same weight. Answerers with different people are compared by Welch's test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.agent_kinds import kind_named
+from ...core.errors import SpanLabError
+from ..data.columns import plain_name
+from ..data.scoring import WHO, Scored
+from ..effects.conditions import question_of
+from ..means.bootstrap import LEVEL
+from ..means.cell_means import Cells, place_of, together, unit_means
+from ..means.contrasts import Contrast, contrast_of
+from .agreement import MOST_ANSWERERS
+from .margins import MARGIN_COLUMNS, Margin, bayes_factor_of, judged, margin_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..effects.sensitivity import Sensitivity
+
+#: Columns of the table.
+COLUMNS = ("kind", "contrast", "measure", "value", "se", "low", "high", "t", "df", "p", "bf10", "unit", "n_units")
+#: Of so many conditions every two are compared; of more, each with the first.
+_PAIRS = 6
+#: A mean has no need of resampling here: intervals are Student's.
+_NONE = 2
+
+
+def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = ()) -> pd.DataFrame:
+    """Every two answerers who are no yardsticks, over the conditions that both have; and every two conditions of each.
+
+    Parameters
+    ----------
+    part : scored items of one paradigm
+    by : the column of conditions; empty for none
+
+    Returns
+    -------
+    pandas.DataFrame
+        :data:`COLUMNS` (shares from 0 to 1), and where a margin was declared :data:`.margins.MARGIN_COLUMNS`
+    """
+    import pandas as pd
+
+    names, called = ((by,) if by else ()), plain_name(by).replace("_", " ")
+    cells = unit_means(part, names)
+    found = [judged(_table(_places(cells, names), _of_means(cells), cells, "correct", called), margin_of(margins, "points"))]
+    sensitive = _detected(part, paradigm, names)
+    if sensitive is not None:
+        of, own = sensitive
+        pairs: dict[tuple[str, ...], dict[Any, Any]] = {}
+        heads = [name for name in own.keys.columns if name != "signal"]
+        for key, pair in of.pairs(own).items():
+            row = dict(zip(heads, key, strict=True))
+            if min(pair) >= 0:
+                pairs.setdefault(tuple(row[name] for name in WHO), {})[place_of(row, names)] = pair
+        found.append(judged(_table(pairs, _of_sensitivity(of, own), own, "d′", called), margin_of(margins, "d′")))
+    columns = [*COLUMNS, *(MARGIN_COLUMNS if any("alike" in one.columns for one in found) else ())]
+    kept = [one for one in found if len(one)]
+    table = pd.concat(kept, ignore_index=True) if kept else found[0]
+    table = table.reindex(columns=columns)
+    return table.assign(alike=table["alike"].fillna("")) if "alike" in columns else table
+
+
+def _places(cells: Cells, names: Sequence[str]) -> dict[tuple[str, ...], dict[Any, Any]]:
+    return {who: dict(own) for who, own in cells.points(names).items()}
+
+
+def _of_means(cells: Cells) -> Any:
+    return lambda places, weights: contrast_of(cells, places, weights, resamples=_NONE)
+
+
+def _of_sensitivity(of: Sensitivity, cells: Cells) -> Any:
+    return lambda places, weights: of.weighted(cells, places, weights, "d′", resamples=_NONE)
+
+
+def _detected(part: Scored, paradigm: str, names: Sequence[str]) -> tuple[Sensitivity, Cells] | None:
+    """How d' is made of the questions of a paradigm, and its cells; None where one of two words answers nothing."""
+    try:
+        words, of = question_of(part.items, names, paradigm, "difference")
+    except SpanLabError:
+        return None
+    rows = of.of_words(part, {words[0]}, {words[1]})
+    return of, together([of.sums(rows)[""]])
+
+
+def _table(places: Mapping[tuple[str, ...], Mapping[Any, Any]], weighted: Any, cells: Cells, measure: str, called: str) -> pd.DataFrame:
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    known = {who: own for who, own in places.items() if kind_named(who[1]).competes}
+    ranked = sorted(known, key=lambda who: (kind_named(who[1]).order, who[2]))
+    for first, second in combinations(ranked, 2) if len(ranked) <= MOST_ANSWERERS else ():
+        shared = sorted(set(known[first]) & set(known[second]), key=str)
+        if shared:
+            weights = np.full(len(shared), 1 / len(shared))
+            mine, theirs = (weighted([known[who][place] for place in shared], weights) for who in (first, second))
+            units = [_unit(cells, known[who][shared[0]]) for who in (first, second)]
+            rows.append({"kind": "answerers", "contrast": f"{first[2]} minus {second[2]}"} | _apart(mine, theirs, units))
+    for who in ranked:
+        conditions = sorted(known[who], key=lambda place: [(isinstance(one, str), one) for one in place])
+        pairs = combinations(conditions, 2) if len(conditions) <= _PAIRS else ((conditions[0], one) for one in conditions[1:])
+        for one, other in pairs:
+            found = weighted([known[who][other], known[who][one]], np.array([1.0, -1.0]))
+            names = [", ".join(_said(value) for value in place) for place in (other, one)]
+            head: dict[str, Any] = {"kind": "conditions", "contrast": f"{who[2]}, {called}: {names[0]} minus {names[1]}"}
+            rows.append(head | _row(found.value, found.se, found.df, found.sizes, _unit(cells, known[who][one]), found.n))
+    return pd.DataFrame([row | {"measure": measure} for row in rows], columns=[*COLUMNS])
+
+
+def _said(value: Hashable) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _unit(cells: Cells, place: Any) -> str:
+    return cells.unit[place[0] if isinstance(place, tuple) else place]
+
+
+def _apart(mine: Contrast, theirs: Contrast, units: Sequence[str]) -> dict[str, Any]:
+    """The difference of two answerers, who have no unit in common."""
+    parts = [(one.se, one.df) for one in (mine, theirs)]
+    se = math.hypot(mine.se, theirs.se)
+    df = se**4 / sum(spread**4 / degrees for spread, degrees in parts) if all(spread > 0 for spread, _ in parts) else math.nan
+    alike = units[0] == units[1] != "trial" and len(mine.sizes) == len(theirs.sizes) == 1
+    unit = units[0] if units[0] == units[1] else " and ".join(units)
+    return _row(mine.value - theirs.value, se if df == df else math.nan, df, (*mine.sizes, *theirs.sizes) if alike else (), unit, mine.n + theirs.n)
+
+
+def _row(value: float, se: float, df: float, sizes: Sequence[int], unit: str, many: int) -> dict[str, Any]:
+    from scipy.special import stdtr, stdtrit
+
+    row: dict[str, Any] = {"value": value, "se": se, "df": df, "unit": unit, "n_units": many}
+    if not se > 0:
+        return row | dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10"), math.nan)
+    t, reach = value / se, float(stdtrit(df, (1 + LEVEL) / 2)) * se
+    return row | {"low": value - reach, "high": value + reach, "t": t, "p": float(2 * stdtr(df, -abs(t))), "bf10": bayes_factor_of(t, sizes)}

@@ -1,0 +1,137 @@
+"""Margins within which a difference counts as none, as somebody declares them, and what they and Bayes factors say of tables of differences.
+
+A margin is declared in the numbers of a study: ``5points`` (percentage points of right answers), ``0.3d'`` or ``20ms``. Without one for what was measured there
+is no verdict: "not told apart" is not "alike".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from ...core.errors import SpanLabError
+from .equivalence import SCALE, Equivalence, bayes_factor, equivalence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Measured = Literal["points", "d′", "ms"]
+MEASURED: tuple[Measured, ...] = get_args(Measured)
+_UNITS: dict[str, Measured] = {"points": "points", "point": "points", "pp": "points", "%": "points", "d'": "d′", "d′": "d′", "dprime": "d′", "ms": "ms"}
+#: What a margin adds to a table of differences: the margin, the 90% interval whose limits are those of the two tests, their p and what they say.
+MARGIN_COLUMNS = ("margin", "low_90", "high_90", "p_alike", "alike")
+_APART = {"within the margin": "alike within {}", "beyond the margin": "further apart than {}", "undecided": "undecided whether alike within {}"}
+_FROM_0 = {"within the margin": "within {} of 0", "beyond the margin": "further than {} from 0", "undecided": "undecided whether within {} of 0"}
+PRIOR = (
+    "BF10 is how many times likelier the data are where there is a difference than where there is none: a t test's Bayes factor (JZS), with a Cauchy prior of "
+    f"scale {SCALE:.3f} on the standardised difference."
+)
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Differences up to so much count as none.
+
+    Parameters
+    ----------
+    value : above 0, in the unit
+    unit : percentage points, d′ or milliseconds
+    """
+
+    value: float
+    unit: Measured
+
+    @property
+    def words(self) -> str:
+        return f"{self.value:g} {'point' if self.unit == 'points' and self.value == 1 else self.unit}"
+
+    @property
+    def typed(self) -> str:
+        """As it is typed on a command line."""
+        return f"{self.value:g}{'dprime' if self.unit == 'd′' else self.unit}"
+
+    @property
+    def scaled(self) -> float:
+        """As tables have it: shares run from 0 to 1."""
+        return self.value / 100 if self.unit == "points" else self.value
+
+    def judge(self, value: float, se: float, df: float) -> Equivalence | None:
+        """What two one-sided tests say of a difference; None where its standard error is not known."""
+        return equivalence(value, se, df, self.scaled) if se > 0 and df > 0 else None
+
+
+def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:
+    """Margins as they are typed, one for each unit at most.
+
+    Raises
+    ------
+    SpanLabError
+        for a number without a unit, one that is not above 0, and two of one unit.
+    """
+    found: dict[Measured, Margin] = {}
+    for text in texts:
+        match = re.fullmatch(r"\s*([0-9]*[.,]?[0-9]+)\s*([^\s0-9.,]*)\s*", text)
+        unit = _UNITS.get(match[2].lower()) if match else None
+        if match is None or unit is None:
+            raise SpanLabError(f"--margin is a number with its unit, such as 5points (percentage points of right answers), 0.3d' or 20ms, not '{text}'")
+        margin = Margin(float(match[1].replace(",", ".")), unit)
+        if not margin.value > 0:
+            raise SpanLabError(f"--margin {text}: the margin within which a difference counts as none must be above 0")
+        if unit in found:
+            raise SpanLabError(f"--margin is given twice in {unit}: a difference counts as none within one margin, which is declared beforehand")
+        found[unit] = margin
+    return tuple(found.values())
+
+
+def margin_of(margins: Sequence[Margin], unit: str) -> Margin | None:
+    """The margin that was declared for what was measured."""
+    return next((one for one in margins if one.unit == unit), None)
+
+
+def judged(table: pd.DataFrame, margin: Margin | None) -> pd.DataFrame:
+    """A table of differences (``value``, ``se``, ``df``) with :data:`MARGIN_COLUMNS`; as it is without a margin.
+
+    Slopes are no differences, and have no verdict; neither has a measure that is not that of the margin.
+    """
+    if margin is None or not len(table):
+        return table
+    rows = []
+    for row in table.to_dict("records"):
+        other = str(row.get("contrast", "")).startswith("slope") or row.get("measure", margin.unit) not in (margin.unit, "correct")
+        rows.append(_columns(None if other else margin.judge(float(row["value"]), float(row["se"]), float(row["df"])), margin))
+    return table.assign(**{name: [row[name] for row in rows] for name in MARGIN_COLUMNS})
+
+
+def _columns(found: Equivalence | None, margin: Margin) -> dict[str, Any]:
+    if found is None:
+        return dict(zip(MARGIN_COLUMNS, (math.nan, math.nan, math.nan, math.nan, ""), strict=True))
+    return dict(zip(MARGIN_COLUMNS, (margin.scaled, found.low, found.high, found.p, verdict_in_words(found, margin)), strict=True))
+
+
+def verdict_in_words(found: Equivalence, margin: Margin, from_0: bool = False) -> str:
+    """``alike within 5 points``, to follow upon a difference; ``within 5 points of 0``, to follow upon an effect."""
+    return (_FROM_0 if from_0 else _APART)[found.verdict].format(margin.words)
+
+
+def bayes_in_words(factor: float) -> str:
+    """``12.3``, ``1/8.1`` or a dash."""
+    if factor != factor:
+        return "–"
+    inverse, size = factor < 1, max(factor, 1 / factor) if factor > 0 else math.inf
+    text = f"{size:.2g}" if size < 10 else f"{size:.0f}" if size < 1000 else "> 1,000"
+    return text if not inverse else f"1/{text}" if size < 1000 else "< 1/1,000"
+
+
+def bayes_factor_of(t: float, sizes: Sequence[int]) -> float:
+    """The Bayes factor of a t value: of units that are in all conditions, or of two independent groups of them; NaN for any other pattern.
+
+    Parameters
+    ----------
+    sizes : how many units are in all conditions; or how many in each of two groups
+    """
+    if t != t or not math.isfinite(t) or not 1 <= len(sizes) <= 2 or min(sizes) < 2:
+        return math.nan
+    return bayes_factor(t, *sizes)
