@@ -23,6 +23,7 @@ from .commands.providers import providers
 from .commands.replay import replay, resume
 from .commands.reproduce import reproduce
 from .commands.run import run
+from .commands.score_choices import score_choices
 from .commands.statistics import stats
 from .commands.study import status, withdraw
 from .commands.sweep import sweep
@@ -169,6 +170,7 @@ app.command()(withdraw)
 app.command()(replay)
 app.command()(resume)
 app.command()(transcript)
+app.command("score-choices")(score_choices)
 app.command()(providers)
 app.command()(neural)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..agents.base import Response
 from ..agents.recorded import Recorded
 from ..core.errors import SpanLabError
-from ..paradigms import Percept, compile_trial
+from ..paradigms import Percept, Trial, compile_trial
 from .record.events import AskedStep, Event, ShownStep, TrialStart
 from .record.reader import finished_trials, is_practice, read_events, trial_key
 from .record.session_files import PARTS
@@ -46,25 +47,56 @@ def recorded_agent(name: str) -> Recorded:
 
 def _trials(session: Session, events: Sequence[Event]) -> Iterator[tuple[list[Percept], list[Response]]]:
     """What machines see of each finished trial, and what was answered."""
+    for taken in taken_trials(session, events):
+        yield [percept for percept, _ in taken.steps], [_response(line) for line in taken.asked]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenTrial:
+    """A trial as it was taken.
+
+    Parameters
+    ----------
+    key : as events name it
+    start : the event with which it began
+    trial : compiled anew
+    steps : what machines see of it, in order, each with what was recorded; feedback as it was shown
+    """
+
+    key: str
+    start: TrialStart
+    trial: Trial
+    steps: Sequence[tuple[Percept, ShownStep | AskedStep]]
+
+    @property
+    def asked(self) -> list[AskedStep]:
+        """What was recorded of its questions."""
+        return [line for _, line in self.steps if "ask" in line]
+
+
+def taken_trials(session: Session, events: Sequence[Event], practice: bool = False) -> Iterator[TakenTrial]:
+    """The finished trials of a session in the order in which they were taken.
+
+    Parameters
+    ----------
+    practice : whether those of practice are among them
+    """
     done = finished_trials(events)
-    taken: dict[str, tuple[TrialStart, list[ShownStep | AskedStep]]] = {}
+    taken: dict[str, tuple[TrialStart, dict[int, ShownStep | AskedStep]]] = {}
     for event in events:
         if event["event"] == "trial_start" or event["event"] == "step":
             key = event["trial"]
-            if done.get(key) != event["attempt"] or is_practice(key):
+            if done.get(key) != event["attempt"] or (is_practice(key) and not practice):
                 continue
             if event["event"] == "trial_start":
-                taken[key] = event, []
+                taken[key] = event, {}
             elif key in taken:
-                taken[key][1].append(event)
+                taken[key][1][event["step"]] = event
     draws = {trial_key(False, planned.trial): planned.draws for planned in session.plan}
-    for key, (start, steps) in taken.items():
+    for key, (start, shown) in taken.items():
         trial = compile_trial(session.paradigm, start["levels"], start["seed"], session.info["generator"], draws.get(key))
-        shown = {line["step"]: line for line in steps}
-        percepts = [
-            step.shown_after(shown[step.index + 1].get("feedback", "missed")) for step in trial.steps if step.index + 1 in shown and step.percept.model_step
-        ]
-        yield percepts, [_response(line) for line in steps if "ask" in line]
+        seen = [(step, shown[step.index + 1]) for step in trial.steps if step.index + 1 in shown and step.percept.model_step]
+        yield TakenTrial(key, start, trial, [(step.shown_after(line.get("feedback", "missed")), line) for step, line in seen])
 
 
 def _response(line: AskedStep) -> Response:

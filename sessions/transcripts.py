@@ -156,7 +156,8 @@ class Transcript:
             if start is not None
             else _Drawer([letter_picture(letters) for letters in LETTERS], [])
         )
-        kept = [line for line in self._kept[key] if "judge" not in line]  # what a judge was asked is no part of the conversation
+        # what a judge was asked, and how probable answers are, is no part of the conversation
+        kept = [line for line in self._kept[key] if "judge" not in line and "scores" not in line]
         turns = [_turn(line, drawn, bool(place), following) for place, (line, following) in enumerate(zip(kept, [*kept[1:], None], strict=True))]
         own = [line for line in self._lines if line["trial"] == key]
         unanswered = paid_twice_at_most(own) + refused(own)
@@ -203,20 +204,7 @@ class Transcript:
         ----------
         judge : of the model that reads replies, in place of the one that takes the trials
         """
-        totals = Totals()
-        own = [line for line in self._lines if ("judge" in line) == judge]
-        for line in (line for lines in self._kept.values() for line in lines if ("judge" in line) == judge):
-            totals.add(Reply.model_validate(line["reply"]))
-            if "trial" not in line:  # among the events, as older versions kept it
-                totals.faults.update(line["reply"].get("faults", ()))
-        known, lost = taken_in_vain(own), in_vain(own)
-        for taken in (*map(Taken.model_validate, known), *[None] * (lost.count - len(known))):
-            totals.lose(taken)
-        totals.in_doubt = lost.in_doubt
-        totals.refused = refused(own)
-        totals.faults.update(faults(own))
-        totals.requests = totals.replies + totals.refused + totals.lost
-        return totals
+        return totals_of(self._lines, self._kept, judge)
 
     def account(self) -> dict[str, Any]:
         """The account of the session for its record: all its parts together."""
@@ -231,6 +219,30 @@ class Transcript:
         """What the model cost when the session began."""
         noted = self.session.info.get("prices")
         return None if noted is None else Prices.model_validate(noted)
+
+
+def totals_of(lines: Sequence[Mapping[str, Any]], kept: Mapping[str, Sequence[Mapping[str, Any]]], judge: bool = False) -> Totals:
+    """What was sent and what came, by the lines of transcripts.
+
+    Parameters
+    ----------
+    kept : of these the replies, by trial
+    judge : of the model that reads replies, in place of the one that is asked
+    """
+    totals = Totals()
+    own = [line for line in lines if ("judge" in line) == judge]
+    for line in (line for some in kept.values() for line in some if ("judge" in line) == judge):
+        totals.add(Reply.model_validate(line["reply"]))
+        if "trial" not in line:  # among the events, as older versions kept it
+            totals.faults.update(line["reply"].get("faults", ()))
+    known, lost = taken_in_vain(own), in_vain(own)
+    for taken in (*map(Taken.model_validate, known), *[None] * (lost.count - len(known))):
+        totals.lose(taken)
+    totals.in_doubt = lost.in_doubt
+    totals.refused = refused(own)
+    totals.faults.update(faults(own))
+    totals.requests = totals.replies + totals.refused + totals.lost
+    return totals
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
+import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,21 +14,21 @@ from typing_extensions import override
 
 from ...core.agent_kinds import CHAT, AgentKind
 from ...core.errors import SpanLabError
-from ...paradigms import Ask, Percept, ResponseKind, Truth
-from ..base import AgentOptions, ConcurrentAgent, Episode, Journal, Response, Sentences, SettingRules, TrialContext, Unobtainable
-from .conversation import Conversation, remembered, sentences_of
+from ...paradigms import ResponseKind
+from ..base import AgentOptions, ConcurrentAgent, Journal, Sentences, SettingRules, TrialContext
+from .choices import Follower
+from .conversation import Conversation, sentences_of
 from .cost.account import Account
-from .memory import Memory, Past
-from .messages import Reply, Request
+from .episode import ChatEpisode, Scoring
+from .likelihoods import Scorer
+from .memory import Before, Memory
 from .open_request import variables_of
 from .providers import Serving, serving
-from .reading.constrained import response_format
-from .reading.extraction import Reading, check_extraction, read, split_reasoning
+from .reading.extraction import check_extraction
 from .reading.judge import Judge
-from .reading.logprobs import answer_logprobs, answer_probabilities
 from .settings import ChatSettings
 from .transport.client import Client
-from .transport.endpoint import Endpoint, EndpointError
+from .transport.endpoint import Endpoint
 from .transport.hooks import SendHook
 from .transport.inspect_hook import PREFIX, InspectHook
 from .transport.paid_replies import PaidReplies, Send
@@ -78,6 +78,8 @@ class ChatAgent(ConcurrentAgent):
         self._endpoint = replace(served, secret_variables=variables_of(headers))
         if hook is not None and (headers or self._settings.conversation_header):
             raise SpanLabError(f"extra_headers and conversation_header are for servers, and {hook.name} is none: leave them out")
+        if hook is not None and self._settings.likelihoods in ("prompt", "echo"):
+            raise SpanLabError(f"likelihoods={self._settings.likelihoods} is for servers, and {hook.name} is none: set likelihoods to top, or to none")
         self._request_limits = request_limits or RequestLimits()
         self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
         self.account = account or Account(self._request_limits)
@@ -89,6 +91,7 @@ class ChatAgent(ConcurrentAgent):
         self.remembers = self._settings.conversation == "session"
         self.examples = self._settings.examples
         self._memory = Memory(self.remembers, self._settings.conversation_window)
+        self._scorer = None if self._settings.likelihoods == "none" else Scorer(self._settings)
         self._vision = VisionCheck(model, self._endpoint.public, self._settings)
 
     @classmethod
@@ -169,12 +172,45 @@ class ChatAgent(ConcurrentAgent):
         """
         if ask is not None:
             settings = self._settings.model_copy(update={"reask": 0})
-            return ChatEpisode(Conversation(context, settings, self._model), PaidReplies(ask), settings)
+            counted = None if self._scorer is None else Scoring(self._scorer, PaidReplies(ask, scores=True), read=False)
+            return ChatEpisode(Conversation(context, settings, self._model), PaidReplies(ask), settings, scoring=counted)
         memory = self._memory
         conversation = Conversation(context, self._settings, self._model, memory.name(context), memory.before(context))
         keep = partial(memory.keep, context) if context.practice or self.remembers else None
         replies = PaidReplies(self._client.ask, past=conversation.past)
-        return ChatEpisode(conversation, replies, self._settings, self._request_limits.fail_on_error, self._judge, keep)
+        return ChatEpisode(conversation, replies, self._settings, self._request_limits.fail_on_error, self._judge, keep, self._scoring())
+
+    def _scoring(self) -> Scoring | None:
+        """How answers are scored in a trial, where they are."""
+        return None if self._scorer is None else Scoring(self._scorer, PaidReplies(self._client.ask, scores=True))
+
+    def memory(self) -> Memory:
+        """A memory as its settings have it, for trials that somebody else has taken."""
+        return Memory(self.remembers, self._settings.conversation_window)
+
+    def follow(self, context: TrialContext, before: Before, scored: bool = True, ask: Send | None = None) -> Follower:
+        """Follow a trial that somebody else has taken.
+
+        Parameters
+        ----------
+        context : what they were told before it
+        before : what came before it
+        scored : whether their answers are scored
+        ask : what gives the replies in place of the server, whatever can be read in them (for an estimate)
+
+        Raises
+        ------
+        SpanLabError
+            when the settings do not say how a server tells how probable answers are.
+        """
+        if self._scorer is None:
+            raise SpanLabError(
+                "how does the server say how probable an answer is? Give --chat likelihoods=prompt (vLLM), likelihoods=echo (a completion endpoint that "
+                "repeats what it was sent, such as that of llama-cpp-python or vLLM), or likelihoods=top (the likeliest first tokens, which leaves gaps)"
+            )
+        conversation = Conversation(context, self._settings, self._model, uuid.uuid4().hex, before)
+        scoring = Scoring(self._scorer, PaidReplies(ask or self._client.ask, scores=True), read=ask is None) if scored else None
+        return Follower(conversation, self._settings, scoring, self._request_limits.fail_on_error)
 
     @override
     def tell(self, sentence: str) -> None:
@@ -233,163 +269,3 @@ class ChatAgent(ConcurrentAgent):
         self._client.close()
         if self._judge is not None:
             self._judge.client.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """One reply to a question and what was read in it."""
-
-    reply: Reply
-    reading: Reading
-    replayed: bool
-    verdict: Reply | None = None
-
-
-class ChatEpisode(Episode):
-    """One trial's conversation with a chat model."""
-
-    def __init__(
-        self,
-        conversation: Conversation,
-        replies: PaidReplies,
-        settings: ChatSettings,
-        bearable: float = 0.0,
-        judge: Judge | None = None,
-        keep: Callable[[Past], None] | None = None,
-    ) -> None:
-        self._keep = keep
-        self._conversation = conversation
-        self._judge = judge
-        self._judged = None if judge is None else judge.paid()
-        self._replies = replies
-        self._settings = settings
-        self._bearable = bearable
-        self._asked = 0
-
-    @override
-    def attach(self, journal: Journal) -> None:
-        """Keep every reply in ``journal`` before it is used, and take those that it already holds instead of asking again. Before the first step only."""
-        self._replies.attach(journal)
-        if self._judged is not None:
-            self._judged.attach(journal)
-
-    @override
-    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
-        """Take in a step; the answer when it has a question.
-
-        Raises
-        ------
-        Unobtainable
-            when the endpoint does not give a reply in this trial, while it may in others.
-        SpanLabError
-            when the endpoint fails for good: a lost connection is no answer of the model's.
-        """
-        if not percept.model_step:
-            return None
-        self._conversation.show(percept)
-        return None if percept.ask is None else await self._answer(percept.ask)
-
-    @override
-    def finish(self) -> None:
-        """The trial is over, and remembered where the agent does that."""
-        if self._keep is not None:
-            self._keep(self._conversation.ended())
-
-    @property
-    def conversation(self) -> Conversation:
-        """What was said in the trial so far, and before it."""
-        return self._conversation
-
-    async def _answer(self, ask: Ask) -> Response:
-        self._asked += 1
-        asked = self._conversation.prompt_of(ask)
-        self._conversation.ask(ask.kind, asked)
-        attempts = [await self._attempt(ask.kind)]
-        while attempts[-1].reading.value is None and len(attempts) <= self._settings.reask:
-            self._conversation.ask_again(ask.kind, asked)
-            attempts.append(await self._attempt(ask.kind))
-        last = attempts[-1]
-        return Response(
-            value=last.reading.value,
-            raw=last.reply.content,
-            outcome="invalid" if last.reading.value is None else "answered",
-            notes={**_account(attempts), **self._probabilities(ask.kind, last.reply), **({"warm_up": True} if self._asked <= self._settings.warm_up else {})},
-        )
-
-    async def _attempt(self, kind: ResponseKind) -> _Attempt:
-        """Ask once, read the reply, and keep what the model is going to see of it."""
-        settings, replaying = self._settings, self._replies.replaying
-        if settings.view != "words":
-            await asyncio.to_thread(self._conversation.draw)  # other conversations, and their clocks, go on
-        request = self._conversation.request(_options(kind, settings))
-        if (sent := self._replies.kept_for_other_words(request)) and self._conversation.as_sent(sent):
-            self._replies.goes_on_with("as they were sent")
-            request = self._conversation.request(_options(kind, settings))
-        reply = await self._replied(request)
-        _, rest = split_reasoning(reply, settings)
-        cut = reply.finish_reason == "length"
-        reading, verdict = read(kind, rest, settings, cut=cut), None
-        if reading.value is None and self._judge is not None and rest.strip() and not cut:
-            verdict = await self._replied(self._judge.request(kind, rest, request), self._judged)
-            if (value := self._judge.read(kind, verdict)) is not None:
-                reading = Reading(value, "model", kind.write(value))
-        self._conversation.hear(remembered(rest, reading, settings))
-        return _Attempt(reply, reading, replaying, verdict)
-
-    async def _replied(self, request: Request, replies: PaidReplies | None = None) -> Reply:
-        try:
-            return await (replies or self._replies).reply(request, self._asked)
-        except EndpointError as error:
-            if not error.of_request:
-                raise
-            fault = error
-        raise Unobtainable(str(fault), self._bearable)
-
-    def _probabilities(self, kind: ResponseKind, reply: Reply) -> dict[str, Any]:
-        """The probabilities of the allowed answers, where they were asked for and came."""
-        if not self._settings.logprobs or reply.first_logprobs is None:
-            return {}
-        logprobs = answer_logprobs(kind, reply.first_logprobs)
-        return {"answer_logprobs": logprobs, "answer_probabilities": answer_probabilities(kind, logprobs)}
-
-
-def _options(kind: ResponseKind, settings: ChatSettings) -> dict[str, Any]:
-    """What is sent beside the messages."""
-    form = response_format(kind, settings)
-    return settings.sampling() if form is None else {**settings.sampling(), "response_format": form}
-
-
-def _account(attempts: Sequence[_Attempt]) -> dict[str, Any]:
-    """The account of one answer: of its last reply, and summed over all attempts."""
-    replies = [attempt.reply for attempt in attempts]
-    last = replies[-1]
-    faults = [fault for reply in replies for fault in reply.faults]
-    notes: dict[str, Any] = {
-        "extraction": attempts[-1].reading.how,
-        "latency_ms": round(last.latency_ms, 3),
-        "attempts": len(attempts),
-        "retries": len(faults),
-        "replayed": sum(attempt.replayed for attempt in attempts),
-        "prompt_tokens": _total(reply.prompt_tokens for reply in replies),
-        "completion_tokens": _total(reply.completion_tokens for reply in replies),
-        "finish_reason": last.finish_reason,
-        "served_model": last.served_model,
-    }
-    beside = {
-        "faults": faults,
-        "waited_ms": round(sum(reply.waited_ms for reply in replies), 3),
-        "reasoning_tokens": _total(reply.reasoning_tokens for reply in replies),
-        "cached_tokens": _total(reply.cached_tokens for reply in replies),
-        "from_cache": sum(reply.cached for reply in replies),
-        "fingerprint": last.fingerprint,
-        "refusal": last.refusal,
-        "judge": [attempt.verdict.content for attempt in attempts if attempt.verdict is not None],
-        "earlier_replies": [reply.content for reply in replies[:-1]],
-    }
-    return {**notes, **{name: value for name, value in beside.items() if value}}
-
-
-def _total(counts: Any) -> int | None:
-    """The sum of what was counted; None when nothing was."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None

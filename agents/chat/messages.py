@@ -113,6 +113,8 @@ class Request:
     identity : hash of model, messages and options, such as :func:`chained` gives
     conversation : name of the conversation, for servers with a memory; no part of the identity
     trial_seed : of the agent's own randomness in this trial; tells apart two trials that happen to send the same
+    scores : whether it is asked how probable what is sent is, and not for a reply
+    text : the conversation as one text, for completion endpoints; None where messages are sent
     """
 
     messages: tuple[Message, ...]
@@ -120,6 +122,8 @@ class Request:
     identity: str = ""
     conversation: str = ""
     trial_seed: int = 0
+    scores: bool = False
+    text: str | None = None
 
 
 def chained(before: str, value: Any) -> str:
@@ -159,3 +163,16 @@ class Reply(Taken):
     faults: tuple[str, ...] = ()
     first_logprobs: dict[str, float] | None = None
     cached: bool = False
+
+
+class ScoredReply(Reply):
+    """A reply that says how probable what was sent is: of so many tokens the last ones, each with the natural logarithm of its probability given those before
+    it; None where the server does not tell."""
+
+    echoed_of: int = 0
+    echoed: tuple[tuple[str, float | None], ...] | None = None
+
+
+def stored_reply(stored: Mapping[str, Any]) -> Reply:
+    """A reply as it was kept."""
+    return (ScoredReply if "echoed" in stored else Reply).model_validate(stored)

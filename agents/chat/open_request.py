@@ -156,7 +156,7 @@ def instructions_of(given: Any, folder: Path | None = None) -> Any:
         path = (folder or Path()) / Path(given).expanduser()
         return instructions_of(_mapping(path, "instructions by paradigm"), path.parent)
     if isinstance(given, Mapping):
-        return {name: _text((folder or Path()) / text) if _names_text(text) else text for name, text in given.items()}
+        return {name: text_of((folder or Path()) / text) if _names_text(text) else text for name, text in given.items()}
     return given
 
 
@@ -171,7 +171,14 @@ def _mapping(path: Path, what: str) -> Mapping[str, Any]:
     return data
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """A text file.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be read.
+    """
     try:
         return path.read_text(encoding="utf-8-sig").strip("\n")
     except (OSError, UnicodeDecodeError) as error:

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
@@ -17,7 +18,7 @@ from ...core.errors import SpanLabError
 from ...core.registry import nearest
 from ...paradigms.language.yaml_source import parse
 from .messages import Detail
-from .open_request import fault_of_body, fault_of_headers, instructions_of, is_file, preset_of_file, written
+from .open_request import fault_of_body, fault_of_headers, instructions_of, is_file, preset_of_file, text_of, written
 
 _FILE = "presets.yaml"
 
@@ -121,6 +122,16 @@ class ChatSettings(BaseModel):
     )
     top_logprobs: int = Field(default=20, ge=1, le=20, description="with logprobs: number of tokens whose probabilities are requested")
 
+    likelihoods: Literal["none", "prompt", "echo", "top"] = Field(
+        default="none",
+        description="how probable every allowed answer is, asked beside each question: by the probabilities of what is sent (prompt: prompt_logprobs of vLLM; "
+        "echo: a completion endpoint), or as far as the likeliest first tokens of a reply tell (top)",
+    )
+    template: str = Field(
+        default="",
+        description="with likelihoods echo: the model's chat template (FILE.jinja), which writes a conversation as one text; plain text when not given",
+    )
+
     instructions_as: Literal["system", "developer", "user"] = Field(
         default="system",
         description="role of the instructions; with user they begin the first user message, or with separate delivery are a separate message",
@@ -215,10 +226,19 @@ class ChatSettings(BaseModel):
         values = {key: written(key, value) if key in ("stop", "extra_body", "extra_headers") else value for key, value in values.items()}
         if isinstance(values.get("stop"), str):
             values["stop"] = (values["stop"],)
+        if isinstance(values.get("template"), str) and values["template"].endswith(".jinja"):
+            values["template"] = text_of(Path(values["template"]).expanduser())
         if is_file(values.get("instructions")):
             values["instructions"] = instructions_of(values["instructions"])
         ours = {"preamble": PREAMBLES.get(values.get("view", "words"), ""), "reasoning_text": REASONS.get(values.get("reasoning", "none"), "")}
-        empty = {"preamble": "", "reasoning_text": "", "instructions": {}, "examples_text": "", "trial_text": ""}  # given without a value, as on a command line
+        empty = {
+            "preamble": "",
+            "reasoning_text": "",
+            "instructions": {},
+            "examples_text": "",
+            "trial_text": "",
+            "template": "",
+        }  # given without a value, as on a command line
         return {**ours, **{name: empty[name] if value is None and name in empty else value for name, value in values.items()}}
 
     @model_validator(mode="after")
@@ -231,6 +251,12 @@ class ChatSettings(BaseModel):
             raise ValueError(
                 "with reasons before the answer, the first character of a reply is not the answer: set extraction to tolerant, or reasoning to after"
             )
+        if self.likelihoods != "none" and (self.constrained != "none" or self.reasoning != "none"):
+            raise ValueError("likelihoods are those of bare answers: set constrained and reasoning to none")
+        if self.likelihoods == "echo" and self.view != "words":
+            raise ValueError("a completion endpoint reads text alone: set view to words, or likelihoods to prompt")
+        if self.template and self.likelihoods != "echo":
+            raise ValueError("template is for likelihoods=echo: the server has its own for messages")
         if fault := fault_of_body(self.extra_body, type(self).model_fields) or fault_of_headers(self.extra_headers):
             raise ValueError(fault)
         if self.conversation_window is not None and self.conversation == "trial":

@@ -41,6 +41,7 @@ class SentLine(TypedDict):
     unsent: NotRequired[Annotated[bool, Holds("that it could not leave")]]
     in_doubt: NotRequired[Annotated[bool, Holds("that it may not have reached the server")]]
     fault: NotRequired[Annotated[str, Holds("the kind of fault")]]
+    scores: NotRequired[Annotated[bool, Holds("that it asks how probable answers are, and not for one")]]
 
 
 @with_config(OPEN)

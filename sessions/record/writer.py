@@ -71,7 +71,7 @@ class _Stop(_Soon):
 
 
 class Recorder:
-    """Appends events to ``events.jsonl``, and what was said to and by a chat model to ``transcripts.jsonl``.
+    """Appends events to ``events.jsonl``, and what was said to and by a chat model to ``transcripts.jsonl``; without ``events`` to the latter alone.
 
     ``write`` never waits, nor does ``note`` for the disk; ``commit``, ``committed`` and ``keep`` return when everything before them is on the disk for sure.
     Whoever waits at the same time waits for the same writing: the disk is not asked once for each.
@@ -82,14 +82,15 @@ class Recorder:
         from any call, when the disk refuses, or an event is not what its model declares or not fit for JSON; nothing that was committed is lost.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / EVENTS
+    def __init__(self, folder: Path, events: bool = True) -> None:
+        self.path = folder / (EVENTS if events else TRANSCRIPTS)
         self._folder = folder
         self._files: dict[str, IO[bytes]] = {}
         # lines are written whole: by the thread, and those that must be there before a request leaves by whoever sends it
         self._writing = threading.Lock()
         try:
-            self._files[EVENTS] = _opened(self.path)
+            if events:
+                self._files[EVENTS] = _opened(self.path)
             if (folder / TRANSCRIPTS).exists():
                 self._files[TRANSCRIPTS] = _opened(folder / TRANSCRIPTS)
             sync_folder(folder)

@@ -13,12 +13,13 @@ from typing import Any
 import pandas as pd
 import pytest
 from chat_servers import Tap, recording
-from session_tools import spanlab
+from session_tools import spanlab, take
 
 from servers import sessions
 from servers.running import TextServer
 from servers.sessions import killed_and_resumed, lasting, replies, served_at, session, shortest
 from spanlab.agents.chat import ChatAgent
+from spanlab.agents.registry import make_agent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
 from spanlab.sessions import read_responses, read_session
@@ -216,3 +217,35 @@ def test_a_session_is_killed_and_resumed(tap: Tap, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(lasting(folder), lasting(whole))
     assert alone == len(replies(folder)) == 12
     assert alone <= len(tap.requests) - alone <= alone + 2 * kills, "only requests in flight were sent twice"
+
+
+def test_likelihoods_are_the_product_of_what_the_server_says_of_each_token(tap: Tap, server: TextServer, tmp_path: Path) -> None:
+    """Of every allowed answer, by the completion endpoint: the same as what it says of one next token after the other, among all of its tokens."""
+    made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **{**SHORT, "likelihoods": "echo"}), 1, list_length=2)
+    recorded = [note["likelihoods"] for note in notes(made.folder)]
+    prompts = [request.body["prompt"] for request in tap.requests if "prompt" in request.body]
+    assert len(prompts) == 2 * 10
+    assert all(sum(one["probabilities"].values()) == pytest.approx(1) for one in recorded)
+
+    def next_tokens(text: str) -> dict[str, float]:
+        body = {"model": MODEL, "prompt": text, "max_tokens": 1, "logprobs": 259, "temperature": 0}
+        asked = urllib.request.Request(f"{server.base_url}/completions", json.dumps(body).encode(), {"content-type": "application/json"})
+        with urllib.request.urlopen(asked) as reply:
+            return json.load(reply)["choices"][0]["logprobs"]["top_logprobs"][0]
+
+    before = prompts[0]
+    for digit in "19":
+        told = next_tokens(before)[" "] + next_tokens(f"{before} ")[digit] + next_tokens(f"{before} {digit}")["\n"]
+        assert recorded[0]["logprobs"][digit] == pytest.approx(told, abs=0.02)
+
+
+def test_the_answers_of_somebody_are_scored_given_what_came_before(tap: Tap, tmp_path: Path) -> None:
+    person = take(tmp_path / "data", VSR, make_agent("capacity:2", 1), 2, 1, {"list_length": [2]})
+    arguments = ["score-choices", person.folder, "--agent", f"chat:{MODEL}", "--chat", "likelihoods=echo", "--concurrency", "1"]
+    scored = spanlab(*arguments, env=served_at(tap.base_url))
+    assert scored.returncode == 0, scored.stderr
+    assert "bits per choice in 4 answers of 2 trials; chance 3.17" in scored.stdout
+    assert len(tap.requests) == 4 * 10
+    assert max(request.body["prompt"].count("Answer: ") for request in tap.requests) == 4, "the person's own answers stand where the model's would"
+    assert spanlab(*arguments, env=served_at(tap.base_url)).stdout == scored.stdout
+    assert len(tap.requests) == 4 * 10, "nothing is asked twice"

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from ....core.errors import SpanLabError
 from ....paradigms.identity import digest
-from ..messages import Reply, Request
+from ..messages import Reply, Request, stored_reply
 from .replies import is_reply
 
 _VERSION = 1
@@ -55,7 +55,7 @@ class ReplyCache:
             content = json.loads(path.read_bytes())
             if content["key"] != self._key(request):
                 raise ValueError("it is the reply to another request")
-            reply = Reply.model_validate(content["reply"])
+            reply = stored_reply(content["reply"])
             if not is_reply(reply):
                 return None  # an error that was once taken for a reply
         except FileNotFoundError:

@@ -17,9 +17,10 @@ from weakref import WeakKeyDictionary
 
 from ..cost.account import Account, Held
 from ..cost.expected import characters
-from ..messages import Message, Picture, Reply, Request
+from ..messages import Message, Picture, Reply, Request, ScoredReply
 from ..open_request import filled_headers
 from .cache import ReplyCache
+from .echoed import echoed
 from .endpoint import Endpoint, EndpointError, explain_answer, explain_connection, explain_status
 from .faults import TRIES_OF_STRANGERS, Departures, Fault, FaultWord, asked_wait, may_be_paid, word_of_status
 from .hooks import Outgoing, SendHook
@@ -232,9 +233,7 @@ class Client:
         """The reply, or why there will be none."""
         order = self._orders.setdefault(request.conversation, len(self._orders))
         size = characters(request)
-        once = (
-            partial(self._hooked, request) if self._hook is not None else partial(self._once, self._line(order), self._content(request), request.conversation)
-        )
+        once = partial(self._hooked, request) if self._hook is not None else partial(self._once, self._line(order), self._content(request), request)
         at_most = next((request.options[name] for name in ("max_tokens", "max_completion_tokens") if name in request.options), None)
         faults: list[Fault] = []
         began = self._clock()
@@ -288,22 +287,26 @@ class Client:
 
     def _content(self, request: Request) -> bytes:
         """A request as it is sent."""
+        if request.text is not None:
+            return _json({"model": self._model, "prompt": request.text, **request.options})
         messages = b",".join(map(_written, request.messages))
         return b'{"messages":[' + messages + b"]," + _json({"model": self._model, **request.options})[1:]
 
-    async def _once(self, line: Line, content: bytes, conversation: str, tries: int, departing: Departing) -> Reply | Fault:
+    async def _once(self, line: Line, content: bytes, request: Request, tries: int, departing: Departing) -> Reply | Fault:
         """What one request brings."""
         import httpcore2
 
         started = self._clock()
+        where = f"{self._endpoint.url}/{'chat/completions' if request.text is None else 'completions'}"
         fault: Fault
         try:
             async with asyncio.timeout(self._request_limits.timeout_s):  # of all of it: a server may drip
-                answer = await line.post(f"{self._endpoint.url}/chat/completions", self._headers(conversation), content, departing.follow)
+                answer = await line.post(where, self._headers(request.conversation), content, departing.follow)
             if answer.status >= 300:
                 fault = self._refused(answer, tries)
             else:
-                return read_reply(answer.body, (self._clock() - started) * 1000, self._endpoint.reasoning_fields)
+                reply = read_reply(answer.body, (self._clock() - started) * 1000, self._endpoint.reasoning_fields)
+                return _scored(reply, answer.body) if request.scores else reply
         except (TimeoutError, httpcore2.TimeoutException):
             where, often = self._endpoint.public, f"in {tries} tries" if tries > 1 else "at the first try"
             late = f"{where} gave no reply within {self._request_limits.timeout_s:g} s ({often}); try again later, or raise the setting timeout_s"
@@ -380,6 +383,12 @@ class Client:
             elif not loop.is_closed():
                 loop.run_until_complete(line.aclose())
         self._lines.clear()
+
+
+def _scored(reply: Reply, body: bytes) -> ScoredReply:
+    """A reply with what it tells of the tokens that were sent."""
+    count, last = echoed(body) or (0, None)
+    return ScoredReply(**reply.model_dump(), echoed_of=count, echoed=last)
 
 
 def _json(value: Any) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....core.errors import SpanLabError
 from ...base import Journal
-from ..messages import Reply, Request
+from ..messages import Reply, Request, stored_reply
 from .faults import Departures, Fault
 
 #: sends a request and gives the reply; is told who wants to know of every departure
@@ -22,11 +22,12 @@ class PaidReplies:
     send : sends a request and gives the reply
     judge : the name of the model that they are sent to, where it is not the one that takes the trial; each of them is a conversation of its own then
     past : so many messages were sent in earlier trials, and are kept with these
+    scores : whether it is asked how probable answers are; of such a request nothing is kept but the answer
     """
 
-    def __init__(self, send: Send, judge: str = "", past: int = 0) -> None:
+    def __init__(self, send: Send, judge: str = "", past: int = 0, scores: bool = False) -> None:
         self._send = send
-        self._judge = judge
+        self._judge, self._scores = judge, scores
         self._journal: Journal | None = None
         self._stored: list[Mapping[str, Any]] = []
         self._written = self._past = past
@@ -34,7 +35,7 @@ class PaidReplies:
     def attach(self, journal: Journal) -> None:
         """Keep every reply in ``journal``, and take those that it already holds first."""
         self._journal = journal
-        self._stored = [line for line in journal.replies() if line.get("judge", "") == self._judge]
+        self._stored = [line for line in journal.replies() if line.get("judge", "") == self._judge and bool(line.get("scores")) == self._scores]
 
     @property
     def replaying(self) -> bool:
@@ -64,7 +65,10 @@ class PaidReplies:
         SpanLabError
             when what was kept answers another request, or when there is no reply.
         """
-        added = [message.stored() for message in request.messages[self._written :]]
+        new = request.messages[self._written :]
+        if self._scores:  # the conversation is kept with the reply that it had
+            new = tuple(message for message in request.messages[-1:] if message.role == "assistant")
+        added = [message.stored() for message in new]
         goes_on = {"past": self._past} if self._past and self._written == self._past else {}
         self._written = 0 if self._judge else len(request.messages)
         if self._stored:
@@ -73,8 +77,8 @@ class PaidReplies:
                 raise SpanLabError(
                     "a stored reply answers other words than those of this trial: the paradigm or the chat settings have changed; start a new session"
                 )
-            return Reply.model_validate(stored["reply"])
-        about = {"ask": question, "request": request.identity, **({"judge": self._judge} if self._judge else {})}
+            return stored_reply(stored["reply"])
+        about = {"ask": question, "request": request.identity, **({"judge": self._judge} if self._judge else {}), **({"scores": True} if self._scores else {})}
         journal = self._journal
         reply = await self._send(request, None if journal is None else _Noted(journal, about))
         if journal is not None:

@@ -1,0 +1,211 @@
+"""How probable a model holds each of the allowed answers: what is asked of a server for it, and how that is read."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...core.errors import SpanLabError
+from ...paradigms import ResponseKind
+from .messages import Message, Reply, Request, ScoredReply, Text, chained
+from .reading.logprobs import answer_logprobs, answer_probabilities
+from .settings import ChatSettings
+
+#: how a conversation is written as one text where no chat template is given: for models that were never taught to chat
+_PLAIN = {"system": "{}\n\n", "developer": "{}\n\n", "user": "{}\n", "assistant": "Answer: {}\n"}
+_ANSWER = "Answer: "
+_REASONS = {
+    "none given": "it may pass over what it was asked for; likelihoods=prompt is for vLLM, likelihoods=echo for completion endpoints that repeat a request "
+    "(vLLM, llama-cpp-python), likelihoods=top for servers that tell the likeliest tokens of a reply",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihoods:
+    """What a model makes of the allowed answers to a question.
+
+    Parameters
+    ----------
+    logprobs : by answer as it is written, the natural logarithm of the probability that the reply is this answer and ends there; those that are known
+    missing : allowed answers of which it is not known
+    at_most : of each of these, the logarithm of the probability that it has at most; None where none is missing
+    whole : whether the end of the answer was scored with it; else it is the beginning of the reply that counts
+    """
+
+    logprobs: Mapping[str, float]
+    missing: tuple[str, ...] = ()
+    at_most: float | None = None
+    whole: bool = True
+
+    def probabilities(self, kind: ResponseKind) -> dict[str, float] | None:
+        """The probability of each answer among the allowed ones; None where some are missing."""
+        return None if self.missing else answer_probabilities(kind, self.logprobs)
+
+    def to_record(self, kind: ResponseKind) -> dict[str, Any]:
+        """For the record of an answer."""
+        missing = {"missing": list(self.missing), "missing_at_most": self.at_most} if self.missing else {}
+        return {"likelihoods": {"logprobs": dict(self.logprobs), "probabilities": self.probabilities(kind), "with_end": self.whole, **missing}}
+
+
+class Scorer:
+    """Asks a server how probable a model holds the allowed answers.
+
+    A continuation is what follows the conversation: an answer, and what ends it, so that 1 is told from 10. With ``prompt`` and ``echo`` every allowed answer
+    is sent as if the model had given it, and once none; what the server says of the tokens after those that all of them share is added up. With ``top`` one
+    request asks for the likeliest first tokens of a reply.
+
+    Parameters
+    ----------
+    settings : of the agent
+    """
+
+    def __init__(self, settings: ChatSettings) -> None:
+        self._settings = settings
+        self._way = settings.likelihoods
+
+    def scores(self, kind: ResponseKind) -> bool:
+        """Whether the answers to a question can be listed."""
+        return bool(kind.written_answers())
+
+    def requests(self, kind: ResponseKind, asked: Request) -> list[Request]:
+        """What is sent.
+
+        Parameters
+        ----------
+        asked : the request that puts the question
+        """
+        if self._way == "top":
+            options = {**self._settings.sampling(), self._settings.max_tokens_field: 1, "logprobs": True, "top_logprobs": self._settings.top_logprobs}
+            options.pop("stop", None)
+            return [replace(asked, options=options, identity=self._identity(asked, ""))]
+        return [self._continued(asked, None), *(self._continued(asked, answer) for answer in kind.written_answers())]
+
+    def _continued(self, asked: Request, answer: str | None) -> Request:
+        added = () if answer is None else (Message("assistant", (Text(answer),)),)
+        identity = self._identity(asked, answer)
+        messages = (*asked.messages, *added)
+        if self._way == "prompt":
+            options = {**self._settings.extra_body, self._settings.max_tokens_field: 1, "prompt_logprobs": 0}
+            if answer is not None:
+                options |= {"add_generation_prompt": False, "continue_final_message": False}
+            return replace(asked, messages=messages, options=options, identity=identity, scores=True)
+        options = {**self._settings.extra_body, "max_tokens": 1, "echo": True, "logprobs": 1, "temperature": 0}
+        return replace(asked, messages=messages, options=options, identity=identity, scores=True, text=self.text(asked.messages, answer))
+
+    def text(self, messages: Sequence[Message], answer: str | None) -> str:
+        """A conversation as one text, up to where the model writes, or with an answer of it and its end."""
+        sent = [{"role": message.role, "content": str(message.sent()["content"])} for message in messages]
+        template = self._settings.template
+        if not template:
+            before = "".join(_PLAIN[message["role"]].format(message["content"]) for message in sent)
+            # a space belongs to the word after it, as most tokenizers have it
+            return before + (_ANSWER.rstrip() if answer is None else f"{_ANSWER}{answer}\n")
+        if answer is not None:
+            sent.append({"role": "assistant", "content": answer})
+        try:
+            return str(_compiled(template).render(messages=sent, add_generation_prompt=answer is None, bos_token="", eos_token="", tools=None))
+        except Exception as error:  # whatever a template raises
+            raise SpanLabError(f"the chat template of the setting template cannot write this conversation: {error}") from None
+
+    def _identity(self, asked: Request, answer: str | None) -> str:
+        return chained(asked.identity, ["likelihoods", self._way, self._settings.template, answer])
+
+    def read(self, kind: ResponseKind, replies: Sequence[Reply]) -> Likelihoods | None:
+        """What came back.
+
+        Returns
+        -------
+        None where one token may begin several answers, so that nothing can be said of them
+
+        Raises
+        ------
+        SpanLabError
+            when the server does not tell it, or cuts the conversation into other tokens once an answer follows.
+        """
+        answers = kind.written_answers()
+        if self._way == "top":
+            return _of_first(kind, replies[0])
+        echoes = [reply.echoed if isinstance(reply, ScoredReply) else None for reply in replies]
+        if any(echo is None for echo in echoes):
+            raise SpanLabError(f"the server does not say how probable what it was sent is: {_REASONS['none given']}")
+        before, *after = [_Echo(reply.echoed_of, reply.echoed) for reply in replies if isinstance(reply, ScoredReply) and reply.echoed is not None]
+        continuations = [_after(before, one) for one in after]
+        tails = [_tail(answer, tokens) for answer, tokens in zip(answers, continuations, strict=True)]
+        usual = next((tail for tail in tails if tail is not None), None)
+        if usual is None:
+            raise SpanLabError(
+                "what the server repeats of an answer is not that answer with something that ends it: its chat template may leave the end out, so that 1 "
+                "cannot be told from 10; give the template of the model yourself (likelihoods=echo, template=FILE.jinja)"
+            )
+        return Likelihoods({answer: _sum(tokens, tail or usual) for answer, tokens, tail in zip(answers, continuations, tails, strict=True)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Echo:
+    """The tokens of a request: how many, and the last of them."""
+
+    count: int
+    last: Sequence[tuple[str, float | None]]
+
+
+def _after(before: _Echo, whole: _Echo) -> Sequence[tuple[str, float | None]]:
+    """The tokens that an answer adds to a conversation."""
+    added = whole.count - before.count
+    shared = [token for token, _ in whole.last[: len(whole.last) - added]]
+    if not 0 < added < len(whole.last) or [token for token, _ in before.last[len(before.last) - len(shared) :]] != shared:
+        raise SpanLabError(
+            "the server cuts the conversation into other tokens once an answer follows it, so that an answer cannot be scored by itself: with a model that "
+            "thinks before it answers switch that off (extra_body={chat_template_kwargs: {enable_thinking: false}}), or give a template of your own "
+            "(likelihoods=echo, template=FILE.jinja)"
+        )
+    return whole.last[len(whole.last) - added :]
+
+
+def _tail(answer: str, tokens: Sequence[tuple[str, float | None]]) -> int | None:
+    """How many of the tokens after a conversation stand after the end of an answer; None where they are not this answer and what ends it."""
+    text = ""
+    for place, (token, _) in enumerate(tokens):
+        text += token
+        if text.strip() == answer.strip():
+            ended = text != text.rstrip()
+            counted = place + (1 if ended else 2)
+            return len(tokens) - counted if counted <= len(tokens) else None
+    return None
+
+
+def _sum(tokens: Sequence[tuple[str, float | None]], tail: int) -> float:
+    values = [value for _, value in tokens[: len(tokens) - tail]]
+    if any(value is None for value in values):
+        raise SpanLabError("the server leaves out how probable some of the tokens of an answer are, so that answers cannot be scored")
+    return min(0.0, math.fsum(value for value in values if value is not None))
+
+
+def _of_first(kind: ResponseKind, reply: Reply) -> Likelihoods | None:
+    """What the likeliest first tokens of a reply tell; of what is not among them it is known that it is no likelier than the least of them."""
+    if reply.first_logprobs is None:
+        raise SpanLabError(f"the server does not say how probable the first token of a reply is: {_REASONS['none given']}")
+    known = answer_logprobs(kind, reply.first_logprobs)
+    if known is None:
+        return None
+    missing = tuple(answer for answer in kind.written_answers() if answer not in known)
+    if not missing:
+        return Likelihoods(known, whole=False)
+    left = 1 - math.fsum(math.exp(value) for value in reply.first_logprobs.values())
+    at_most = min([*reply.first_logprobs.values(), math.log(left) if left > 0 else math.inf])
+    return Likelihoods(known, missing, at_most, whole=False)
+
+
+@functools.lru_cache(maxsize=16)
+def _compiled(template: str) -> Any:
+    """A chat template, as models have them: it comes from elsewhere, and can do nothing but write."""
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    def refuse(message: str) -> None:
+        raise ValueError(message)
+
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+    environment.globals["raise_exception"] = refuse
+    return environment.from_string(template)

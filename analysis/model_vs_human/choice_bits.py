@@ -1,0 +1,142 @@
+"""Bits per choice: how surprised a model is by the answers that somebody gave, against chance and against a blind guess.
+
+* **Bits**: the negative logarithm (base 2) of the probability that the model gives to the answer, among the allowed ones. 0 where it is sure and right.
+* **Chance**: as many bits as a uniform guess among the allowed answers has.
+* **Blind**: somebody who knows how often this person gives each answer, and nothing of the trial. Each answer is guessed from the person's other answers to
+  questions with the same allowed answers, each allowed answer counted half a time more than it was given (Krichevsky & Trofimov, 1981). So it never knows the
+  answer that it guesses, and where there are few answers it is chance.
+
+Answers of a trial hang together. Intervals (95 %) are those of a mean whose clusters are trials, with the t distribution of as many trials less one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from typing_extensions import override
+
+from ...core.errors import SpanLabError
+
+#: what an allowed answer counts more than it was given, for a blind guess
+_PRIOR = 0.5
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean with its interval; NaN for limits that there are not."""
+
+    mean: float
+    low: float
+    high: float
+
+    @override
+    def __str__(self) -> str:
+        limits = "" if math.isnan(self.low) else f" [{self.low:.2f}, {self.high:.2f}]"
+        return f"{self.mean:.2f}{limits}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceBits:
+    """Bits per choice of one person and one model.
+
+    Parameters
+    ----------
+    answers, trials : that are scored
+    model, chance, blind : bits per choice
+    below_chance, below_blind : how many bits the model is better
+    at_least : answers of which the model's bits are a lower bound, since the server did not tell all probabilities
+    """
+
+    answers: int
+    trials: int
+    model: Mean
+    chance: float
+    blind: float
+    below_chance: Mean
+    below_blind: Mean
+    at_least: int = 0
+
+    def to_record(self) -> dict[str, Any]:
+        """For a record: fit for JSON."""
+        return {
+            name: {key: None if isinstance(one, float) and math.isnan(one) else one for key, one in value.items()} if isinstance(value, dict) else value
+            for name, value in asdict(self).items()
+        }
+
+    @override
+    def __str__(self) -> str:
+        bound = "at least " if self.at_least else ""
+        told = (
+            f"{bound}{self.model} bits per choice in {self.answers:,} answers of {self.trials:,} trials; "
+            f"chance {self.chance:.2f}, blind guess {self.blind:.2f}; "
+            f"{_better(self.below_chance, 'chance', self.at_least > 0)}, {_better(self.below_blind, 'the blind guess', self.at_least > 0)}"
+        )
+        if self.at_least:
+            told += f" (of {self.at_least:,} answers the server does not tell all probabilities, and no more is known than this bound)"
+        return told
+
+
+def _better(by: Mean, what: str, at_most: bool) -> str:
+    return f"{'at most ' if at_most else ''}{by} bits better than {what}"
+
+
+def choice_bits(table: Path | pd.DataFrame) -> ChoiceBits:
+    """Bits per choice of a table of choices (``choices.csv``).
+
+    Raises
+    ------
+    SpanLabError
+        when no answer in it is scored.
+    """
+    read = pd.read_csv(table, keep_default_na=False, na_values={"log_probability": [""]}, dtype={"answer": str}) if isinstance(table, Path) else table
+    rows = read[read["left_out"] == ""]
+    if rows.empty:
+        raise SpanLabError("no answer could be scored: " + "; ".join(f"{count:,}: {why}" for why, count in Counter(read["left_out"]).items()))
+    bits = -rows["log_probability"].to_numpy(float) / math.log(2)
+    chance, blind = np.log2(rows["allowed"].to_numpy(float)), blind_bits(rows["answer"].tolist(), rows["answers"].tolist(), rows["allowed"].tolist())
+    trials = rows["trial"].to_numpy()
+    bound = rows["at_most"].astype(str).str.lower().eq("true").sum()
+    return ChoiceBits(
+        len(rows),
+        len(set(trials)),
+        clustered(bits, trials),
+        float(chance.mean()),
+        float(blind.mean()),
+        clustered(chance - bits, trials),
+        clustered(blind - bits, trials),
+        int(bound),
+    )
+
+
+def blind_bits(answers: Sequence[str], sets: Sequence[str], allowed: Sequence[int]) -> np.ndarray:
+    """Bits of each answer for somebody who knows the person's other answers to questions with the same allowed answers, and nothing else.
+
+    Parameters
+    ----------
+    sets, allowed : of each answer, which answers were allowed, and how many
+    """
+    given, asked = Counter(zip(sets, answers, strict=True)), Counter(sets)
+    shares = [(given[which, answer] - 1 + _PRIOR) / (asked[which] - 1 + _PRIOR * count) for answer, which, count in zip(answers, sets, allowed, strict=True)]
+    return -np.log2(shares)
+
+
+def clustered(values: np.ndarray, clusters: np.ndarray) -> Mean:
+    """The mean of values that hang together within clusters, with its interval."""
+    mean = float(values.mean())
+    _, place = np.unique(clusters, return_inverse=True)
+    sums = np.bincount(place, values - mean)
+    count = len(sums)
+    if count < 2:
+        return Mean(mean, math.nan, math.nan)
+    error = math.sqrt(count / (count - 1) * float((sums**2).sum())) / len(values)
+    reach = float(stats.t.ppf(0.5 + LEVEL / 2, count - 1)) * error
+    return Mean(mean, mean - reach, mean + reach)

@@ -1,0 +1,381 @@
+"""How probable a chat model holds the answers that somebody gave, given all that they had seen and answered before: the measure of models of cognition.
+
+One folder for each session and model: ``choices.json`` (who, with which settings, what it took), ``transcripts.jsonl`` (every reply that was paid for, on the
+disk before it is used) and, when all is scored, ``choices.csv`` (a line an answer). It is no session, and nothing reads it as one: the model gives no answers.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from ...agents.base import TrialContext, Unobtainable
+from ...agents.chat.agent import ChatAgent
+from ...agents.chat.cost.estimate import Estimate, counter_for
+from ...agents.chat.cost.estimate import sent as tokens_of
+from ...agents.chat.cost.totals import describe_account, summary
+from ...agents.chat.likelihoods import Likelihoods
+from ...agents.chat.memory import Before
+from ...agents.chat.messages import Reply, Request
+from ...agents.chat.transport.faults import Departures
+from ...core.atomic_files import only_writer, whole_file, write_json
+from ...core.errors import SpanLabError
+from ...core.event_loop import run_to_end
+from ...core.locale import sentence
+from ...paradigms import Answer
+from ...paradigms.identity import canonical, digest
+from ..agent_checks import settings_hash, settings_of
+from ..concurrency import interruptible, several
+from ..conduct import Watcher, treatment_of
+from ..participant_flow import result_of
+from ..record.reader import is_practice, read_events
+from ..record.session_files import PARTS
+from ..record.transcript_file import read_transcript, replies_by_trial
+from ..record.writer import Recorder, TrialJournal
+from ..replaying import TakenTrial, taken_trials
+from ..session import brief, same_trials, utc_now
+from ..transcripts import totals_of
+
+INFO, TABLE = "choices.json", "choices.csv"
+_VERSION = 1
+#: under which name is kept what is asked before the first trial
+_NO_TRIAL = "0"
+_SEVERAL = "answers of several items, or from more than can be listed"
+_NONE = "no answer was given"
+_SHARED = "a token may begin several of the allowed answers"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An answer of somebody, and what a model makes of it. Logarithms are natural ones.
+
+    Parameters
+    ----------
+    trial, question : which trial, and which question of it, from 1
+    answer : as models write it; empty where there was none
+    allowed : how many answers were allowed
+    answers : the allowed answers, as one text
+    logprob : of this answer (and its end), as the server told it
+    log_probability : the same among the allowed answers alone
+    mass : the probability of all allowed answers together
+    at_most : whether the answer is not among those that the server told, so that ``log_probability`` is the most that it can be
+    left_out : why it is not scored; empty where it is
+    """
+
+    trial: int
+    question: int
+    answer: str
+    allowed: int
+    answers: str
+    logprob: float | None = None
+    log_probability: float | None = None
+    mass: float | None = None
+    at_most: bool = False
+    left_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceScores:
+    """What became of it.
+
+    Parameters
+    ----------
+    folder : with the record
+    choices : every answer, in the order of the session
+    info : content of ``choices.json``
+    """
+
+    folder: Path
+    choices: Sequence[Choice]
+    info: Mapping[str, Any]
+
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """How many answers were left out, by the reason."""
+        return Counter(choice.left_out for choice in self.choices if choice.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """A trial with what is told before it."""
+
+    taken: TakenTrial
+    context: TrialContext
+    before: Before
+
+
+def score_choices(session: str | Path, agent: ChatAgent, output: Path | None = None, watcher: Watcher | None = None) -> ChoiceScores:
+    """Score the answers of a session by a chat model, and record it; what an earlier try has paid for is not asked again.
+
+    Parameters
+    ----------
+    session : whose answers: of a person, or of anybody whose trials were recorded one by one
+    agent : the model; its settings say how a server tells how probable answers are
+    output : folder of the record; beside the session when not given
+
+    Raises
+    ------
+    SpanLabError
+        when the session cannot be read or holds nothing to score, and when something has stopped it; what was paid for is kept.
+    """
+    watcher = watcher or Watcher()
+    scoring = _Scoring(Path(session), agent, output)
+    try:
+        with only_writer(scoring.folder):
+            return scoring.run(watcher)
+    except KeyboardInterrupt:
+        raise SpanLabError(f"interrupted; the replies so far are kept in {scoring.folder}. The same command goes on") from None
+    except SpanLabError as error:
+        raise SpanLabError(f"{error}\nReplies so far are kept in {scoring.folder}; the same command goes on.") from None
+
+
+def note_summary(scored: ChoiceScores, found: Mapping[str, Any]) -> ChoiceScores:
+    """Put what the answers come to, and how many were left out, into the record."""
+    info = {**scored.info, "summary": dict(found), "left_out": dict(scored.left_out)}
+    write_json(scored.folder / INFO, info)
+    return replace(scored, info=info)
+
+
+class _Scoring:
+    def __init__(self, folder: Path, agent: ChatAgent, output: Path | None) -> None:
+        self._session, self._agent = same_trials(folder), agent
+        info = self._session.info
+        if PARTS in info:
+            raise SpanLabError(f"{folder} is a large session: its answers are in its table, and its trials were not recorded one by one")
+        self._events = read_events(folder)
+        self._taken = list(taken_trials(self._session, self._events, practice=agent.practises))
+        if not any(not is_practice(one.key) for one in self._taken):
+            raise SpanLabError(f"{folder} holds no finished trial, so there are no answers to score")
+        self._plan = self._followed()
+        self._results: dict[str, list[Choice]] = {}
+        who = {
+            "format_version": _VERSION,
+            "session": info["session"],
+            "participant": info["participant"],
+            "answered_by": info["agent"],
+            "paradigm": info["paradigm"],
+            "paradigm_hash": info["paradigm_hash"],
+            # whose answers they are, whatever the folder is called
+            "answers_hash": digest([[one.key, one.start["trial_id"], [line["value"] for line in one.asked]] for one in self._taken], length=16),
+            "agent": agent.name,
+            "agent_settings": settings_of(agent),
+            "agent_settings_hash": settings_hash(agent),
+        }
+        self._who = who
+        self.folder = output or folder.resolve().parent / f"{info['session']}-choices-{_slug(agent.name)}-{who['agent_settings_hash'][:6]}"
+        self._check_folder()
+
+    def _check_folder(self) -> None:
+        """Make the folder, or see that it holds what this is.
+
+        Raises
+        ------
+        SpanLabError
+            when it holds anything else.
+        """
+        path = self.folder / INFO
+        self._before = _read_info(path)
+        if self._before is None:
+            if self.folder.exists() and any(entry.name != ".lock" for entry in self.folder.iterdir()):
+                raise SpanLabError(f"{self.folder} holds something else already: give another folder with -o")
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise SpanLabError(f"cannot write to {self.folder}: {error.strerror or error}; give another folder with -o") from None
+            return
+        for name, what in (("answers_hash", "the answers of another session"), ("agent", "another model"), ("agent_settings_hash", "other chat settings")):
+            if self._before.get(name) != self._who[name]:
+                raise SpanLabError(f"{self.folder} was made with {what}: give another folder with -o")
+
+    def _followed(self) -> list[_Followed]:
+        """Every trial with what came before it: practice where the settings have it, and the trials before where they are one conversation."""
+        memory, found = self._agent.memory(), []
+        language = "en" if "en" in self._session.paradigm.instructions else str(self._session.info["language"])
+        practice = self._session.paradigm.practice
+        for place, taken in enumerate(self._taken):
+            seed = int(digest(["choices", self._session.seed, taken.key], length=12), 16)
+            told = brief(self._agent, self._session.paradigm, language, taken.trial, seed)
+            context = replace(told, block=1, practice=is_practice(taken.key))  # somebody remembers all blocks
+            one = _Followed(taken, context, memory.before(context))
+            found.append(one)
+            if not context.practice and not self._agent.remembers:
+                continue
+            memory.keep(context, run_to_end(self._gone_through(one)))
+            after = self._taken[place + 1] if place + 1 < len(self._taken) else None
+            if context.practice and practice is not None and practice.feedback:
+                memory.tell(result_of([line["scores"] for line in taken.asked], language))
+            if context.practice and after is not None and not is_practice(after.key):
+                memory.tell(sentence("session.main_body", language))
+        return found
+
+    async def _gone_through(self, one: _Followed) -> Any:
+        follower = self._agent.follow(one.context, one.before, scored=False)
+        for percept, line in one.taken.steps:
+            follower.show(percept)
+            if percept.ask is not None and "ask" in line:
+                await follower.ask(percept.ask, line["ask"])
+                follower.hear(percept.ask, _given(line))
+        return follower.ended()
+
+    def run(self, watcher: Watcher) -> ChoiceScores:
+        """Score what is not scored yet, and write the record."""
+        lines = read_transcript(self.folder)
+        self._replies = replies_by_trial([], lines)
+        self._attempt = 1 + max((line["attempt"] for line in lines), default=0)
+        to_score = [one for one in self._plan if not one.context.practice]
+        if self._before is None or "account" not in self._before:
+            estimate = self._estimate(to_score)
+            watcher.say(f"{self._agent.name}: {estimate}")
+            info = {**self._who, "created": utc_now(), **treatment_of(self._agent), "estimate": estimate.to_record()}
+            info |= {"history": self._history()}
+            self._before = {**info, **({"created": self._before["created"]} if self._before else {})}
+            write_json(self.folder / INFO, self._before)
+        agent, before = self._agent, self._before
+        agent.account.carry(totals_of(lines, self._replies))
+        foreseen = before["estimate"]
+        agent.account.foresee(foreseen["requests"], foreseen["prompt_tokens"], foreseen["completion_tokens"])
+        agent.account.warn = watcher.say
+        self._recorder = Recorder(self.folder, events=False)
+        try:
+            with watcher.bar(f"answers of {self._who['session']} · {agent.name}", agent.status_line) as tell:
+                self._done, self._total, self._tell = 0, len(to_score), tell
+                tell(0, self._total)
+                run_to_end(interruptible(agent, self._all(to_score), watcher.say))
+        finally:
+            self._recorder.close()
+            agent.close()
+            lines = read_transcript(self.folder)
+            account = summary(totals_of(lines, replies_by_trial([], lines)), agent.account.prices)
+            before = {**before, "account": account}
+            write_json(self.folder / INFO, before)
+            watcher.say(f"{agent.name}: {describe_account(account)}")
+        choices = [choice for one in to_score for choice in self._results[one.taken.key]]
+        _write_table(self.folder / TABLE, choices)
+        return ChoiceScores(self.folder, choices, before)
+
+    def _history(self) -> str:
+        """What the model was given of the person's history, in words."""
+        practice = sum(one.context.practice for one in self._plan)
+        settings = self._agent.settings()
+        window = settings["conversation_window"]
+        trials = "none but those of the same trial" if not self._agent.remembers else "all trials before" if window is None else f"{window} trials before"
+        return f"{trials}; {practice} trials of practice" if practice else f"{trials}; no practice"
+
+    def _estimate(self, to_score: Sequence[_Followed]) -> Estimate:
+        """What it is going to take, with everything that an earlier try has taken."""
+        counter = counter_for(self._agent.model)
+        found = {"requests": 0, "pictures": 0, "read": 0}
+
+        async def count(request: Request, departures: Departures | None = None) -> Reply:
+            tokens, pictures = tokens_of(request.messages, counter)
+            found["requests"] += 1
+            found["read"] += tokens
+            found["pictures"] += pictures
+            return Reply(content="", latency_ms=0)
+
+        async def all_of_them() -> None:
+            for one in to_score:
+                await self._follow(one, count)
+
+        run_to_end(all_of_them())
+        prices = self._agent.account.prices
+        cost = None if prices is None else prices.cost(found["read"], found["requests"])
+        return Estimate(
+            len(to_score), found["requests"], found["pictures"], found["read"], found["requests"], cost, counter.how, counter.usual_error, counter.worst_error
+        )
+
+    async def _all(self, to_score: Sequence[_Followed]) -> None:
+        try:
+            await self._agent.setup(TrialJournal(self._recorder, _NO_TRIAL, self._attempt, self._replies.get(_NO_TRIAL, [])))
+            await several(self._agent, to_score, self._take)
+        finally:
+            await self._agent.teardown()
+
+    async def _take(self, one: _Followed) -> None:
+        try:
+            self._results[one.taken.key] = await self._follow(one)
+        except Unobtainable as reason:
+            raise SpanLabError(f"trial {one.taken.key} cannot be scored: {reason}") from None
+        self._done += 1
+        self._tell(self._done, self._total)
+
+    async def _follow(self, one: _Followed, ask: Any = None) -> list[Choice]:
+        follower = self._agent.follow(one.context, one.before, ask=ask)
+        key = one.taken.key
+        if ask is None:
+            follower.attach(TrialJournal(self._recorder, key, self._attempt, self._replies.get(key, [])))
+        found: list[Choice] = []
+        for percept, line in one.taken.steps:
+            follower.show(percept)
+            if percept.ask is None or "ask" not in line:
+                continue
+            kind, given = percept.ask.kind, _given(line)
+            answers = kind.written_answers()
+            choice = Choice(int(key), line["ask"], "" if given is None else kind.write(given), len(answers), canonical(list(answers)))
+            if not answers or given is None:
+                follower.conversation.ask(kind, follower.conversation.prompt_of(percept.ask))
+                found.append(replace(choice, left_out=_SEVERAL if not answers else _NONE))
+            else:
+                likelihoods = await follower.ask(percept.ask, line["ask"])
+                found.append(_scored(choice, likelihoods))
+            follower.hear(percept.ask, given)
+        return found
+
+
+def _given(line: Mapping[str, Any]) -> Answer | None:
+    value = line["value"]
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _scored(choice: Choice, likelihoods: Likelihoods | None) -> Choice:
+    """An answer with what a model makes of it."""
+    if likelihoods is None:
+        return replace(choice, left_out=_SHARED)
+    known = likelihoods.logprobs
+    missing = likelihoods.at_most if likelihoods.missing else None
+    # of those that are missing nothing is known but a bound: the answer has at most its own, and all that is known may be all that there is
+    own = known.get(choice.answer, missing)
+    assert own is not None
+    others = [value for answer, value in known.items() if answer != choice.answer]
+    whole = _log_sum([*others, own])
+    return replace(
+        choice,
+        logprob=known.get(choice.answer),
+        log_probability=own - whole,
+        mass=None if likelihoods.missing else math.exp(_log_sum([*known.values()])),
+        at_most=bool(likelihoods.missing),
+    )
+
+
+def _log_sum(values: Sequence[float]) -> float:
+    most = max(values)
+    return most + math.log(math.fsum(math.exp(value - most) for value in values)) if math.isfinite(most) else most
+
+
+def _write_table(path: Path, choices: Sequence[Choice]) -> None:
+    with whole_file(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([field.name for field in fields(Choice)])
+        for choice in choices:
+            writer.writerow(["" if value is None else str(value).lower() if isinstance(value, bool) else value for value in asdict(choice).values()])
+
+
+def _read_info(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise SpanLabError(f"{path} cannot be read ({getattr(error, 'strerror', None) or error}): give another folder with -o") from None
+    return found if isinstance(found, dict) else {}
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:40]

@@ -1,0 +1,222 @@
+"""How probable all allowed answers are: to the last digit those of a model whose probabilities are known, with the end of the answer, and loud where a server
+does not tell."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_likelihoods import END, distribution, letters_of, like_completions, like_vllm, probability, prompt_of, scores
+from chat_servers import Answer, Request, listening
+from chat_stub import completion
+
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
+from spanlab.agents.chat.likelihoods import Scorer
+from spanlab.agents.chat.messages import Message, Reply, ScoredReply, Text
+from spanlab.agents.chat.messages import Request as Sent
+from spanlab.agents.chat.transport.echoed import echoed
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.responses.choice import Choice
+from spanlab.sessions import Request as Wanted
+from spanlab.sessions import Runner, Session, begin, read_responses
+from spanlab.sessions.conduct import estimate_session
+from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.record.transcript_file import is_reply, read_transcript
+from spanlab.sessions.transcripts import Transcript
+
+VSR = load_paradigm("vsr")
+PLAN = plan_session(VSR, seed=4, levels={"list_length": [2]}, trials=2)
+DIGITS = tuple("123456789")
+TWELVE = Choice.model_validate({"options": 12})
+
+
+def take(folder: Path, base_url: str, **settings: Any) -> Session:
+    agent = ChatAgent("m", ChatSettings.read(settings), Endpoint(base_url, key_variable=None), RequestLimits(concurrency=1, max_retries=0))
+    session = begin(folder, VSR, agent, PLAN, Wanted(seed=4))
+    Runner(session, agent).run()
+    return session
+
+
+def recorded(session: Session) -> list[dict[str, Any]]:
+    return [event["notes"]["likelihoods"] for event in read_events(session.folder) if event["event"] == "step" and "ask" in event]  # type: ignore[typeddict-item]
+
+
+def test_with_vllms_form_every_answer_has_its_probability_with_its_end(tmp_path: Path) -> None:
+    with listening(like_vllm) as tap:
+        session = take(tmp_path, tap.base_url, likelihoods="prompt")
+    asked = [request.body for request in tap.requests if "prompt_logprobs" not in request.body]
+    found = recorded(session)
+    assert len(found) == len(asked) == 4
+    assert len(tap.requests) == 4 * (1 + 1 + len(DIGITS)), "the question, the conversation, and each answer"
+    for one, body in zip(found, asked, strict=True):
+        before = prompt_of(body)
+        true = {digit: probability(before, digit, END) for digit in DIGITS}
+        assert one["logprobs"] == pytest.approx({digit: math.log(value) for digit, value in true.items()})
+        assert one["probabilities"] == pytest.approx({digit: value / sum(true.values()) for digit, value in true.items()})
+        assert one["with_end"] is True
+    account = Transcript(session.folder).account()
+    assert account["requests"] == len(tap.requests), "they are paid for as all others"
+    assert [len(Transcript(session.folder).talk(key).turns) for key in ("1", "2")] == [2, 2], "and no part of the conversation"
+
+
+def test_a_completion_endpoint_that_repeats_what_it_was_sent(tmp_path: Path) -> None:
+    (tmp_path / "own.jinja").write_text(
+        "{%- for message in messages %}[{{ message.role }}]{{ message.content }}<|end|>\n{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}",
+        "utf-8",
+    )
+    with listening(like_completions) as tap:
+        plain = take(tmp_path / "plain", tap.base_url, likelihoods="echo")
+        count = len(tap.requests)
+        own = take(tmp_path / "own", tap.base_url, likelihoods="echo", template=str(tmp_path / "own.jinja"))
+    texts = [request.body["prompt"] for request in tap.requests if "prompt" in request.body]
+    assert count == len(tap.requests) / 2 == 4 * 11
+    assert texts[0].endswith("Answer:")
+    assert texts[1] == texts[0] + " 1\n"
+    asked = [request.body for request in tap.requests if "messages" in request.body]
+    for one, before in zip(recorded(plain), texts[::10], strict=False):
+        assert one["logprobs"] == pytest.approx({digit: math.log(probability(before, " ", digit, "\n")) for digit in DIGITS})
+    for one, body in zip(recorded(own), asked[4:], strict=True):
+        assert one["logprobs"] == pytest.approx({digit: math.log(probability(prompt_of(body), digit, END)) for digit in DIGITS})
+    assert own.info["agent_settings"]["template"].startswith("{%- for message"), "the record holds the template, not the name of a file"
+
+
+def test_what_is_kept_is_not_asked_again_and_is_foreseen(tmp_path: Path) -> None:
+    dies = iter([False] * 15 + [True] + [False] * 100)
+
+    def sometimes(request: Request) -> Answer:
+        return (401, "application/json", b"{}") if next(dies) else like_vllm(request)
+
+    with listening(sometimes) as tap:
+        agent = ChatAgent("m", ChatSettings.read({"likelihoods": "prompt"}), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
+        foreseen = estimate_session(agent, VSR, PLAN, Wanted(seed=4), lambda sentence: None)["estimate"]
+        assert foreseen["requests"] == 44
+        session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
+        with pytest.raises(SpanLabError, match="refused the key"):
+            Runner(session, agent).run()
+        again = ChatAgent("m", ChatSettings.read({"likelihoods": "prompt"}), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
+        Runner(session, again).run()
+    assert len(tap.requests) == 44 + 1
+    assert len(recorded(session)) == 4
+    assert len([line for line in read_transcript(session.folder) if is_reply(line)]) == 44
+
+
+def replies_to(kind: Any, scorer: Scorer, answer: Any) -> list[Reply]:
+    asked = Sent((Message("user", (Text("Which?"),)),), identity="x")
+    found = []
+    for request in scorer.requests(kind, asked):
+        count, last = echoed(answer(request)) or (0, None)
+        found.append(ScoredReply(content="", latency_ms=0, echoed_of=count, echoed=last))
+    return found
+
+
+def test_one_is_told_from_ten() -> None:
+    """A model that would always say 10 begins as if it said 1."""
+    scorer = Scorer(ChatSettings(likelihoods="prompt"))
+
+    def always_ten(request: Sent) -> bytes:
+        body = {"messages": [message.sent() for message in request.messages], **request.options}
+        told = []
+        for place, (letter, value) in enumerate(scores(prompt_of(body))):
+            before = "".join(letters_of(prompt_of(body))[:place]).rpartition("[assistant]")[2] if body.get("add_generation_prompt") is False else None
+            sure = {"": "1", "1": "0", "10": END}.get(before) if before is not None else None
+            told.append({"1": {"logprob": value if sure is None else (-0.001 if letter == sure else -9.0), "decoded_token": letter}} if place else None)
+        return json.dumps({"choices": [{"message": {}}], "prompt_logprobs": told}).encode()
+
+    found = scorer.read(TWELVE, replies_to(TWELVE, scorer, always_ten))
+    assert found is not None
+    shares = found.probabilities(TWELVE)
+    assert shares is not None
+    assert shares["10"] > 0.99
+    assert shares["1"] < 0.001, "although it begins with 1"
+
+
+@pytest.mark.parametrize("kind", [TWELVE, Choice.model_validate({"options": ["same", "different"]})])
+def test_answers_of_several_tokens_add_up(kind: Any) -> None:
+    scorer = Scorer(ChatSettings(likelihoods="prompt"))
+
+    def tells(request: Sent) -> bytes:
+        body = {"messages": [message.sent() for message in request.messages], **request.options}
+        told = scores(prompt_of(body))
+        return json.dumps(
+            {"choices": [{}], "prompt_logprobs": [None if value is None else {"1": {"logprob": value, "decoded_token": one}} for one, value in told]}
+        ).encode()
+
+    found = scorer.read(kind, replies_to(kind, scorer, tells))
+    before = prompt_of({"messages": [{"role": "user", "content": "Which?"}]})
+    assert found is not None
+    assert found.logprobs == pytest.approx({answer: math.log(probability(before, *answer, END)) for answer in kind.written_answers()})
+
+
+def test_a_server_that_tells_nothing_or_cuts_otherwise_is_told_of() -> None:
+    scorer = Scorer(ChatSettings(likelihoods="prompt"))
+    with pytest.raises(SpanLabError, match="does not say how probable what it was sent is"):
+        scorer.read(TWELVE, replies_to(TWELVE, scorer, lambda request: completion("3", "m", 10)))
+
+    def echo(tokens: list[str]) -> bytes:
+        entries = [{"1": {"logprob": -1.0, "decoded_token": token}} for token in tokens]
+        return json.dumps({"choices": [{}], "prompt_logprobs": [None, *entries]}).encode()
+
+    def merges(request: Sent) -> bytes:
+        return echo(["a", "b", ":"] if request.messages[-1].role == "user" else ["a", "b", ": 1", "end"])
+
+    with pytest.raises(SpanLabError, match="cuts the conversation into other tokens"):
+        scorer.read(TWELVE, replies_to(TWELVE, scorer, merges))
+
+    def endless(request: Sent) -> bytes:
+        return echo(["a", ":"] if request.messages[-1].role == "user" else ["a", ":", str(request.messages[-1].sent()["content"])])
+
+    with pytest.raises(SpanLabError, match="1 cannot be told from 10"):
+        scorer.read(TWELVE, replies_to(TWELVE, scorer, endless))
+
+
+def test_of_the_likeliest_first_tokens_what_is_missing_is_said(tmp_path: Path) -> None:
+    first = {"1": -0.5, "2": -1.5, "x": -4.0}
+
+    def top(request: Request) -> Answer:
+        body = json.loads(completion("1", "m", 10))
+        if request.body.get("logprobs"):
+            told = [{"token": token, "logprob": value} for token, value in first.items()]
+            body["choices"][0]["logprobs"] = {"content": [{**told[0], "top_logprobs": told}]}
+        return 200, "application/json", json.dumps(body).encode()
+
+    with listening(top) as tap:
+        session = take(tmp_path, tap.base_url, likelihoods="top", stop=["."])
+    assert [request.body.get("max_tokens") for request in tap.requests[:2]] == [1, None]
+    assert "stop" not in tap.requests[0].body
+    found = recorded(session)[0]
+    assert found["logprobs"] == {"1": -0.5, "2": -1.5}
+    assert found["missing"] == list("3456789")
+    assert found["probabilities"] is None
+    assert found["missing_at_most"] == min(-4.0, math.log(1 - sum(map(math.exp, first.values()))))
+    assert found["with_end"] is False
+    assert read_responses(session.folder)["answer"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"likelihoods": "prompt", "constrained": "json"}, "those of bare answers"),
+        ({"likelihoods": "top", "reasoning": "before"}, "those of bare answers"),
+        ({"likelihoods": "echo", "view": "image"}, "reads text alone"),
+        ({"likelihoods": "prompt", "template": "{{ messages }}"}, "template is for likelihoods=echo"),
+        ({"likelihoods": "echo", "template": "nowhere.jinja"}, "nowhere.jinja cannot be read"),
+    ],
+)
+def test_settings_that_do_not_go_together(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(SpanLabError, match=said):
+        ChatSettings.read(settings)
+
+
+def test_a_template_that_refuses_is_one_sentence_and_can_do_nothing_else(tmp_path: Path) -> None:
+    messages = (Message("system", (Text("x"),)),)
+    for text in ("{{ raise_exception('no system') }}", "{{ ''.__class__.__mro__[1].__subclasses__() }}"):
+        with pytest.raises(SpanLabError, match="the chat template of the setting template cannot write this conversation"):
+            Scorer(ChatSettings(likelihoods="echo", template=text)).text(messages, None)
+
+
+def test_the_model_of_letters_is_one() -> None:
+    assert math.fsum(distribution("abc").values()) == pytest.approx(1)
