@@ -124,12 +124,12 @@ class ChatSettings(BaseModel):
 
     likelihoods: Literal["none", "prompt", "echo", "top"] = Field(
         default="none",
-        description="how probable every allowed answer is, asked beside each question: by the probabilities of what is sent (prompt: prompt_logprobs of vLLM; "
-        "echo: a completion endpoint), or as far as the likeliest first tokens of a reply tell (top)",
+        description="request the probability of each allowed answer with each question: from the probabilities of what is sent (prompt: prompt_logprobs of vLLM; "
+        "echo: a completion endpoint), or from the most probable first tokens of a reply (top)",
     )
     template: str = Field(
         default="",
-        description="with likelihoods echo: the model's chat template (FILE.jinja), which writes a conversation as one text; plain text when not given",
+        description="with likelihoods echo: the model's chat template (FILE.jinja), which formats a conversation as one text; plain text when not given",
     )
 
     instructions_as: Literal["system", "developer", "user"] = Field(
