@@ -10,6 +10,7 @@ from .errors import SpanLabError
 _PACKAGES: dict[str, dict[str, str]] = {
     "lab": {"psychopy": "PsychoPy", "PyQt6": "PyQt6", "Xlib": "python-xlib"},
     "chat": {"openai": "the openai package"},
+    "anthropic": {"anthropic": "the anthropic package"},
     "inspect": {"inspect_ai": "the inspect-ai package"},
     "networks": {"torch": "PyTorch"},
     "triggers": {"serial": "pyserial", "pylsl": "pylsl"},

@@ -31,6 +31,7 @@ from .transport.client import Client
 from .transport.endpoint import Endpoint
 from .transport.hooks import SendHook
 from .transport.inspect_hook import PREFIX, InspectHook
+from .transport.native import AnthropicHook
 from .transport.paid_replies import PaidReplies, Send
 from .transport.request_limits import RequestLimits
 from .vision_check import VisionCheck
@@ -74,10 +75,12 @@ class ChatAgent(ConcurrentAgent):
         self._model = model
         self._settings = settings or ChatSettings()
         headers = self._settings.extra_headers
-        served = (endpoint or Endpoint()) if hook is None else Endpoint(key_variable=None, by=hook.name)
+        served = (endpoint or Endpoint()) if hook is None else hook.endpoint or Endpoint(key_variable=None, by=hook.name)
         self._endpoint = replace(served, secret_variables=variables_of(headers))
-        if hook is not None and (headers or self._settings.conversation_header):
+        if hook is not None and ((headers and hook.endpoint is None) or self._settings.conversation_header):
             raise SpanLabError(f"extra_headers and conversation_header are for servers, and {hook.name} is none: leave them out")
+        if self._settings.cache_control != "none" and not isinstance(hook, AnthropicHook):
+            raise SpanLabError("cache_control is for Anthropic's own interface (chat:MODEL@anthropic), and other servers keep what they like: leave it out")
         if hook is not None and self._settings.likelihoods in ("prompt", "echo"):
             raise SpanLabError(f"likelihoods={self._settings.likelihoods} is for servers, and {hook.name} is none: set likelihoods to top, or to none")
         self._request_limits = request_limits or RequestLimits()
@@ -97,8 +100,9 @@ class ChatAgent(ConcurrentAgent):
     @classmethod
     @override
     def from_name(cls, detail: str, options: AgentOptions) -> ChatAgent:
-        through = InspectHook(detail.removeprefix(PREFIX)) if detail.startswith(PREFIX) else None
-        served = serving(detail) if through is None else Serving(detail, Endpoint(key_variable=None, by=through.name))
+        inspected = InspectHook(detail.removeprefix(PREFIX)) if detail.startswith(PREFIX) else None
+        served = serving(detail) if inspected is None else Serving(detail, Endpoint(key_variable=None, by=inspected.name))
+        through = served.hook() if inspected is None else inspected
         beside = {} if served.provider is None else {"max_tokens_field": served.provider.max_tokens_field}
         request_limits, prices = RequestLimits.read({**served.request_limits, **options.care}), options.prices or served.prices
         if request_limits.max_cost is not None and prices is None:

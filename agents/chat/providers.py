@@ -23,6 +23,8 @@ from ...paradigms.language.diagnostics import in_order, validated
 from ...paradigms.language.yaml_source import Document, parse, read
 from .cost.totals import Prices
 from .transport.endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, web_address
+from .transport.hooks import SendHook
+from .transport.native import native_hook
 
 #: the environment variable that names a file of one's own
 FILE_VARIABLE = "SPANLAB_PROVIDERS"
@@ -55,6 +57,10 @@ class Provider(BaseModel):
     prices: dict[str, Prices] = Field(default={}, description="price of a million tokens by model: input and output (and cached_input)")
     reasoning_fields: list[str] = Field(
         default=list(REASONING_FIELDS), description="fields of a reply that may have the model's reasoning; the first one present is used"
+    )
+    api: Literal["chat", "anthropic", "responses"] = Field(
+        default="chat",
+        description="interface of the server: chat completions, Anthropic's Messages (pip install 'spanlab[anthropic]'), or OpenAI's Responses",
     )
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(default="max_tokens", description="the server's name for max_tokens")
 
@@ -89,6 +95,10 @@ class Serving:
     def prices(self) -> Prices | None:
         """What the provider's file says that the model costs."""
         return None if self.provider is None else self.provider.prices.get(self.model)
+
+    def hook(self) -> SendHook | None:
+        """What sends the requests, where the provider does not speak chat completions."""
+        return None if self.provider is None else native_hook(self.provider.api, self.endpoint)
 
     @property
     def request_limits(self) -> dict[str, Any]:

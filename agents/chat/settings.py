@@ -116,6 +116,10 @@ class ChatSettings(BaseModel):
     extra_headers: Mapping[str, str] = Field(
         default={}, description="further headers of every request; $NAME stands for an environment variable, of which only the name is recorded"
     )
+    cache_control: Literal["none", "5m", "1h"] = Field(
+        default="none",
+        description="Anthropic's interface: how long the server keeps the conversation so far in its cache, so that it is read again at a lower price",
+    )
     logprobs: bool = Field(
         default=False,
         description="request the probabilities of the first token, which give those of the allowed answers (null where an answer has several values)",
@@ -124,8 +128,8 @@ class ChatSettings(BaseModel):
 
     likelihoods: Literal["none", "prompt", "echo", "top"] = Field(
         default="none",
-        description="request the probability of each allowed answer with each question: from the probabilities of what is sent (prompt: prompt_logprobs of vLLM; "
-        "echo: a completion endpoint), or from the most probable first tokens of a reply (top)",
+        description="request the probability of each allowed answer with each question: from the probabilities of what is sent (prompt: prompt_logprobs of "
+        "vLLM; echo: a completion endpoint), or from the most probable first tokens of a reply (top)",
     )
     template: str = Field(
         default="",
@@ -340,5 +344,6 @@ class ChatSettings(BaseModel):
             "reasoning_effort": self.reasoning_effort,
             "logprobs": self.logprobs or None,
             "top_logprobs": self.top_logprobs if self.logprobs else None,
+            "cache_control": None if self.cache_control == "none" else {"type": "ephemeral", "ttl": self.cache_control},
         }
         return {**{key: value for key, value in chosen.items() if value is not None}, **self.extra_body}

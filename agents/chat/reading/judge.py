@@ -22,6 +22,8 @@ _ASKED = (
     "more than one, or one that it doubts, write the word none. Do not answer the question yourself."
 )
 
+_LONGEST_VERDICT = 1024
+
 
 class Judge:
     """Reads replies of one model by another.
@@ -46,11 +48,13 @@ class Judge:
         if request_limits.max_cost is not None and served.prices is None:
             raise SpanLabError(f"--max-cost needs the price of the judge {settings.judge}, too: give it in a file of providers, and name it MODEL@PROVIDER")
         self.name = settings.judge
+        # an answer is short; some interfaces want to know how short
+        self._options = {"max_tokens": _LONGEST_VERDICT} if served.provider is not None and served.provider.api == "anthropic" else {}
         self.account = Account(request_limits, served.prices)
         account.share(self.account)
         self._settings, self.model = settings, served.model
         self.where = served.endpoint.public
-        self.client = Client(served.endpoint, served.model, request_limits, account=self.account, repeat=settings.repeat)
+        self.client = Client(served.endpoint, served.model, request_limits, account=self.account, repeat=settings.repeat, hook=served.hook())
 
     def paid(self) -> PaidReplies:
         """Its requests of one trial."""
@@ -65,7 +69,9 @@ class Judge:
         """
         shown = reply[-LONGEST:] if self._settings.reasoning == "before" else reply[:LONGEST]
         message = Message("user", (Text(_ASKED.format(question=kind.question(), reply=shown)),))
-        return replace(asked, messages=(message,), options={}, identity=chained(chained("", ["judge", self.model, asked.identity]), message.stored()))
+        return replace(
+            asked, messages=(message,), options=self._options, identity=chained(chained("", ["judge", self.model, asked.identity]), message.stored())
+        )
 
     def read(self, kind: ResponseKind, verdict: Reply) -> Answer | None:
         """The answer that it names; None where it names none."""

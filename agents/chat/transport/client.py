@@ -139,8 +139,9 @@ class Client:
         headers: Mapping[str, str] | None = None,
         hook: SendHook | None = None,
     ) -> None:
-        endpoint.check()
         self._hook = hook
+        if hook is None or hook.endpoint is None:
+            endpoint.check()
         if hook is not None:
             hook.check()
         self._further = dict(headers or {})
@@ -323,7 +324,9 @@ class Client:
     async def _hooked(self, request: Request, tries: int, departing: Departing) -> Reply | Fault:
         """What one request brings that a hook sends: it leaves when the hook gets it, and nobody here knows how far it is until the hook is back."""
         assert self._hook is not None
-        outgoing = Outgoing(self._model, tuple(message.sent() for message in request.messages), request.options, request.conversation)
+        outgoing = Outgoing(
+            self._model, tuple(message.sent() for message in request.messages), request.options, request.conversation, filled_headers(self._further)
+        )
         started = self._clock()
         departing.leaves()
         try:
@@ -333,9 +336,13 @@ class Client:
             late = f"{self._hook.name} gave no reply within {self._request_limits.timeout_s:g} s; try again later, or raise the setting timeout_s"
             return Fault("timeout", EndpointError(late, permanent=False), busy=True, begun=True)
         except EndpointError as error:
-            departing.heard()
+            if error.status is not None or not error.begun:
+                departing.heard()
             told = EndpointError(self._endpoint.redact(str(error)), error.permanent, error.status, error.of_request, error.filtered)
-            return Fault("server", told) if error.status is None else self._of_status(told, error.status)
+            if error.status is None:
+                return Fault("server" if self._hook.endpoint is None else "connection", told, begun=error.begun, taken=error.taken)
+            fault = self._of_status(told, error.status, error.wait_s)
+            return replace(fault, begun=error.begun or fault.begun, taken=error.taken)
         except Exception as error:
             why = self._endpoint.redact(f"{type(error).__name__}: {error}")
             return Fault(

@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from ....core.errors import SpanLabError
 from ....core.extras import need
+from ..messages import Taken
 
 OPENAI_URL = "https://api.openai.com/v1"
 URL_VARIABLE = "OPENAI_BASE_URL"
@@ -40,6 +41,12 @@ class EndpointError(SpanLabError):
     status : HTTP status, when there was one
     of_request : whether it says something of this one request alone (it is too long, a filter does not let it pass), so that others may be answered
     filtered : whether it was a filter of contents
+
+    Attributes
+    ----------
+    wait_s : how long the server asks to wait before it is asked again; None where it does not say
+    begun : whether a reply may have been under way, which has to be paid for although it never came
+    taken : the tokens that the server counted for it, where it told them
     """
 
     def __init__(self, message: str, permanent: bool = True, status: int | None = None, of_request: bool = False, filtered: bool = False) -> None:
@@ -48,6 +55,9 @@ class EndpointError(SpanLabError):
         self.status = status
         self.of_request = of_request
         self.filtered = filtered
+        self.wait_s: float | None = None
+        self.begun = False
+        self.taken: Taken | None = None
 
 
 def web_address(text: str) -> SplitResult | None:

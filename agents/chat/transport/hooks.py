@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..messages import Reply
+from .endpoint import Endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +25,28 @@ class Outgoing:
     messages : the conversation so far, in the form of OpenAI's chat completions
     options : everything else that shapes the reply, under the names of chat completions (``temperature``, ``max_tokens``, ``logprobs`` ...)
     conversation : its name, the same for all requests of a conversation
+    headers : further headers of one's own, for hooks that reach a server; with the values of the variables that they name
     """
 
     model: str
     messages: tuple[Mapping[str, Any], ...]
     options: Mapping[str, Any]
     conversation: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class SendHook(ABC):
     """Sends requests in a way of its own.
 
     A fault is told by raising an ``EndpointError`` (``permanent=False`` where asking again may help; ``status`` as HTTP has it, 429 where there are too many
-    requests; ``of_request=True`` where it says something of this request alone). Whatever else is raised stops the session, in a sentence.
+    requests; ``of_request=True`` where it says something of this request alone; ``begun`` where a reply may have been under way, ``taken`` the tokens that
+    were counted for it, ``wait_s`` how long the server asks to wait). Whatever else is raised stops the session, in a sentence.
     """
 
     #: as records name it, in place of an address: where the model is, or by what it is reached; no secrets
     name: str
+    #: the server that it reaches, where it reaches one: its address is recorded then, and its key hidden
+    endpoint: Endpoint | None = None
 
     def check(self) -> None:
         """Raise a ``SpanLabError`` where something is missing that it needs; asked before a session."""
