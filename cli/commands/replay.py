@@ -68,8 +68,23 @@ def replay(
     states: Annotated[bool, typer.Option("--states", help="keep the hidden states of networks, too")] = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
+    set_file: Annotated[
+        Path | None, typer.Option("--set-file", help="sessions of several models, paradigms and settings, from a YAML file", metavar="FILE")
+    ] = None,
+    status: Annotated[bool, typer.Option("--status", help="with --set-file: only show the progress of its sessions")] = False,
+    report: Annotated[Path | None, typer.Option("--report", help="with --set-file: write a report of its finished sessions", metavar="DIR")] = None,
 ) -> None:
     """Give the same trials, step by step, to one or several machines; each gets its own session."""
+    if set_file is not None:
+        from ..set_files import run_set
+
+        if others := [name for name in context.params if name not in ("set_file", "status", "report", "data") and given(context, name)]:
+            spelt = " and ".join("PARADIGM" if name == "paradigm" else "--" + name.strip("_").replace("_", "-") for name in others)
+            raise SpanLabError(f"the set file says what is taken: leave out {spelt}")
+        run_set(set_file, data, status, report)
+        return
+    if status or report is not None:
+        raise SpanLabError(f"{'--status' if status else '--report'} is for set files: give --set-file FILE (spanlab compare writes the report of any data)")
     from ...sessions.chosen_trials import choose_trials
     from ...sessions.conduct import make_machine, prepare, replay_sessions
 

@@ -144,6 +144,7 @@ class SessionInfo(TypedDict):
     prices: NotRequired[Annotated[dict[str, Any], Holds("chat models: prices of tokens")]]
     seed_from: NotRequired[Annotated[dict[str, Any], Holds("sessions of people: where the seed comes from")]]
     study: NotRequired[Annotated[dict[str, Any], Holds("sessions of a study: the study, and the participant's place in it")]]
+    evaluation: NotRequired[Annotated[dict[str, Any], Holds("sessions of a set file: the set, the entry, its settings and its repeat")]]
     triggers: NotRequired[Annotated[dict[str, Any], Holds("trigger port and codes")]]
     paired_with: NotRequired[Annotated[dict[str, Any], Holds("the session or paradigm that it is paired with, and the shared draws")]]
     trials_from: NotRequired[Annotated[dict[str, Any], Holds("imported trials: their file")]]

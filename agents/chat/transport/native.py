@@ -40,7 +40,7 @@ class NativeHook(SendHook):
     interface: str
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
+        self.endpoint = self._served = endpoint
         self.name = endpoint.public
         # connections belong to the event loop that opened them
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
@@ -48,14 +48,14 @@ class NativeHook(SendHook):
     @override
     def check(self) -> None:
         need(self.extra, self.package, self.interface)
-        _ = self.endpoint.public, self.endpoint.key()
+        _ = self._served.public, self._served.key()
 
     def _client(self) -> Any:
         """The client of the running event loop."""
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             made = getattr(importlib.import_module(self.package), self.client)
-            self._clients[loop] = made(api_key=self.endpoint.key(), base_url=self.endpoint.url, max_retries=0, timeout=_LONGEST_S)
+            self._clients[loop] = made(api_key=self._served.key(), base_url=self._served.url, max_retries=0, timeout=_LONGEST_S)
         return self._clients[loop]
 
     @override
@@ -67,7 +67,7 @@ class NativeHook(SendHook):
         except errors.APIStatusError as error:
             fault = self._refused(error, request.model)
         except errors.APIConnectionError as error:
-            fault = explain_connection(error.__cause__ if isinstance(error.__cause__, Exception) else error, self.endpoint, 1)
+            fault = explain_connection(error.__cause__ if isinstance(error.__cause__, Exception) else error, self._served, 1)
             fault.begun = not _never_left(error)
         except errors.APIResponseValidationError:
             fault = EndpointError(f"{self.name} answered, but not as {self.interface} does; is the address right?", permanent=False)
@@ -81,15 +81,15 @@ class NativeHook(SendHook):
         told = body.get("error", body)
         told = told if isinstance(told, Mapping) else {"message": str(told)}
         code = str(told.get("code") or told.get("type") or "")
-        said = self.endpoint.redact(str(told.get("message") or error.message or ""))
+        said = self._served.redact(str(told.get("message") or error.message or ""))
         headers = dict(error.response.headers)
-        fault = explain_status(self.endpoint, model, int(error.status_code), said, 1, code, False, "retry-after" in headers)
+        fault = explain_status(self._served, model, int(error.status_code), said, 1, code, False, "retry-after" in headers)
         fault.wait_s = asked_wait(headers)
         return fault
 
     def filtered(self, why: str, taken: Taken | None) -> EndpointError:
         """A reply that a filter has taken away."""
-        fault = EndpointError(f"a filter at {self.name} took the reply away ({self.endpoint.redact(why)})", True, 400, of_request=True, filtered=True)
+        fault = EndpointError(f"a filter at {self.name} took the reply away ({self._served.redact(why)})", True, 400, of_request=True, filtered=True)
         fault.begun, fault.taken = True, taken
         return fault
 
@@ -266,7 +266,7 @@ class ResponsesHook(NativeHook):
         if answer.error is not None or answer.status in ("failed", "cancelled"):
             code, said = ("", f"the response is {answer.status}") if answer.error is None else (str(answer.error.code), str(answer.error.message))
             status = 429 if "rate_limit" in code else 400 if code.startswith(("invalid", "image", "unsupported", "empty")) else 500
-            fault = explain_status(self.endpoint, model, status, self.endpoint.redact(f"an error in place of a reply: {said}"), 1, code)
+            fault = explain_status(self._served, model, status, self._served.redact(f"an error in place of a reply: {said}"), 1, code)
             fault.begun, fault.taken = True, taken if usage is not None else None
             raise fault
         parts = [part for item in answer.output if item.type == "message" for part in item.content]

@@ -1,0 +1,78 @@
+"""``spanlab replay --set-file``: many sessions from one file. Part of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..core.errors import SpanLabError
+from .running import terminal
+
+if TYPE_CHECKING:
+    from ..sessions.evaluations.set_file import Progress
+
+
+def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
+    """Run a set, or say how far it is; then write its report, where one is wanted.
+
+    Raises
+    ------
+    SpanLabError
+        when something is wrong with the file, and when sessions are left.
+    """
+    from ..agents.chat.cost.totals import money, short
+    from ..sessions.evaluations.set_file import EvaluationSet
+
+    found = EvaluationSet(file, data)
+    watcher = terminal()
+    if status:
+        progress: Sequence[Progress] = found.progress()
+    else:
+        told = found.check(watcher)
+        if told["sessions"]:
+            cost = f"; cost about {money(told['cost'])}" if told["cost"] else ""
+            requests = f": about {told['requests']:,.0f} requests and {short(round(told['tokens']))} tokens{cost}" if told["requests"] else ""
+            watcher.say(f"{file.name}: {told['sessions']:,.0f} of {len(found.entries):,} sessions to begin{requests}")
+        progress = found.run(watcher)
+    _print(progress)
+    folders = [one.folder for one in progress if one.folder is not None]
+    if report is not None and folders:
+        from ..analysis.report.page import Options, compare
+        from ..sessions.transcript_page import report_pages
+
+        with_answers = [one.folder for one in progress if one.folder is not None and one.state == "done"]
+        if not with_answers:
+            raise SpanLabError("no session of the set is done, so there is nothing to report")
+        print(compare(with_answers, report, Options(), report_pages(with_answers, report)))
+    left = [one for one in progress if one.state != "done"]
+    if left and not status:
+        raise SpanLabError(f"{len(left):,} of {len(progress):,} sessions are not done; what is finished is saved, and the same command goes on")
+
+
+def _print(progress: Sequence[Progress]) -> None:
+    from ..agents.chat.cost.totals import money, short
+    from .commands.listing import print_table
+
+    rows = [
+        (
+            one.entry.agent,
+            one.entry.paradigm,
+            one.entry.settings,
+            str(one.entry.repeat),
+            one.state,
+            f"{one.trials:,} of {one.planned:,}" if one.planned else "",
+            f"{one.failed:,}" if one.failed else "",
+            short(one.tokens) if one.tokens else "",
+            "" if one.cost is None else money(one.cost),
+            one.why if len(one.why) <= 60 else one.why[:59] + "…",
+        )
+        for one in progress
+    ]
+    header = ("agent", "paradigm", "settings", "repeat", "state", "trials", "failed", "tokens", "cost", "why")
+    shown = [place for place in range(len(header)) if place < 2 or place == 4 or any(row[place] not in ("", "1") for row in rows)]
+    print_table(tuple(header[place] for place in shown), [tuple(row[place] for place in shown) for row in rows])
+    tokens, cost = sum(one.tokens for one in progress), sum(one.cost or 0.0 for one in progress)
+    states = {state: sum(one.state == state for one in progress) for state in ("done", "stopped", "begun", "waiting")}
+    told = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
+    print(told + (f"; {short(tokens)} tokens" if tokens else "") + (f"; cost {money(cost)}" if cost else ""))
