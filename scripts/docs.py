@@ -283,6 +283,7 @@ def generators() -> dict[str, Callable[[], str]]:
     from spanlab.paradigms.language import step_spec as steps
     from spanlab.paradigms.network_view import NetworkView
     from spanlab.paradigms.triggers import Triggers
+    from spanlab.sessions.evaluations.set_file import ParadigmEntry, SetFile
     from spanlab.sessions.studies.fields import FieldPart
     from spanlab.sessions.studies.schema import Entry, StudyFile
     from spanlab.stimuli import STIMULI
@@ -300,6 +301,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "mixed contrasts": mixed_contrasts,
         "chat providers": chat_providers,
         "provider keys": lambda: fields(Provider),
+        "set file keys": lambda: "\n\n".join([fields(SetFile), fields(ParadigmEntry)]),
         "chat care": lambda: fields(RequestLimits),
         "chat settings": chat_settings,
         "chat presets": chat_presets,

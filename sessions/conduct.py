@@ -242,6 +242,7 @@ def agent_again(session: Session, care: Mapping[str, Any], prices: Prices | None
         return session, make_machine(info["agent"], session.seed, say=say, trials=session)
     from ..agents.chat.cost.totals import Prices
     from ..agents.chat.settings import ChatSettings
+    from .transcripts import chat_settings_of
 
     before = Prices.model_validate(info["prices"]) if "prices" in info else None
     agent = make_machine(info["agent"], session.seed, ChatSettings.recorded(chat_settings_of(info)), care, prices or before, say)
@@ -366,11 +367,6 @@ def write_account(agent: Agent, session: Session, say: Say) -> None:
         say(f"there is no account of this session: {error}")
     else:
         say(f"{agent.name}: {describe_account(account)}")
-
-
-def chat_settings_of(info: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a chat agent in a session's record, without what its name says."""
-    return {name: value for name, value in info["agent_settings"].items() if name not in ("model", "endpoint", "provider")}
 
 
 def _foresee(chat: ChatAgent, estimate: Mapping[str, Any]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import itertools
+import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,17 +22,19 @@ from .transcripts import SentMessage, SentPicture, Talk, Transcript, Turn
 
 #: shorter lines than this, several of them, are a display in words and need letters of one width
 _DISPLAY_LINE = 60
+#: so many replies are on one page
+_MOST_REPLIES = 1000
 _MARKS = {"right": ("✓", "right"), "wrong": ("✗", "wrong"), "partly": ("◐", "partly right"), "unread": ("?", "not an answer")}
 
 
 def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = "") -> Path:
-    """Write conversations as an HTML page.
+    """Write conversations as an HTML page; as several, ``FILE-2.html`` and so on, where there are more than 1,000 replies.
 
     Parameters
     ----------
     read : the session
     keys : whose conversations, by trial
-    output : the file
+    output : the file, or the first of them
     back : a page to link back to
 
     Raises
@@ -38,13 +42,41 @@ def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = 
     SpanLabError
         when the file cannot be written.
     """
-    page = _page(read, [_conversation(read, read.talk(key)) for key in keys], back)
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise SpanLabError(f"cannot write {output}: {error.strerror or error}; choose another file with -o") from None
+    parts = _parted(read, keys)
+    names = [output.name if not number else f"{output.stem}-{number + 1}{output.suffix}" for number in range(len(parts))]
+    pages = [_Page(name, part[0], part[-1]) for name, part in zip(names, parts, strict=True)]
+    for number, part in enumerate(parts):
+        text = _page(read, [_conversation(read, read.talk(key)) for key in part], back, pages, number)
+        path = output.with_name(names[number])
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise SpanLabError(f"cannot write {path}: {error.strerror or error}; choose another file with -o") from None
     return output
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """One of several pages: its file, and the first and the last trial on it."""
+
+    name: str
+    first: str
+    last: str
+
+
+def _parted(read: Transcript, keys: Sequence[str]) -> list[list[str]]:
+    """Trials by pages: whole conversations, and no more replies on one than a browser searches at once."""
+    parts: list[list[str]] = [[]]
+    count = 0
+    for key in keys:
+        replies = read.replies(key)
+        if parts[-1] and count + replies > _MOST_REPLIES:
+            parts.append([])
+            count = 0
+        parts[-1].append(key)
+        count += replies
+    return parts
 
 
 def heading(read: Transcript, talk: Talk) -> str:
@@ -74,7 +106,7 @@ def describe_reply(turn: Turn) -> str:
     return ", ".join(parts)
 
 
-def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: str) -> str:
+def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: str, pages: Sequence[_Page], number: int) -> str:
     import jinja2
 
     from ..core.version import __version__
@@ -82,6 +114,7 @@ def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: st
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     here, style = files("spanlab.sessions"), files("spanlab.core")
     info = read.session.info
+    counts = Counter(kind for one in conversations for turn in one["turns"] for kind in ("all", *turn["kinds"]))
     settings = {name: value for name, value in info["agent_settings"].items() if value not in (None, "", {}, [])}
     return environment.from_string(here.joinpath("transcript.html.jinja").read_text("utf-8")).render(
         css=style.joinpath("page.css").read_text("utf-8") + here.joinpath("transcript.css").read_text("utf-8"),
@@ -95,8 +128,15 @@ def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: st
         settings={name: _short(value) for name, value in settings.items()},
         pictures=any(part["picture"] for one in conversations for turn in one["turns"] for message in turn["sent"] for part in message["parts"]),
         back=back,
+        pages=pages,
+        number=number,
+        filters=[(name, label, counts[name]) for name, label in _FILTERS if counts[name] or name == "all"],
         version=__version__,
     )
+
+
+#: kinds of replies that can be shown alone
+_FILTERS = (("all", "all replies"), ("wrong", "wrong"), ("invalid", "invalid"), ("unread", "unread"))
 
 
 def _short(value: Any) -> str:
@@ -107,6 +147,13 @@ def _short(value: Any) -> str:
 def _conversation(read: Transcript, talk: Talk) -> dict[str, Any]:
     what = heading(read, talk).split(" · ", 2)[2]
     scored = [turn for turn in talk.turns if turn.mark and not turn.warm_up]
+    sent = list(itertools.accumulate(len(turn.added) for turn in talk.turns))
+    raw = {
+        "model": read.session.info["agent_settings"]["model"],
+        "past": talk.past,
+        "messages": [_raw(message) for turn in talk.turns for message in turn.added],
+        "requests": [{"messages": count, "options": turn.options} for count, turn in zip(sent, talk.turns, strict=True)],
+    }
     right, items = sum(turn.right for turn in scored), sum(turn.items for turn in scored)
     return {
         "key": talk.trial,
@@ -116,6 +163,8 @@ def _conversation(read: Transcript, talk: Talk) -> dict[str, Any]:
         "unanswered": talk.unanswered,
         "past": f"{talk.past:,} messages of earlier trials" if talk.past > 1 else f"{talk.past} message of an earlier trial" if talk.past else "",
         "kept": any(turn.sent for turn in talk.turns),
+        # within a script: nothing of it may end that
+        "raw": json.dumps(raw, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"),
     }
 
 
@@ -140,7 +189,28 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "correct": turn.correct_answer if turn.mark in ("wrong", "partly", "unread") else "",
         "warm_up": turn.warm_up,
         "again": turn.again,
+        # a reply in which no answer was found is unread; where nothing came of asking again, the answer is invalid
+        "kinds": [
+            *(["wrong"] if turn.mark in ("wrong", "partly") else []),
+            *(["invalid"] if turn.mark == "unread" else []),
+            *(["unread"] if turn.again or turn.mark == "unread" else []),
+        ],
     }
+
+
+def _raw(message: SentMessage) -> dict[str, Any]:
+    """A message as it went out; of a picture the beginning of its file."""
+    if all(isinstance(part, str) for part in message.parts):
+        return {"role": message.role, "content": "\n\n".join(part for part in message.parts if isinstance(part, str))}
+    return {"role": message.role, "content": [_raw_part(part) for part in message.parts]}
+
+
+def _raw_part(part: str | SentPicture) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    begin = "" if part.file is None else base64.b64encode(part.file[:24]).decode("ascii")
+    size = "its file is not known" if part.file is None else f"{len(part.file):,} bytes"
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{begin}… ({size})", "detail": part.detail}}
 
 
 def _message(message: SentMessage) -> dict[str, Any]:

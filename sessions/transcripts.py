@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from ..agents.chat.cost.totals import Prices, Totals, summary
 from ..agents.chat.messages import Reply, Taken, png
+from ..agents.chat.reading.constrained import response_format
+from ..agents.chat.settings import ChatSettings
 from ..agents.chat.vision_check import LETTERS, letter_picture
 from ..core.agent_kinds import CHAT
 from ..core.errors import SpanLabError
@@ -68,6 +70,8 @@ class Turn:
     right, items : scored items that were right, and all that were asked for (an intrusion is none)
     warm_up : whether it does not count
     again : whether the question is put again after this reply, since it could not be read
+    added : all messages that were new in the request, what the model sees of its own last reply among them
+    options : what was sent beside the messages; None where that is not known
     """
 
     ask: int
@@ -82,6 +86,8 @@ class Turn:
     items: int = 0
     warm_up: bool = False
     again: bool = False
+    added: tuple[SentMessage, ...] = ()
+    options: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,11 @@ class Talk:
     past: int = 0
 
 
+def chat_settings_of(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a chat agent in a session's record, without what its name says."""
+    return {name: value for name, value in info["agent_settings"].items() if name not in ("model", "endpoint", "provider")}
+
+
 class Transcript:
     """What was kept of a chat session.
 
@@ -125,6 +136,10 @@ class Transcript:
         self._starts = {event["trial"]: event for event in self._events if event["event"] == "trial_start"}
         self._ended = {event["trial"] for event in self._events if event["event"] == "trial_end"}
         self._apart: Apart | None = None
+        try:
+            self._settings: ChatSettings | None = ChatSettings.recorded(chat_settings_of(self.session.info))
+        except SpanLabError:
+            self._settings = None  # of another version
         self._draws = {trial_key(planned.practice, planned.trial): planned.draws for planned in self.session.plan}
 
     @property
@@ -136,6 +151,10 @@ class Transcript:
     def finished(self, key: str) -> bool:
         """Whether a trial is."""
         return key in self._ended
+
+    def replies(self, key: str) -> int:
+        """How many replies a conversation has."""
+        return sum("judge" not in line and "scores" not in line for line in self._kept.get(key, ()))
 
     def talk(self, key: str) -> Talk:
         """The conversation of a trial.
@@ -159,6 +178,7 @@ class Transcript:
         # what a judge was asked, and how probable answers are, is no part of the conversation
         kept = [line for line in self._kept[key] if "judge" not in line and "scores" not in line]
         turns = [_turn(line, drawn, bool(place), following) for place, (line, following) in enumerate(zip(kept, [*kept[1:], None], strict=True))]
+        turns = [replace(turn, options=self._options(drawn, turn.ask)) for turn in turns]
         own = [line for line in self._lines if line["trial"] == key]
         unanswered = paid_twice_at_most(own) + refused(own)
         return Talk(
@@ -180,6 +200,13 @@ class Transcript:
             self._apart = Apart(self.session.paradigm, info["generator"], self.session.seed, planned_as_begun(self.folder).may_come)
         examples = self._apart.examples(start["levels"], count)
         return {example.name: [percept.for_machine.stimulus for percept in example.percepts] for example in examples}
+
+    def _options(self, drawn: _Drawer, ask: int) -> Mapping[str, Any] | None:
+        """What was sent beside the messages of a question."""
+        if self._settings is None or not 1 <= ask <= len(drawn.asked):
+            return None
+        form = response_format(drawn.asked[ask - 1].kind, self._settings)
+        return {**self._settings.sampling(), **({} if form is None else {"response_format": form})}
 
     def _steps(self, key: str) -> dict[int, Mapping[str, Any]]:
         """The last record of every step of a trial."""
@@ -308,11 +335,10 @@ def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Map
     following : the next reply, if any
     """
     ask = int(line.get("ask", 0))
-    messages = line.get("sent", [])
-    if earlier and messages and messages[0]["role"] == "assistant":
-        messages = messages[1:]  # what the model sees of its reply before this one
-    sent = tuple(_sent_message(message, drawn) for message in messages)
+    added = tuple(_sent_message(message, drawn) for message in line.get("sent", []))
+    # without what the model sees of its reply before this one
+    sent = added[1:] if earlier and added and added[0].role == "assistant" else added
     after = following["sent"][0] if following is not None and following.get("sent") else None
     seen = "\n\n".join(part.get("text", "") for part in after["parts"]) if after is not None and after["role"] == "assistant" else None
-    turn = Turn(ask, sent, Reply.model_validate(line["reply"]), seen, again=following is not None and bool(ask) and following.get("ask") == ask)
+    turn = Turn(ask, sent, Reply.model_validate(line["reply"]), seen, again=following is not None and bool(ask) and following.get("ask") == ask, added=added)
     return turn if turn.again or not 1 <= ask <= len(drawn.asked) else drawn.asked[ask - 1].judged(turn)

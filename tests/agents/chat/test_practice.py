@@ -293,7 +293,7 @@ def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
 
 
 def test_settings_that_do_not_go_together_and_paradigms_without_practice_are_told(tmp_path: Path) -> None:
-    with pytest.raises(SpanLabError, match="set conversation to session, too"):
+    with pytest.raises(SpanLabError, match="conversation_window needs conversation=session"):
         ChatSettings.read({"conversation_window": 3})
     bare = replace(VSR, practice=None)
     agent = ChatAgent("m", ChatSettings.read({"practice": "feedback"}), Endpoint("http://127.0.0.1:9/v1", key_variable=None))

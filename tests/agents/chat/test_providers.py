@@ -25,6 +25,8 @@ KEY = "sk-this-Key-must-not-be-seen-4711"
 LOCAL = {"ollama": "http://localhost:11434/v1", "vllm": "http://localhost:8000/v1", "llama.cpp": "http://localhost:8080/v1"}
 REMOTE = {
     "openai": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "openai-responses": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "anthropic": ("https://api.anthropic.com", "ANTHROPIC_API_KEY"),
     "gemini": ("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
     "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
 }
@@ -32,7 +34,7 @@ REMOTE = {
 
 @pytest.fixture(autouse=True)
 def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "OPENROUTER_API_KEY", FILE_VARIABLE):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "ANTHROPIC_API_KEY", FILE_VARIABLE):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
@@ -91,7 +93,7 @@ def test_a_misspelt_provider_is_told(detail: str) -> None:
 
 
 def test_a_provider_that_is_not_known_and_one_without_a_default_model() -> None:
-    with pytest.raises(SpanLabError, match="there are openai, gemini, openrouter, ollama, vllm"):
+    with pytest.raises(SpanLabError, match="there are openai, openai-responses, anthropic, gemini, openrouter, ollama, vllm"):
         serving("@nowhere")
     with pytest.raises(SpanLabError, match="openai has no default model: name one, such as chat:MODEL@openai"):
         serving("@openai")

@@ -1,0 +1,105 @@
+"""Pages of conversations: the raw request of every reply, replies by what became of them, and several pages where there are many."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_servers import Answer, Request, listening
+from chat_stub import completion
+from command_line import Run
+from session_tools import take
+
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
+from spanlab.paradigms import load_paradigm
+from spanlab.sessions.transcript_page import write_page
+from spanlab.sessions.transcripts import Transcript
+
+REPLIES = ["3", "</script><b>nobody knows</b>", "none of them", "7", "<!-- <script> 2"]
+
+
+def told_in_turn(folder: Path, trials: int = 4, **settings: Any) -> tuple[Any, list[dict[str, Any]]]:
+    """A session whose replies come in turn, some of them unreadable; and every request that it sent."""
+    numbers = itertools.count()
+
+    def say(request: Request) -> Answer:
+        return 200, "application/json", completion(REPLIES[next(numbers) % len(REPLIES)], "m", 10)
+
+    with listening(say) as tap:
+        agent = ChatAgent("m", ChatSettings.read(settings), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
+        session = take(folder, load_paradigm("vsr"), agent, trials, 4, {"list_length": [2]})
+    return session, [request.body for request in tap.requests]
+
+
+def raw_requests(page: str) -> list[dict[str, Any]]:
+    """The requests that a page can show, put together as its script does."""
+    found: list[dict[str, Any]] = []
+    for text in re.findall(r'<script type="application/json" class="raw">(.*?)</script>', page, re.DOTALL):
+        raw = json.loads(text)
+        for one in raw["requests"]:
+            found.append({"messages": raw["messages"][: one["messages"]], "model": raw["model"], **one["options"], "past": raw["past"]})
+    return found
+
+
+def test_the_requests_that_a_page_shows_are_those_that_were_sent(tmp_path: Path) -> None:
+    session, sent = told_in_turn(tmp_path, temperature=0.5, stop=["x"], extra_body={"mirostat": 2})
+    read = Transcript(session.folder)
+    page = write_page(read, read.trials, tmp_path / "page.html").read_text("utf-8")
+    assert [{name: value for name, value in one.items() if name != "past"} for one in raw_requests(page)] == sent
+    assert "<b>nobody" not in page, "a reply ends no script and begins no element"
+    whole, sent = told_in_turn(tmp_path / "whole", conversation="session", view="both", image_px=96, vision_check="off", constrained="json")
+    read = Transcript(whole.folder)
+    shown = raw_requests(write_page(read, read.trials, tmp_path / "whole.html").read_text("utf-8"))
+    assert len(shown) == len(sent)
+    for one, body in zip(shown, sent, strict=True):
+        assert one.pop("past") + len(one["messages"]) == len(body["messages"])
+        for message, then in zip(one["messages"], body["messages"][-len(one["messages"]) :], strict=True):
+            if isinstance(then["content"], list):
+                for part, was in zip(message["content"], then["content"], strict=True):
+                    if "image_url" in was:
+                        begin = part["image_url"]["url"].partition("…")[0]
+                        assert was["image_url"]["url"].startswith(begin)
+                        was["image_url"]["url"] = part["image_url"]["url"]
+            assert message == then
+        assert one["response_format"] == body["response_format"]
+
+
+def test_replies_can_be_shown_by_what_became_of_them(tmp_path: Path) -> None:
+    session, _ = told_in_turn(tmp_path)
+    read = Transcript(session.folder)
+    page = write_page(read, read.trials, tmp_path / "page.html").read_text("utf-8")
+    turns = [turn for key in read.trials for turn in read.talk(key).turns]
+    unread = sum(turn.again or turn.mark == "unread" for turn in turns)
+    counts = {
+        "all": len(turns),
+        "wrong": sum(turn.mark == "wrong" for turn in turns),
+        "invalid": sum(turn.mark == "unread" for turn in turns),
+        "unread": unread,
+    }
+    shown = dict(re.findall(r'data-show="(\w+)".*?<span class="count">(\d+)</span>', page))
+    assert {name: int(count) for name, count in shown.items()} == counts
+    assert 0 < counts["invalid"] < counts["unread"]
+    kinds = Counter(kind for text in re.findall(r'class="turn" data-kinds="([^"]*)"', page) for kind in text.split())
+    assert kinds == counts
+
+
+def test_above_a_thousand_replies_there_are_several_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    session, _ = told_in_turn(tmp_path / "data", trials=6)
+    monkeypatch.setattr("spanlab.sessions.transcript_page._MOST_REPLIES", 7)
+    status, out, err = run("transcript", session.folder, "-o", tmp_path / "page.html")
+    assert status == 0, err
+    assert out.strip() == str(tmp_path / "page.html")
+    read = Transcript(session.folder)
+    pages = sorted(tmp_path.glob("page*.html"))
+    texts = {path.name: path.read_text("utf-8") for path in pages}
+    assert {"page.html", "page-2.html"} < set(texts)
+    trials = [re.findall(r'<section id="trial-(\w+)"', texts[name]) for name in ["page.html", *sorted(set(texts) - {"page.html"})]]
+    assert [key for part in trials for key in part] == read.trials, "every conversation once, whole and in order"
+    assert all(sum(read.replies(key) for key in part) <= 7 for part in trials)
+    assert 'href="page-2.html"' in texts["page.html"]
+    assert 'href="page.html"' in texts["page-2.html"]
