@@ -18,6 +18,7 @@ from .commands.display import display
 from .commands.exchange import export_app, formats, import_app
 from .commands.listing import list_, print_table
 from .commands.neural import neural
+from .commands.planning import methods, plan
 from .commands.preview import preview
 from .commands.providers import providers
 from .commands.replay import replay, resume
@@ -183,6 +184,8 @@ app.command()(compare)
 app.command()(figure)
 app.command()(scores)
 app.command()(stats)
+app.command()(plan)
+app.command()(methods)
 app.command()(reproduce)
 app.command()(formats)
 

@@ -1,0 +1,311 @@
+"""The Methods section of data: what was done and how it was scored and tested, each sentence from the record; what is not recorded is a gap to be filled in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...core.agent_kinds import CHAT, PARTICIPANT, kind_named
+from ...core.version import __version__
+from ..data.loading import Data
+from ..data.scoring import plural
+from ..data.sessions import Head, SessionFacts
+from ..data.style import listed
+from ..effects.registry import EFFECTS
+from ..stats.margins import PRIOR, Margin
+from ..stats.mixed_model import sort_cells
+
+#: Methods that are named in the text, and what to cite for them.
+REFERENCES: Mapping[str, str] = {
+    "Chung et al., 2013": "Chung, Y., Rabe-Hesketh, S., Dorie, V., Gelman, A., & Liu, J. (2013). A nondegenerate penalized likelihood estimator for variance "
+    "parameters in multilevel models. Psychometrika, 78, 685–709.",
+    "Clopper & Pearson, 1934": "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in the case of the binomial. "
+    "Biometrika, 26, 404–413.",
+    "Gourevitch & Galanter, 1967": "Gourevitch, V., & Galanter, E. (1967). A significance test for one parameter isosensitivity functions. Psychometrika, 32, 25–33.",
+    "Hautus, 1995": "Hautus, M. J. (1995). Corrections for extreme proportions and their biasing effects on estimated values of d′. Behavior Research Methods, "
+    "Instruments, & Computers, 27, 46–51.",
+    "Hesterberg, 2015": "Hesterberg, T. C. (2015). What teachers should know about the bootstrap. The American Statistician, 69, 371–386.",
+    "Holm, 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics, 6, 65–70.",
+    "Lancaster, 1961": "Lancaster, H. O. (1961). Significance tests in discrete distributions. Journal of the American Statistical Association, 56, 223–234.",
+    "Rouder et al., 2009": "Rouder, J. N., Speckman, P. L., Sun, D., Morey, R. D., & Iverson, G. (2009). Bayesian t tests for accepting and rejecting the null "
+    "hypothesis. Psychonomic Bulletin & Review, 16, 225–237.",
+    "Schuirmann, 1987": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence of "
+    "average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, 657–680.",
+    "Wilson, 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the American Statistical Association, "
+    "22, 209–212.",
+}
+#: Settings of agents that a paper tells, and what they are called there; others are in the record.
+_SETTINGS: Mapping[str, str] = {
+    "model": "model",
+    "provider": "provider",
+    "endpoint": "endpoint",
+    "temperature": "temperature",
+    "top_p": "top-p",
+    "max_tokens": "maximal tokens of a reply",
+    "seed": "seed",
+    "reasoning_effort": "reasoning effort",
+    "view": "view",
+    "conversation": "conversation",
+    "conversation_window": "trials kept in the conversation",
+    "examples": "worked examples",
+    "extraction": "reading of answers",
+    "reading": "reading of answers",
+    "checkpoint": "checkpoint",
+    "sha256": "SHA-256 of the checkpoint",
+    "architecture": "architecture",
+    "hidden": "hidden units",
+    "parameters": "parameters",
+}
+GAP = "[not recorded: {}]"
+
+
+def methods(data: Data, heads: Sequence[Head], margins: Sequence[Margin] = (), by: str | None = None, also: Sequence[str] = ()) -> str:
+    """The section as Markdown.
+
+    Parameters
+    ----------
+    data : as they were loaded, with rules of exclusion applied
+    heads : of the sessions among them
+    margins : within which differences count as none
+    by : the column of conditions of the mixed-effects models; chosen as ``spanlab stats`` chooses when not given
+    also : rows that are in the analysis although they are left out by default: ``practice``, ``pilot``
+    """
+    names = sorted(data.scored.parts)
+    text = ["# Methods", "", *_participants(data, heads), ""]
+    for name in names:
+        own = [head for head in heads if head.session.get("paradigm") == name]
+        text += [f"## {data.titles[name]}", "", *_task(name, own, [facts for facts in data.sessions if facts.paradigm == name]), ""]
+    models = _models(data, heads)
+    text += ["## Models", "", *models, ""] if models else []
+    text += ["## Exclusions", "", *_exclusions(data, also), "", "## Scores and tests", "", *scores_and_tests(_effects(data), margins), ""]
+    text += [_model(data, name, by) for name in names]
+    text += ["", "## Software", "", *_software(heads)]
+    text += ["", "## References", "", *(f"* {one}" for one in _references(heads, "\n".join(text)))]
+    return "\n".join(text) + "\n"
+
+
+def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
+    people = {str(head.session.get("participant")) for head in heads if head.session.get("agent_kind") == PARTICIPANT.name} - {"", "None"}
+    items = data.scored.items
+    analysed = set(items.loc[items["agent_kind"] == PARTICIPANT.name, "participant"].astype(str)) - {""}
+    if not people and not analysed:
+        return ["No people took part; the data are those of machines."]
+    many = len(people or analysed)
+    text = f"{plural(many, 'person', 'people').capitalize()} took part" if many != 1 else "One person took part"
+    text += f", of whom {len(analysed)} are analysed." if len(analysed) != many else "."
+    days = sorted({facts.started[:10] for facts in data.sessions if facts.started and facts.kind == PARTICIPANT.name})
+    text += f" Sessions were recorded from {days[0]} to {days[-1]} (UTC)." if len(days) > 1 else f" Sessions were recorded on {days[0]} (UTC)." if days else ""
+    studies = sorted({str(study.get("name") or study.get("study") or "") for head in heads if isinstance(study := head.session.get("study"), Mapping)} - {""})
+    text += f" They belong to the study {listed(studies)}." if studies else ""
+    return ["## Participants", "", f"{text} {GAP.format('age, gender, recruitment, compensation, consent and ethics approval')}"]
+
+
+def _task(name: str, heads: Sequence[Head], facts: Sequence[SessionFacts]) -> list[str]:
+    """A paradigm: what it is, trials, levels, practice, timing."""
+    if not heads:
+        return [f"The data of {name} are a table without sessions. {GAP.format('paradigm file, trials as planned, timing, instructions and versions')}"]
+    versions = Counter((str(head.session.get("paradigm_version")), str(head.session.get("paradigm_hash"))) for head in heads)
+    said = listed([f"version {version}, hash {hash_}" for version, hash_ in versions])
+    generators = listed(sorted({str(head.session.get("generator")) for head in heads}))
+    text = f"The paradigm is `{name}` of SpanLab ({said}), with trials of the {generators} generator."
+    first = heads[0].session.get("paradigm_data")
+    paradigm = first if isinstance(first, Mapping) else {}
+    study = _source(paradigm).get("study")
+    text += f" It follows {study}." if study else ""
+    paragraphs = [text, _trials(heads, facts), _phases(paradigm), *_timing(facts)]
+    return [one for paragraph in paragraphs if paragraph for one in (paragraph, "")][:-1]
+
+
+def _trials(heads: Sequence[Head], facts: Sequence[SessionFacts]) -> str:
+    counts = sorted({one.trials for one in facts})
+    text = f"{plural(len(heads), 'session')} of {_span(counts)} {'trials' if counts != [1] else 'trial'} each (practice not counted)"
+    levels: dict[str, set[str]] = {}
+    for head in heads:
+        for chosen in _levels(head.session.get("plan")):
+            for factor, level in chosen.items():
+                levels.setdefault(str(factor), set()).add(_plain(level))
+    varied = [f"{factor.replace('_', ' ')} ({', '.join(sorted(found, key=_order))})" for factor, found in levels.items() if len(found) > 1]
+    fixed = [f"{factor.replace('_', ' ')} {next(iter(found))}" for factor, found in levels.items() if len(found) == 1]
+    text += f", with {listed(varied)} varied" if varied else ""
+    text += f", and {listed(fixed)} throughout" if fixed else ""
+    designs = sorted({str(head.session.get("design")) for head in heads if head.session.get("design")})
+    text += f" (design {listed(designs)})." if designs else "."
+    languages = sorted({str(head.session.get("language")) for head in heads if head.session.get("language")})
+    text += f" Instructions were in {listed(languages)} (language codes)." if languages else ""
+    protocols = Counter(("people" if one.kind == PARTICIPANT.name else one.agent, one.protocol) for one in facts if one.protocol)
+    told = [f"{who} had {what}" for who, what in dict.fromkeys(protocols)]
+    return text + (f" Practice and memory: {'; '.join(told)}." if told else "")
+
+
+def _levels(plan: Any) -> Iterable[Mapping[str, Any]]:
+    """The combinations of levels of a plan, practice left out where the plan tells it."""
+    if isinstance(plan, list):
+        return [one.get("levels") or {} for one in plan if isinstance(one, Mapping) and not one.get("practice")]
+    if isinstance(plan, Mapping):
+        return [one for one in plan.get("levels") or [] if isinstance(one, Mapping)]
+    return []
+
+
+def _phases(paradigm: Mapping[str, Any]) -> str:
+    """Durations that stand in the paradigm as numbers."""
+    found: list[str] = []
+
+    def walk(node: Any, phase: str) -> None:
+        for step in node if isinstance(node, list) else []:
+            if isinstance(step, Mapping):
+                here = str(step.get("phase") or phase)
+                shown = step.get("show")
+                ms = shown.get("ms") if isinstance(shown, Mapping) else None
+                if isinstance(ms, int | float) and not isinstance(ms, bool):
+                    found.append(f"{here} {ms:g} ms")
+                for inside in step.values():
+                    walk(inside, here)
+
+    walk(paradigm.get("timeline"), "")
+    return f"Planned durations of displays that the paradigm gives as numbers (a display may be repeated): {', '.join(dict.fromkeys(found))}." if found else ""
+
+
+def _timing(facts: Sequence[SessionFacts]) -> list[str]:
+    timed = [one.timing for one in facts if one.timing is not None]
+    shown = sum(one.displays for one in timed)
+    if not shown:
+        return []
+    off, dropped = sum(one.off_by_a_frame for one in timed), sum(one.dropped for one in timed)
+    mean = sum(one.displays * (one.shown_ms - one.planned_ms) for one in timed) / shown
+    worst = max((one.worst_ms for one in timed), key=abs)
+    text = f"At the window {shown:,} displays with a planned duration were shown, in the mean {abs(mean):.1f} ms {'longer' if mean > 0 else 'shorter'} than planned; "
+    text += f"{off:,} were off by a frame or more, at most by {abs(worst):.1f} ms, and {plural(dropped, 'frame')} came late. These are times of the computer; "
+    return [text + GAP.format("when light left the screen and when keys closed, unless measured with a photodiode")]
+
+
+def _models(data: Data, heads: Sequence[Head]) -> list[str]:
+    """Machines, with their settings."""
+    lines: dict[str, None] = {}
+    for head in heads:
+        session = head.session
+        kind = kind_named(str(session.get("agent_kind")))
+        if kind.role == "person":
+            continue
+        settings = session.get("agent_settings")
+        settings = settings if isinstance(settings, Mapping) else {}
+        told = [f"{words} {_plain(settings[key])}" for key, words in _SETTINGS.items() if settings.get(key) not in (None, "", [], {})]
+        text = f"* `{session.get('agent')}` ({kind.label or kind.name})" + (f": {', '.join(told)}" if told else "")
+        text += f"; settings hash {session.get('agent_settings_hash')}"
+        if session.get("label"):
+            text += f". **{session['label']}**"
+        handed = ". It was handed the correct answers" if session.get("oracle") else ""
+        lines[f"{text}{handed}{': a yardstick, in no test.' if handed else '. A yardstick, in no test.' if kind.yardstick else '.'}"] = None
+    chats = [head for head in heads if head.session.get("agent_kind") == CHAT.name]
+    failed = sum(sum(facts.failed.values()) for facts in data.sessions)
+    return [*lines, *([f"Of the chat models' trials {failed:,} could not be had."] if chats and failed else [])]
+
+
+def _exclusions(data: Data, also: Sequence[str]) -> list[str]:
+    left = [name for name in ("practice", "pilot") if name not in also]
+    told = [f"Warm-up{' and ' + listed(left) if left else ''} rows are in no analysis; omitted and invalid answers count as wrong."]
+    told += [f"Rows of {listed([*also])} are in the analysis, as was asked for."] if also else []
+    if data.exclusions is None:
+        told.append("No rule of exclusion was applied.")
+    else:
+        told += ["Rules were applied in this order:", "", *(f"* {note}" for note in data.exclusions.notes)]
+    return [*told, *(["", *(f"* {problem}" for problem in data.problems)] if data.problems else [])]
+
+
+def _effects(data: Data) -> list[tuple[str, str]]:
+    """Effects that the data show, and how each is computed."""
+    found = []
+    for name in sorted(data.scored.parts):
+        found += [(f"{name}: {effect.title}", effect.method) for effect in EFFECTS if not effect.missing(data.scored, name)]
+    return found
+
+
+def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margin]) -> list[str]:
+    """How scores, intervals and tests are computed, as the page has them.
+
+    Parameters
+    ----------
+    effects : names, and how each is computed where that is particular
+    """
+    told = [
+        "Accuracy is averaged within each trial, then within each participant, then over participants. Units of standard errors and intervals are participants "
+        "where an answerer is several people, sessions where a machine has taken ten or more, and trials otherwise. 95% intervals of shares are score intervals "
+        "(Wilson, 1927) for as many independent answers as have the variance between units, with Student's t for their number; binomial ones with mid-p "
+        "(Lancaster, 1961) where each unit is right or wrong, and exact ones (Clopper & Pearson, 1934) where all are alike. Those of other means are expanded "
+        "percentile bootstrap intervals (Hesterberg, 2015).",
+        "",
+        "Slopes and differences of conditions are tested by two-tailed t tests over these units, against what guessing gives; their p values are not corrected.",
+    ]
+    if any("d′" in method or "d′" in name for name, method in effects):
+        told[-1] += (
+            " d′ and criterion are computed with half an answer added to each count (log-linear; Hautus, 1995); of one person or machine, with standard errors of "
+            "Gourevitch & Galanter, 1967."
+        )
+    told[-1] += f" {PRIOR.rstrip('.')} (Rouder et al., 2009)."
+    told[-1] += (
+        f" Differences count as none within {listed([one.words for one in margins])}, by two one-sided t tests at 5% (Schuirmann, 1987)."
+        if margins
+        else " No margin was declared, so that nothing is called equivalent."
+    )
+    particular = [f"* {name}: {method}" for name, method in effects if method]
+    return [*told, *(["", "Computed in particular:", "", *particular] if particular else [])]
+
+
+MODEL = (
+    "Answerers and conditions are compared by a mixed-effects logistic model (`{formula}`), fitted by Laplace's approximation, with normal priors of cells "
+    "(standard deviation 3 in log odds) and gamma priors of standard deviations (shape 2, rate 2; Chung et al., 2013). Terms are tested by likelihood ratios, "
+    "contrasts by t tests with Satterthwaite's degrees of freedom; p values are corrected within each kind of contrast (Holm, 1979)."
+)
+
+
+def _model(data: Data, name: str, by: str | None) -> str:
+    cells = sort_cells(data.scored, name, by)
+    return f"**{name}.** " + (MODEL.format(formula=cells.formula) if len(cells.table) else "Only yardsticks answered; there is no model.") + "\n"
+
+
+def _software(heads: Sequence[Head]) -> list[str]:
+    found: dict[str, set[str]] = {}
+    for head in heads:
+        versions = head.session.get("versions")
+        for name, version in (versions if isinstance(versions, Mapping) else {}).items():
+            found.setdefault(str(name), set()).add(str(version))
+    told = ", ".join(f"{name} {' and '.join(sorted(versions))}" for name, versions in found.items() if name != "spanlab")
+    recorded = (
+        f"Sessions were recorded with SpanLab {' and '.join(sorted(found['spanlab']))} ({told})."
+        if "spanlab" in found
+        else GAP.format("versions of the software")
+    )
+    return [f"{recorded} This section and the analysis were made with SpanLab {__version__}."]
+
+
+def _references(heads: Sequence[Head], text: str) -> list[str]:
+    found = {whole for short, whole in REFERENCES.items() if short in text}
+    for head in heads:
+        paradigm = head.session.get("paradigm_data")
+        study = _source(paradigm if isinstance(paradigm, Mapping) else {}).get("study")
+        found |= {str(study)} if study else set()
+    return sorted(found)
+
+
+def _source(paradigm: Mapping[str, Any]) -> Mapping[str, Any]:
+    source = paradigm.get("source")
+    return source if isinstance(source, Mapping) else {}
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and value >= 10_000 else str(value)
+
+
+def _order(text: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(text), ""
+    except ValueError:
+        return 1, 0.0, text
+
+
+def _span(counts: Sequence[int]) -> str:
+    return "an unknown number of" if not counts else f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
