@@ -239,7 +239,7 @@ def resume(
     ----------
     session : folder of the session
     care, price : of chat agents, from now on
-    retry_failed : ask again for the trials that could not be had
+    retry_failed : ask again for the trials that failed
     workers, scheduler : share the work of a large session out
     say : takes sentences; stderr when not given
 

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 Outcome = Literal["answered", "omitted", "invalid"]
 
 
-class Stopped(SpanLabError):  # noqa: N818 - it is no fault
+class Stopped(SpanLabError):  # noqa: N818 - it is not a fault
     """Something was not begun, since nothing new is to begin: the session is being stopped."""
 
 
-class Unobtainable(SpanLabError):  # noqa: N818 - it is no fault of the session
-    """A trial cannot be had, and asking again does not help; others may.
+class Unobtainable(SpanLabError):  # noqa: N818 - it is not a fault of the session
+    """A trial failed, and asking again does not help; others may.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ class Agent(ABC):
         if declared is None:
             return
         if not isinstance(declared, AgentKind):
-            raise TypeError(f"the kind of {cls.__name__} is {declared!r}; expected is an AgentKind, such as AgentKind('{cls.__name__.lower()}')")
+            raise TypeError(f"the kind of {cls.__name__} is {declared!r}; expected an AgentKind, such as AgentKind('{cls.__name__.lower()}')")
         if declared.at_window != issubclass(cls, WindowAgent):
             raise TypeError(
                 f"{cls.__name__} is of the kind '{declared.name}' ({declared.role}): agents at a window, and no others, are subclasses of WindowAgent"
@@ -319,7 +319,7 @@ class Agent(ABC):
         Raises
         ------
         SpanLabError
-            when the agent cannot be had (no key, no checkpoint, no display).
+            when the agent is not available (no key, no checkpoint, no display).
         """
         if detail:
             raise SpanLabError(f"the agent '{cls.kind.name}' takes nothing after a colon; found '{cls.kind.name}:{detail}'")

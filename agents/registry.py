@@ -38,7 +38,7 @@ class AgentRegistry(Registry[Agent]):
     @override
     def name_of(self, value: Any) -> str:
         if not (isinstance(value, type) and issubclass(value, Agent)):
-            raise ValueError(f"{value!r} is no subclass of Agent")
+            raise ValueError(f"{value!r} is not a subclass of Agent")
         if isabstract(value):
             raise ValueError(f"{value.__name__} does not define {', '.join(sorted(value.__abstractmethods__))}")
         kind = next((vars(base)["kind"] for base in value.__mro__ if "kind" in vars(base)), None)
@@ -82,7 +82,7 @@ def make_agent(
     Raises
     ------
     SpanLabError
-        for an unknown name, or when the agent cannot be had (no key, no checkpoint, no display).
+        for an unknown name, or when the agent is not available (no key, no checkpoint, no display).
     """
     name, _, detail = spec.partition(":")
     if name == "published":
@@ -95,5 +95,5 @@ def make_agent(
         raise SpanLabError(f"unknown agent '{spec}'{nearest(name, names) or '; there are ' + ', '.join(names)}")
     agent = cls.from_name(detail, AgentOptions(seed, window or {}, chat or {}, care or {}, prices, tasks))
     if not isinstance(agent, Agent):
-        raise SpanLabError(f"{cls.__name__}.from_name gave {agent!r} for '{spec}'; expected is an Agent. This is a fault of the agent")
+        raise SpanLabError(f"{cls.__name__}.from_name gave {agent!r} for '{spec}'; expected an Agent. This is a fault of the agent")
     return agent

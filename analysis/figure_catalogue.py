@@ -60,7 +60,7 @@ def figure_named(name: str, source: Sequence[str] = ()) -> FigureDeclaration:
     other = elsewhere(name, source)
     if other:
         raise SpanLabError(other)
-    raise SpanLabError(f"there is no figure called '{name}'{nearest(name, [*known, *UNITS, *NUMBERS])}\nThese there are:\n{listing()}")
+    raise SpanLabError(f"there is no figure called '{name}'{nearest(name, [*known, *UNITS, *NUMBERS])}\nThe figures are:\n{listing()}")
 
 
 def wish_for(figure: FigureDeclaration, paradigms: Sequence[str], bars: str, by: str, option: str = "", *, along: str = "", value: str = "") -> Wish:

@@ -95,7 +95,7 @@ def main(blocks: int) -> None:
     """Measure."""
     paradigm = load_paradigm("nback_verbal")
     with server() as url:
-        *_, talks = session(url, paradigm, 2, 2)  # imports and first connections are no part of it
+        *_, talks = session(url, paradigm, 2, 2)  # imports and first connections are not part of it
         for concurrency, some in ((8, 40), (50, 50)):
             *_, talks = session(url, paradigm, some, concurrency)
             requests = sum(map(len, talks))

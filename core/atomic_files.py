@@ -63,7 +63,7 @@ def only_writer(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
                 _lock(file)
             except _TAKEN:
                 if time.monotonic() >= until:
-                    raise TakenError(f"{folder} is being run by another process; wait until that one has ended") from None
+                    raise TakenError(f"{folder} is in use by another process; wait until it has ended") from None
                 time.sleep(0.05)
                 continue
             except OSError:

@@ -31,7 +31,9 @@ def check_overrides(cls: type, optional: Iterable[str] = ()) -> None:
             continue
         if name not in known:
             if meant := _nearest(name, known):
-                raise TypeError(f"{cls.__name__}.{name} is nearly '{meant}', which is what is called: is it misspelt? (A name that begins with _ is let be.)")
+                raise TypeError(
+                    f"{cls.__name__}.{name} is nearly '{meant}', which is the method that is called: is it misspelt? (Names that begin with _ are not checked.)"
+                )
             if inspect.isfunction(value) and vars(value).get("__override__", False):
                 raise TypeError(f"{cls.__name__}.{name} says that it overrides a method, and no base class has one of that name")
             continue
@@ -50,7 +52,7 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 def _check_method(cls: type, name: str, value: Any, base: Callable[..., Any], optional: frozenset[str]) -> None:
     said = f"{cls.__name__}.{name}"
     if isinstance(value, staticmethod | classmethod | property) or not callable(value):
-        raise TypeError(f"{said} is {_article(type(value).__name__)}; expected is a method: {_written(name, base)}")
+        raise TypeError(f"{said} is {_article(type(value).__name__)}; expected a method: {_written(name, base)}")
     if not inspect.isfunction(value):
         return  # something callable, which says nothing of its parameters
     if inspect.iscoroutinefunction(base) != inspect.iscoroutinefunction(value):
@@ -70,7 +72,7 @@ def _check_method(cls: type, name: str, value: Any, base: Callable[..., Any], op
                 **{parameter.name: None for parameter in wanted if parameter.kind is parameter.KEYWORD_ONLY},
             )
         except TypeError as error:
-            raise TypeError(f"{said} cannot be called as it is going to be: {_written(name, base)} ({error})") from None
+            raise TypeError(f"{said} cannot be called in the required way: {_written(name, base)} ({error})") from None
 
 
 def _written(name: str, base: Callable[..., Any]) -> str:

@@ -11,21 +11,21 @@ def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        when one stands twice.
+        when one occurs twice.
     """
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
     return found
 
 
 def no_constant(name: str) -> NoReturn:
-    """``parse_constant``: NaN and Infinity are no JSON.
+    """``parse_constant``: NaN and Infinity are not JSON.
 
     Raises
     ------
     ValueError
         always.
     """
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")

@@ -177,7 +177,7 @@ class Instances(Declarations[V]):
     @override
     def name_of(self, value: Any) -> str:
         if not isinstance(value, self._cls):
-            raise ValueError(f"{value!r} is no {self._cls.__name__}")
+            raise ValueError(f"{value!r} is not a {self._cls.__name__}")
         return str(cast("Named", value).name)
 
     def __iter__(self) -> Iterator[V]:

@@ -35,7 +35,7 @@ _EVENT_COLUMNS = {
     "trial_type": {"Description": "phase of the step, such as probe"},
     "response_time": {"Description": "time from the onset of the question to the answer; n/a where there was none", "Units": "s"},
     "event_type": {
-        "Description": "what the row is about",
+        "Description": "type of the row",
         "Levels": {"display": "one display, as it was shown", "answer": "an answered item of the question that began at this onset"},
     },
     "trial_counts": {"Description": "whether the trial was finished; what was shown in one that was cut off or taken again is here, and its answers are not"},
@@ -46,8 +46,8 @@ _PARTICIPANTS = {
     "participant_type": {"Description": "who took part", "Levels": {"person": "a person", "machine": "a model, a network or a simulated observer"}},
     "species": {"Description": "n/a for machines"},
     "agent_kind": {"Description": "what kind of participant it is; `participant` for people"},
-    "agent": {"Description": "which machine it is; `participant` for people"},
-    "caution": {"Description": "what must be said of it wherever its data are shown"},
+    "agent": {"Description": "name of the machine; `participant` for people"},
+    "caution": {"Description": "remark that must accompany its data"},
 }
 
 

@@ -15,4 +15,4 @@ def format_problems(problems: Sequence[Problem]) -> list[str]:
 
 def refused(problems: Sequence[Problem]) -> SpanLabError:
     """Why nothing was imported."""
-    return SpanLabError("\n".join([*format_problems(problems), "nothing was imported; mend this, or leave it out with --skip-malformed"]))
+    return SpanLabError("\n".join([*format_problems(problems), "nothing was imported; correct this, or use --skip-malformed to leave it out"]))

@@ -26,8 +26,8 @@ _WHO = {
     "participant_id": "what the participant is called in this data set",
     "participant_type": "person or machine",
     "agent_kind": "what kind of participant it is; `participant` for people",
-    "agent": "which machine it is; `participant` for people",
-    "caution": "what must be said of it wherever its data are shown",
+    "agent": "name of the machine; `participant` for people",
+    "caution": "remark that must accompany its data",
 }
 _TYPES = {"integer": "integer", "number": "number", "boolean": "boolean", "string": "string", "json": "string"}
 

@@ -30,7 +30,7 @@ class FormatRegistry(Registry[Format[Any, Any]]):
     @override
     def name_of(self, value: Any) -> str:
         if not (isinstance(value, type) and issubclass(value, Format)):
-            raise ValueError(f"{value!r} is no subclass of Format")
+            raise ValueError(f"{value!r} is not a subclass of Format")
         cls: type[Format[Any, Any]] = value
         if not _NAME.fullmatch(cls.name):
             raise ValueError(f"{cls.__name__} needs a name of small letters, digits and hyphens, such as name = '{cls.__name__.lower()}'; found '{cls.name}'")

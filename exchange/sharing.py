@@ -208,15 +208,15 @@ def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapp
         report.note(f"NOTE {counted(unfinished, 'session')} {'is' if unfinished == 1 else 'are'} not finished: the finished trials are shared")
     free = sorted({one.info["paradigm"] for one in sessions if one.free})
     if free and not options.free_text:
-        report.note(f"NOTE wrong answers to {', '.join(free)} may be words of one's own, and are shared as {OTHER}; --free-text shares them as they are")
+        report.note(f"NOTE wrong answers to {', '.join(free)} may be free text, and are shared as {OTHER}; --free-text shares them as they are")
     if not people:
         return
     if options.real_ids:
         report.note("NOTE participants keep their own identifiers")
     elif options.key_file is None:
-        report.note("NOTE pseudonyms were drawn at random, and nobody can say later who is who; --key-file FILE keeps them")
+        report.note("NOTE pseudonyms were drawn at random, and cannot be traced back to people later; --key-file FILE saves them")
     else:
-        report.note(f"NOTE {options.key_file} tells who is who: do not share it")
+        report.note(f"NOTE {options.key_file} links pseudonyms to people: do not share it")
 
 
 def _check_fields(wanted: Sequence[str], infos: Sequence[SessionInfo]) -> None:
@@ -263,7 +263,7 @@ def _read_key(path: Path) -> dict[str, str]:
     except (OSError, ValueError, csv.Error) as error:
         raise SpanLabError(f"{path} cannot be read as a table of pseudonyms: {error}") from None
     if tuple(header) != _KEY_COLUMNS or any(len(row) != 2 or not re.fullmatch("[0-9]{1,6}", row[1]) for row in rows):
-        raise SpanLabError(f"{path} is no table of pseudonyms (two columns, participant and pseudonym; pseudonyms are numbers); name another file")
+        raise SpanLabError(f"{path} is not a table of pseudonyms (two columns, participant and pseudonym; pseudonyms are numbers); name another file")
     if len({row[0] for row in rows}) < len(rows) or len({int(row[1]) for row in rows}) < len(rows):
         raise SpanLabError(f"{path} has a participant or a pseudonym twice")
     return {who: f"{int(number):03d}" for who, number in rows}
@@ -284,8 +284,8 @@ def _agent(info: SessionInfo) -> str:
 
 
 def _caution(info: SessionInfo) -> str:
-    """What must be said wherever an agent's data are: that it is no model, or was handed the answers."""
-    return "; ".join([text for text in (info.get("label"),) if text] + ["was handed the answers (an oracle)"] * info["oracle"])
+    """What must be said wherever an agent's data are: that it is not a model, or was handed the answers."""
+    return "; ".join([text for text in (info.get("label"),) if text] + ["was given the correct answers (an oracle)"] * info["oracle"])
 
 
 def _machine_labels(infos: Sequence[SessionInfo], taken: set[str]) -> dict[tuple[str, str], str]:

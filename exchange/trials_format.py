@@ -66,7 +66,7 @@ class TrialSet:
 
     def __post_init__(self) -> None:
         if not isinstance(self.paradigm, Paradigm):
-            raise TypeError(f"the paradigm of a TrialSet is {self.paradigm!r:.100}; expected is what load_paradigm gives")
+            raise TypeError(f"the paradigm of a TrialSet is {self.paradigm!r:.100}; expected what load_paradigm gives")
 
 
 S = TypeVar("S", bound=TrialSet)
@@ -213,7 +213,7 @@ class TrialsFormat(Format[R, W]):
         for given in self._guarded(source, lambda: self.read_trials(source, options), TrialSet):
             name = given.stem or given.paradigm.name
             if name in names:
-                raise SpanLabError(f"{source}: the format '{self.name}' gives two sets of trials of {name}; expected is one for each paradigm")
+                raise SpanLabError(f"{source}: the format '{self.name}' gives two sets of trials of {name}; expected one for each paradigm")
             names.add(name)
             origin = {"format": self.name, "file": source.name, **given.source}
             yield replace(given, trials=self._checked(source, given, origin), source=origin)

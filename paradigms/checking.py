@@ -141,7 +141,7 @@ class _Look:
             what = f"the stimulus '{stimulus.name}' cannot be drawn"
             drawn(scene)
             picture(scene, _SHAPES_PX)
-            what = f"the stimulus '{stimulus.name}' cannot be said in words"
+            what = f"the stimulus '{stimulus.name}' cannot be described in words"
             stimulus.words()
         except Exception as error:  # whatever somebody's own stimulus raises
             raise self._problem(trial, step, stimulus.name, what, error) from error

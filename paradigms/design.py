@@ -303,7 +303,7 @@ def _stairs_of(combinations: Sequence[Mapping[str, Any]], adaptive: Adaptive, na
     Raises
     ------
     SpanLabError
-        when another factor has several levels, a level is no number, or the first trial's is not in use.
+        when another factor has several levels, a level is not a number, or the first trial's is not in use.
     """
     factor = adaptive.factor
     several = [other for other in combinations[0] if other != factor and any(combination[other] != combinations[0][other] for combination in combinations)]

@@ -353,7 +353,7 @@ def _check_balance(reader: Reader, path: YamlPath, design: SessionDesign, factor
         if name != ANSWER and name not in factors:
             reader.report((*path, "balance", n), f"'{name}' is neither '{ANSWER}' nor a factor{nearest(name, [ANSWER, *factors])}")
         elif name in design.balance[:n]:
-            reader.report((*path, "balance", n), f"'{name}' stands twice")
+            reader.report((*path, "balance", n), f"'{name}' occurs twice")
     if design.question is not None:
         if asking and design.question not in asking:
             reader.report(

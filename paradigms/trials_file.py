@@ -25,7 +25,7 @@ from .language.limits import MAX_SESSION_TRIALS
 from .paradigm import Generator, Paradigm, load_paradigm
 
 FORMAT, VERSION = "spanlab-trials", 1
-#: a longer line is no trial
+#: a longer line is not a trial
 _LONGEST = 4_000_000
 
 
@@ -136,7 +136,7 @@ class TrialsFile:
     Raises
     ------
     SpanLabError
-        when it is no trials file, or not one of the paradigm as it is now; while iterating, also for a line that is no trial of the paradigm.
+        when it is not a trials file, or not one of the paradigm as it is now; while iterating, also for a line that is not a trial of the paradigm.
     """
 
     def __init__(self, path: str | Path, paradigm: str | Path | None = None) -> None:
@@ -189,10 +189,10 @@ class TrialsFile:
                 while line := file.readline(_LONGEST + 1):
                     number += 1
                     if len(line) > _LONGEST:
-                        raise self.wrong(number, f"a line of more than {_LONGEST} bytes; this is no trials file of SpanLab")
+                        raise self.wrong(number, f"a line of more than {_LONGEST} bytes; this is not a trials file of SpanLab")
                     yield number, line.decode("utf-8")
         except UnicodeDecodeError:
-            raise self.wrong(number, "this is no UTF-8 text") from None
+            raise self.wrong(number, "this is not UTF-8 text") from None
         except OSError as error:
             raise SpanLabError(f"{self.path} cannot be read: {error.strerror or error}") from None
 
@@ -200,7 +200,7 @@ class TrialsFile:
         number, text = next(self._lines(), (1, ""))
         data = self._parsed(number, text)
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise self.wrong(1, f'this is no trials file: its first line must say {{"format": "{FORMAT}", ...}} (spanlab import writes such files)')
+            raise self.wrong(1, f'this is not a trials file: its first line must say {{"format": "{FORMAT}", ...}} (spanlab import writes such files)')
         if isinstance(data.get("version"), int) and data["version"] > VERSION:
             raise self.wrong(1, f"written by a newer spanlab (format {data['version']}, this one reads up to {VERSION}): update spanlab")
         return self._valid(TrialsHeader, 1, data)
@@ -226,7 +226,7 @@ class TrialsFile:
             why = str(error)
         except RecursionError:
             why = "nested too deep"
-        raise self.wrong(number, f"this line is no JSON ({why})")
+        raise self.wrong(number, f"this line is not JSON ({why})")
 
     def _valid(self, model: Any, number: int, data: Any) -> Any:
         built, problems = validated(model, data)
@@ -247,7 +247,7 @@ def plan_given(file: TrialsFile, seed: int, trials: int | None = None) -> list[P
     Raises
     ------
     SpanLabError
-        when there are not so many, or one is no trial of the paradigm.
+        when there are not so many, or one is not a trial of the paradigm.
     """
     many = file.header.trials if trials is None else trials
     if many > file.header.trials:

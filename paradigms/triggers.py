@@ -87,7 +87,7 @@ def misplaced(triggers: Triggers, timeline: Node) -> Iterator[tuple[YamlPath, st
         if phase not in phases:
             yield ("phases", phase), f"there is no phase '{phase}'{nearest(phase, phases) or '; there are ' + listed(phases)}"
         elif isinstance(code, dict) and not phases[phase]:
-            yield ("phases", phase), f"'{phase}' is no phase of feedback, so it has one code; found one for each verdict"
+            yield ("phases", phase), f"'{phase}' is not a phase of feedback, so it has one code; found one for each verdict"
     if any(step.ask is not None for step in steps):
         return
     for name in ("responses", "verdicts"):

@@ -55,7 +55,7 @@ def read_file(path: Path, words: Iterable[str], dimensions: int) -> tuple[dict[s
             while whole.read(_CHUNK):
                 pass  # the hash is that of the whole file
     except (_MalformedError, gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise SpanLabError(f"{path} is no file of word vectors that can be read (word2vec or GloVe): {error}") from None
+        raise SpanLabError(f"{path} is not a file of word vectors that can be read (word2vec or GloVe): {error}") from None
     except OSError as error:
         raise SpanLabError(f"cannot read the word vectors {path}: {error.strerror or error}") from None
     return table, hashed.sha256.hexdigest()
@@ -183,7 +183,7 @@ def _is_number(text: bytes) -> bool:
 
 def _number(text: bytes, at: str) -> float:
     if not _is_number(text):
-        raise _MalformedError(f"{at}: {show(text.decode('utf-8', 'replace'))} is no number")
+        raise _MalformedError(f"{at}: {show(text.decode('utf-8', 'replace'))} is not a number")
     return float(text)
 
 

@@ -15,7 +15,7 @@ from ..core.errors import SpanLabError
 from ..core.version import __version__
 
 #: What became of a table or a figure: the same; not the same, by so much; drawn from what is at hand, with nothing published to hold it against; not to be had.
-Verdict = Literal["same", "differs", "ours alone", "cannot be had here"]
+Verdict = Literal["same", "differs", "ours alone", "not available here"]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Page:
     def counted(self) -> str:
         """How many of each verdict."""
         counts = Counter(entry.verdict for entry in self.entries)
-        order: Sequence[Verdict] = ("same", "differs", "ours alone", "cannot be had here")
+        order: Sequence[Verdict] = ("same", "differs", "ours alone", "not available here")
         return ", ".join(f"{counts[one]} {one}" for one in order if counts[one])
 
 
@@ -102,7 +102,7 @@ def verdict_of(rows: Sequence[Row]) -> tuple[Verdict, str]:
     same = sum(row.verdict == "same" for row in judged)
     if same == len(judged):
         return "same", f"all {len(judged)} rows are as published"
-    return "differs", f"{same} of {len(judged)} rows are as published; by how much the others differ stands beside them"
+    return "differs", f"{same} of {len(judged)} rows are as published; the differences of the others are shown beside them"
 
 
 def with_own_ids(picture: str, key: str) -> str:

@@ -140,7 +140,7 @@ def printed_tests(blocks: pd.DataFrame) -> Entry:
     verdict, said = verdict_of(rows)
     return Entry(
         "tests",
-        "Tests of d′: those whose printed p values are at hand",
+        "Tests of d′: those whose printed p values are available",
         verdict,
         f"{said}. All 23 Kruskal–Wallis tests, 69 Mann–Whitney tests and 69 Wilcoxon tests of the study can be made again, but their printed values are not "
         "among the data that ship. With its sign, d′ leads to other decisions in these four.",
@@ -154,19 +154,19 @@ def printed_tests(blocks: pd.DataFrame) -> Entry:
 def _at_hand(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
     """Whoever is at hand, in the study's tasks, counted as the study counted."""
     if not data:
-        return [Entry("at-hand", "The same tasks, taken by whoever is at hand", "cannot be had here", "nobody at hand takes these tasks", notes=tuple(absent))]
+        return [Entry("at-hand", "The same tasks with the available agents", "not available here", "no available agent takes these tasks", notes=tuple(absent))]
     loaded = load(data)
     found: list[Entry] = []
     for paradigm in loaded.titles:
         try:
             drawing = figure_named("nback_published").draw(loaded, Wish((paradigm,)))
         except SpanLabError as error:
-            found.append(Entry(f"at-hand-{paradigm}", f"{loaded.titles[paradigm]}: whoever is at hand", "cannot be had here", str(error)))
+            found.append(Entry(f"at-hand-{paradigm}", f"{loaded.titles[paradigm]}: available agents", "not available here", str(error)))
             continue
         found.append(
             Entry(
                 f"at-hand-{paradigm.replace('_', '-')}",
-                f"{loaded.titles[paradigm]}: whoever is at hand, beside the printed values",
+                f"{loaded.titles[paradigm]}: available agents, beside the printed values",
                 "ours alone",
                 "these are other answerers than the study's, in trials that are made as its were; printed values are hollow",
                 picture=draw(drawing.spec, drawing.agents),
@@ -175,7 +175,7 @@ def _at_hand(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
             )
         )
     if absent:
-        found.append(Entry("absent", "Who could not take which task", "cannot be had here", "see below", notes=tuple(absent)))
+        found.append(Entry("absent", "Who could not take which task", "not available here", "see below", notes=tuple(absent)))
     return found
 
 
@@ -183,7 +183,7 @@ def _asked_again() -> Entry:
     return Entry(
         "asked-again",
         "The study's models, asked again",
-        "cannot be had here",
+        "not available here",
         "the study asked gpt-3.5-turbo and seven other models, which are on their makers' servers or on large computers, and a page that is made without "
         "keys asks nobody; with a key or a server of your own, --agent chat:MODEL@PROVIDER takes them along. What a model says today need "
         "not be what it said in 2023.",

@@ -102,7 +102,7 @@ def time_map() -> Entry:
         "a2",
         "Table A2: for how long people see what a network sees in one step (ms)",
         verdict,
-        f"{said}; ours are read off the paradigms, compiled",
+        f"{said}; ours come from the compiled paradigms",
         ("task", "phase"),
         tuple(rows),
     )
@@ -152,7 +152,7 @@ def errorless_scores(sessions: Sequence[Path]) -> Entry:
     """Scores of somebody who makes no errors, beside those of published models that made none, or next to none."""
     title = "Table A3, its definitions: scores of an observer without errors"
     if not sessions:
-        return Entry("a3-definitions", title, "cannot be had here", "no sessions of the observer 'ideal' are at hand")
+        return Entry("a3-definitions", title, "not available here", "no sessions of the observer 'ideal' are available")
     loaded = load(list(sessions))
     table = scores(loaded.scored, human=loaded.human)
     printed = {(row["task"], row["score"], row["model"]): row["value"] for row in published_scores().to_dict("records")}
@@ -181,8 +181,8 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
     title = "Table A3: how far networks are from people (A: slopes, B: means; 0 is as people are)"
     printed = published_scores()
     if not sessions:
-        why = "no network at hand takes any of its tasks; the published checkpoints are not at hand either"
-        return Entry("a3", title, "cannot be had here", why, ("task", "score", "network"), _published_rows(printed), notes=tuple(absent))
+        why = "no available network takes any of its tasks; the published checkpoints are not available either"
+        return Entry("a3", title, "not available here", why, ("task", "score", "network"), _published_rows(printed), notes=tuple(absent))
     loaded = load(list(sessions))
     table = scores(loaded.scored, human=loaded.human)
     models = _models(sessions)
@@ -201,7 +201,7 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
                 value = float(theirs[theirs["model"] == model]["value"].iloc[0])
                 rows.append(_within((str(task), str(name), f"{row['agent']} ({model})"), row, value))
         if not len(own):
-            rows.append(Row((str(task), str(name), ""), "", span, "cannot be had here", f"no network at hand takes {task}"))
+            rows.append(Row((str(task), str(name), ""), "", span, "not available here", f"no available network takes {task}"))
     held = [row for row in rows if row.verdict in ("same", "differs")]
     same = sum(row.verdict == "same" for row in held)
     said = (
@@ -225,7 +225,7 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
 
 
 def _published_rows(printed: pd.DataFrame) -> tuple[Row, ...]:
-    return tuple(Row((row["task"], row["score"], row["model"]), "", f"{row['value']:.3f}", "cannot be had here", "") for row in printed.to_dict("records"))
+    return tuple(Row((row["task"], row["score"], row["model"]), "", f"{row['value']:.3f}", "not available here", "") for row in printed.to_dict("records"))
 
 
 def _models(sessions: Sequence[Path]) -> dict[str, str]:
@@ -248,12 +248,12 @@ def behaviour(figure: PaperFigure, data: Data | None, absent: Sequence[str]) -> 
     kept = f" ({describe_kept(figure)})" if figure.keeps else ""
     title = f"Figure of {figure.paradigm}: {figure.title}{kept}"
     if data is None or not any(figure.paradigm in (name, data.human.get(name)) for name in data.titles):
-        why = "; ".join(one.rstrip(".") for one in absent if f" {figure.paradigm}:" in f" {one}") or f"nobody at hand takes {figure.paradigm}"
-        return Entry(figure.name, title, "cannot be had here", why)
+        why = "; ".join(one.rstrip(".") for one in absent if f" {figure.paradigm}:" in f" {one}") or f"no available agent takes {figure.paradigm}"
+        return Entry(figure.name, title, "not available here", why)
     try:
         drawing = paper_figure(figure).draw(data, Wish())
     except SpanLabError as error:
-        return Entry(figure.name, title, "cannot be had here", str(error))
+        return Entry(figure.name, title, "not available here", str(error))
     return Entry(
         figure.name,
         title,
@@ -271,7 +271,7 @@ def _units(name: str, file: str, what: str) -> Entry:
     return Entry(
         name,
         f"Figure{number}: {what}",
-        "cannot be had here",
+        "not available here",
         "it shows the units of a published network, whose checkpoint is not at hand; of any checkpoint that knows the tasks the command below draws it",
         command=f"spanlab neural CHECKPOINT -o DIR    # DIR/figures/{file}.svg",
     )
@@ -282,7 +282,7 @@ def _unknown() -> Entry:
     return Entry(
         "unknown",
         f"Figures {numbers} by their numbers",
-        "cannot be had here",
+        "not available here",
         "neither the published code nor the tables tell which of these numbers shows what; by their content those that are known stand above",
     )
 
@@ -300,7 +300,7 @@ def _within(what: tuple[str, ...], row: Mapping[Any, Any], printed: float) -> Ro
     """Our score of a published network: the same when its interval holds the printed value."""
     value, low, high = row["value"], row["low"], row["high"]
     if math.isnan(value):
-        return Row(what, "–", f"{printed:.3f}", "cannot be had here", row["note"])
+        return Row(what, "–", f"{printed:.3f}", "not available here", row["note"])
     ours = f"{value:.3f}" + ("" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]")
     same = low <= printed <= high
     return Row(what, ours, f"{printed:.3f}", "same" if same else "differs", "within the interval" if same else f"by {abs(value - printed):.3f}")

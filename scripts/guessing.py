@@ -54,7 +54,7 @@ def ignored_the_cues(name: str, share: float | None) -> float:
     levels = {factor: declared.levels[0] for factor, declared in paradigm.factors.items()} | ({} if share is None else {"congruent_share": share})
     sampler = draw.sampler.build(levels) if draw.sampler is not None else None
     if not isinstance(sampler, TaskSequence):
-        raise SystemExit(f"{name}: '{draw.name}' is no sequence of tasks")
+        raise SystemExit(f"{name}: '{draw.name}' is not a sequence of tasks")
     congruent = 0.5 if sampler.congruent is None else sampler.congruent
     return congruent + (1 - congruent) / 2
 

@@ -2,7 +2,7 @@
 
 python scripts/way.py [--files]        with --files: which ones, in the order in which the way meets them
 
-The way is gone twice, and counted the second time: what is only imported, or only made ready once, is no part of it.
+The way is gone twice, and counted the second time: what is only imported, or only made ready once, is not part of it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-#: folders that are no part of the package
+#: folders that are not part of the package
 _NOT_OURS = {"tests", "scripts", "benchmarks", ".venv"}
 
 

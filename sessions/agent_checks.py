@@ -31,7 +31,7 @@ def check_episode(agent: Agent, episode: object) -> Episode:
     if agent.kind.oracle and len(inspect.signature(episode.step).parameters) < 2:
         raise SpanLabError(
             f"{agent.name} is of the kind '{agent.kind.name}', which is an oracle, and {type(episode).__name__}.step takes no truth; "
-            f"expected is async def step(self, percept, truth=None): {_FAULT}"
+            f"expected async def step(self, percept, truth=None): {_FAULT}"
         )
     return episode
 
@@ -50,7 +50,7 @@ def check_response(percept: Percept, response: object, number: int) -> Response 
     """
     if response is not None and not isinstance(response, Response):
         such = f", such as Response({response!r})," if isinstance(response, str | int | tuple) else ","
-        raise SpanLabError(f"the agent gave {_shown(response)} in step {number}; expected is a Response{such} or None where nothing is asked: {_FAULT}")
+        raise SpanLabError(f"the agent gave {_shown(response)} in step {number}; expected a Response{such} or None where nothing is asked: {_FAULT}")
     if (response is None) != (percept.ask is None):
         raise SpanLabError(f"the agent {'did not answer' if response is None else 'answered unasked'} in step {number}; {_FAULT}")
     if response is None:
@@ -63,7 +63,7 @@ def check_response(percept: Percept, response: object, number: int) -> Response 
     if not isinstance(response.notes, Mapping) or not (response.rt_ms is None or isinstance(response.rt_ms, int | float)):
         raise SpanLabError(
             f"the agent gave notes {_shown(response.notes)} and the reaction time {_shown(response.rt_ms)} in step {number}; "
-            f"expected are a mapping, and a number of ms or None: {_FAULT}"
+            f"expected a mapping, and a number of ms or None: {_FAULT}"
         )
     return response
 
@@ -111,10 +111,10 @@ def for_record(what: str, agent: Agent, content: object) -> dict[str, Any]:
     Raises
     ------
     SpanLabError
-        when it is no mapping that is fit for JSON.
+        when it is not a mapping that is fit for JSON.
     """
     if not isinstance(content, Mapping):
-        raise SpanLabError(f"{what} of {agent.name}: {_shown(content)}; expected is a mapping: {_FAULT}")
+        raise SpanLabError(f"{what} of {agent.name}: {_shown(content)}; expected a mapping: {_FAULT}")
     try:
         json.dumps(content, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -123,7 +123,7 @@ def for_record(what: str, agent: Agent, content: object) -> dict[str, Any]:
 
 
 def _lengths(answers: object) -> list[int] | None:
-    """How many answers each trial has; None where they are no lists."""
+    """How many answers each trial has; None where they are not lists."""
     if (
         not isinstance(answers, Sequence)
         or isinstance(answers, str)
@@ -156,7 +156,7 @@ def settings_of(agent: Agent) -> dict[str, Any]:
 
 
 def settings_hash(agent: Agent) -> str:
-    """The hash of everything that shaped an agent's answers. A setting that came after the first records is no part of it while it is as it is when nobody
+    """The hash of everything that shaped an agent's answers. A setting that came after the first records is not part of it while it is as it is when nobody
     chooses: the hash of the same agent stays what it was."""
     later = agent.setting_rules().later
     kept = {name: value for name, value in settings_of(agent).items() if name not in later or not _same(value, later[name])}
@@ -181,7 +181,7 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
         return {}
     rules, then = agent.setting_rules(), info.get("agent_settings") or {}
     if (agent.kind.name, agent.name) != (info["agent_kind"], info["agent"]):
-        raise SpanLabError(f"{where} was begun by {info['agent']} with other settings, so it cannot go on with {agent.name}: begin a new one")
+        raise SpanLabError(f"{where} was begun by {info['agent']} with other settings, so it cannot be resumed with {agent.name}: begin a new one")
     changed: dict[str, list[Any]] = {}
     other: list[str] = []
     for name in {**then, **settings}:
@@ -195,7 +195,7 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
             other.append(f"{name} was {_short(then.get(name))} and is {_short(settings.get(name))}")
     if other:
         raise SpanLabError(
-            f"{where} was begun by {info['agent']} with other settings, so it cannot go on with {agent.name} "
+            f"{where} was begun by {info['agent']} with other settings, so it cannot be resumed with {agent.name} "
             f"({'; '.join(other)}): give the settings it began with, or begin a new session"
         )
     return changed

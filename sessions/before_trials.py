@@ -155,7 +155,8 @@ class Recalled:
 
     def _more(self) -> None:
         raise SpanLabError(
-            f"the conversation cannot continue: the record lacks replies of trial {self._key}, which is finished; restore transcripts.jsonl, or begin anew"
+            f"the conversation cannot continue: the record lacks replies of trial {self._key}, which is finished; "
+            "restore transcripts.jsonl, or start a new session"
         )
 
     def begun(self, line: Mapping[str, Any]) -> None:
@@ -210,7 +211,7 @@ def apart_for(agent: Agent, paradigm: Paradigm, generator: Any, seed: int, plan:
 
 
 def in_conversations(agent: ConcurrentAgent, pending: Sequence[PlannedTrial], failed_before: Mapping[str, Any]) -> list[list[PlannedTrial]]:
-    """Which trials are taken one after the other: those of a block, where the agent remembers them; trials that could not be had before come last then."""
+    """Which trials are taken one after the other: those of a block, where the agent remembers them; trials that failed before come last then."""
     if not agent.remembers:
         return [[planned] for planned in pending]
     blocks: dict[int, list[PlannedTrial]] = {}

@@ -127,7 +127,7 @@ def check_shared_out(session: Session, shared_out: bool) -> None:
     Raises
     ------
     SpanLabError
-        when it is no large one.
+        when it is not a large one.
     """
     if shared_out and PARTS not in session.info:
         raise SpanLabError(f"{session.folder} is not a large session, so it cannot be distributed: leave out --workers and --scheduler")
@@ -160,7 +160,7 @@ def carry_out(
     Parameters
     ----------
     fresh : whether it has just begun; then its folder is removed again when it cannot start
-    retry_failed : whether trials that could not be had are asked for again
+    retry_failed : whether trials that failed are asked for again
 
     Returns
     -------
@@ -183,12 +183,12 @@ def carry_out(
             runner.run()
     except KeyboardInterrupt:
         safe = "; the finished trials are safe" if has_finished(session.folder) else " before any trial was finished"
-        raise SpanLabError(f"interrupted{safe}. Go on with: spanlab resume {session.folder}") from None
+        raise SpanLabError(f"interrupted{safe}. Continue with: spanlab resume {session.folder}") from None
     except SpanLabError as error:
         if fresh and not isinstance(error, Abandoned) and remove_unused(session.folder):
             raise SpanLabError(f"{error}\nNo session was begun, and nothing was saved.") from None
         safe = "The finished trials are safe." if has_finished(session.folder) else "No trial is finished yet."
-        raise SpanLabError(f"{error}\n{safe} Go on with: spanlab resume {session.folder}") from None
+        raise SpanLabError(f"{error}\n{safe} Continue with: spanlab resume {session.folder}") from None
     finally:
         if session.folder.exists():
             write_account(agent, session, watcher.say)
@@ -229,7 +229,7 @@ def agent_again(session: Session, care: Mapping[str, Any], prices: Prices | None
     Raises
     ------
     SpanLabError
-        when the agent cannot be had.
+        when the agent is not available.
     """
     kind, info = kind_named(session.info["agent_kind"]), session.info
     if kind.at_window:

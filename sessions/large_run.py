@@ -210,7 +210,7 @@ def states_path(folder: str | Path, number: int) -> Path:
 
 def _put(path: Path, content: bytes) -> None:
     """Write a file of a part. Its own folder is made for the first; that of the session is there, or something is wrong."""
-    write_whole(path, content, "make room, or see to the disk", folders="own")
+    write_whole(path, content, "free some space, or check the disk", folders="own")
 
 
 _RT_MS = 500.0

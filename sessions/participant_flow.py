@@ -293,5 +293,5 @@ async def practise(
 
 
 def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:
-    """Which of the presented items were right; intrusions are no items."""
+    """Which of the presented items were right; intrusions are not items."""
     return [score["correct"] for score in scores if score["correct_answer"] is not None]

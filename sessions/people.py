@@ -1,4 +1,4 @@
-"""Sessions with somebody at the screen that are no part of a study: seeds, trials, what is recorded, and who sits down.
+"""Sessions with somebody at the screen that are not part of a study: seeds, trials, what is recorded, and who sits down.
 
 No two people of a data folder get the same trials of a paradigm, unless somebody says so.
 """
@@ -150,4 +150,4 @@ def check_patch(patch: str, trials: Iterable[Trial]) -> None:
 def tell_unspoken(language: str, say: Callable[[str], None]) -> None:
     """Say when a session is in a language that the window and legends do not speak."""
     if language not in languages():
-        say(f"spanlab: the window and legends speak {', '.join(languages())}; what they say themselves is in English, not in '{language}'")
+        say(f"spanlab: the window and legends are available in {', '.join(languages())}; what they say themselves is in English, not in '{language}'")

@@ -29,7 +29,7 @@ def recorded_agent(name: str) -> Recorded:
     Raises
     ------
     SpanLabError
-        when that is no session, or no trial of it is finished.
+        when that is not a session, or no trial of it is finished.
     """
     folder = Path(name.removeprefix(PREFIX))
     if not name.removeprefix(PREFIX):

@@ -56,7 +56,7 @@ class Runner:
     now : the wall clock, for the measured column ``started_at``
     say : told what happens when the session is being stopped
     pool : who takes the parts of a large session; this process when not given
-    retry_failed : whether trials that could not be had are asked for again
+    retry_failed : whether trials that failed are asked for again
     stays : whether the agent stays when the session is over: whoever has made it closes it
     """
 
@@ -93,7 +93,7 @@ class Runner:
         return None if self._staircase is None else self._staircase.summary()
 
     def run(self) -> None:
-        """Run (or go on with) the session until every planned trial is finished or cannot be had, and write the response table.
+        """Run (or go on with) the session until every planned trial has finished or failed, and write the response table.
 
         Raises
         ------
@@ -118,11 +118,11 @@ class Runner:
             noted["paid_twice_at_most"] = paid_twice_at_most(lines)
         if self._changed:
             told = "; ".join(f"{name} was {then} and is {now}" for name, (then, now) in self._changed.items())
-            self.say(f"{self.session.name} goes on with what this version of spanlab does otherwise than the one that began it: {told}")
+            self.say(f"{self.session.name} goes on with what this version of spanlab does differently from the one that began it: {told}")
             noted["constants"] = self._changed
         if without_sentences(self.session.info):
             self._sentences = recovered(self.session.info, self.session.paradigm, self.session.plan, self.agent, events, lines)
-            whose = "questions are those of its transcripts" if self._sentences else "the instructions are those of then"
+            whose = "questions are those of its transcripts" if self._sentences else "the instructions are the recorded ones"
             self.say(f"the record of {self.session.name} does not keep what is said beside the instructions: {whose}, and all else is as it is said now")
             noted["sentences"] = "of the transcripts" if self._sentences else "of now"
         noted["at"] = self.now()
@@ -148,7 +148,7 @@ class Runner:
         self._practised = any(event["event"] == "practice" for event in events)
         self._began = trials_taken(events)
         if self._concurrent is not None and self._concurrent.remembers:
-            # a trial that could not be had is asked for again at another place of its conversation
+            # a trial that failed is asked for again at another place of its conversation
             ends = {event["trial"]: event["attempt"] for event in events if event["event"] == "trial_failed"}
             self._replies = {key: [line for line in kept if line.get("attempt", 1) > ends.get(key, 0)] for key, kept in self._replies.items()}
         self._decided = [event["decided"] for event in events if event["event"] == "practice_decision"]
@@ -285,7 +285,7 @@ class Runner:
             self._tell()
 
     async def _taken(self, planned: PlannedTrial, interval_ms: float | None = None) -> list[Judged] | None:
-        """Take one trial; None when it cannot be had, which is then on record."""
+        """Take one trial; None when it failed, which is then on record."""
         self._under_way += 1
         self._together = max(self._together, self._under_way)
         try:
@@ -297,7 +297,7 @@ class Runner:
             self._under_way -= 1
 
     async def _fail(self, planned: PlannedTrial, reason: Unobtainable) -> None:
-        """Put on record that a trial cannot be had.
+        """Record that a trial failed.
 
         Raises
         ------

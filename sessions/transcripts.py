@@ -122,7 +122,7 @@ class Transcript:
     Raises
     ------
     SpanLabError
-        when it is no session of a chat model, or cannot be read.
+        when it is not a session of a chat model, or cannot be read.
     """
 
     def __init__(self, folder: str | Path) -> None:

@@ -182,4 +182,4 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig").strip("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is no text in UTF-8'}") from None
+        raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None

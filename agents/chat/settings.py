@@ -73,7 +73,7 @@ REASONS: Mapping[str, str] = {
     "after": "Give the answer first, alone in its own line; after it explain step by step how you came to it.",
     "before": "First think step by step in writing; then give the answer alone in the last line.",
 }
-#: The settings that every record has. Those that came later are no part of the hash of an agent's settings while they are at their defaults.
+#: The settings that every record has. Those that came later are not part of the hash of an agent's settings while they are at their defaults.
 # fmt: off
 _FIRST = frozenset((
     "acknowledgement", "constrained", "conversation_header", "delivery", "empty_reply", "extraction", "history", "image_detail", "image_px",

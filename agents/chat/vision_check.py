@@ -134,7 +134,7 @@ class VisionCheck:
             return f"{read}, and {doubt}; choose a model that sees, or set view to words" if reads else f"{doubt}; set vision_check to read"
         if sight.tokens <= 0:
             return (
-                f"{self._where} drops pictures without a word: a request to '{self._model}' has no more tokens with a picture than without; "
+                f"{self._where} silently drops pictures: a request to '{self._model}' has no more tokens with a picture than without; "
                 "choose a model that sees, or set view to words"
             )
         if sight.spelt_out:

@@ -450,7 +450,7 @@ class Player:
             return Response(None, None, raw, "omitted", step.notes)
         if not step.percept.ask.kind.allows(value):
             return Response(None, None, {**raw, "value": value}, "invalid", step.notes)
-        # after a pause the time since the onset is no reaction time
+        # after a pause the time since the onset is not a reaction time
         timed = sheet.answered_at is not None and not sheet.paused
         rt = round((sheet.answered_at - sheet.onset) * 1000.0, 3) if timed and sheet.answered_at is not None else None
         return Response(value, rt, raw, "answered", step.notes)

@@ -244,7 +244,7 @@ def _of_package(name: str, file: Path | None) -> Foreign:
     except Exception as error:
         raise SpanLabError(f"the network '{name}' of another package cannot be loaded: {_first(error)}") from error
     if not isinstance(interface, Interface):
-        raise SpanLabError(f"{cls.__name__}.interface gave {interface!r}; expected is an Interface. This is a fault of the network's package")
+        raise SpanLabError(f"{cls.__name__}.interface gave {interface!r}; expected an Interface. This is a fault of the network's package")
     point = next((one for one in entry_points(group=OWN_NETWORKS.group) if one.name == name), None)
     package = f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else cls.__module__
     facts = {"package": package, "class": f"{cls.__module__}.{cls.__qualname__}"}
@@ -392,7 +392,7 @@ def run(foreign: Foreign, pixels: np.ndarray, task: str) -> np.ndarray:
         raise SpanLabError(f"{fault}it gives {found.shape[-1]} logits at a step, and its description uses the number {said.least - 1}, counted from 0")
     logits = found.detach().to("cpu", torch.float32).numpy()
     if not np.isfinite(logits).all():
-        raise SpanLabError(f"{fault}some of its outputs are no finite numbers")
+        raise SpanLabError(f"{fault}some of its outputs are not finite numbers")
     return logits
 
 

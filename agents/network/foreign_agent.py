@@ -165,7 +165,8 @@ class ForeignAgent(BatchAgent):
         if len(logits) != view.head and not (view.head == 1 and len(logits) == 2):
             wanted = "1 output (or 2, for no and yes)" if view.head == 1 else f"{view.head} outputs"
             raise SpanLabError(
-                f"{self.name} has {len(logits)} logits for the task '{view.task}', and {context.paradigm} asks for {wanted}; mend 'logits' in its description"
+                f"{self.name} has {len(logits)} logits for the task '{view.task}', and {context.paradigm} asks for {wanted}; "
+                "correct 'logits' in its description"
             )
         return view
 

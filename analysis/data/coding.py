@@ -161,7 +161,7 @@ def decoded(column: pd.Series) -> pd.Series:
 
 
 def numbers(column: pd.Series) -> np.ndarray:
-    """A column of JSON scalars as numbers; true is 1, false 0, everything else that is no number NaN."""
+    """A column of JSON scalars as numbers; true is 1, false 0, everything else that is not a number NaN."""
     codes, values = _factorized(column)
     plain = [value if isinstance(value := plain_value(text), bool | int | float) else np.nan for text in values]
     return np.asarray([*map(float, plain), np.nan])[codes]

@@ -122,7 +122,7 @@ class Rule(BaseModel):
         if self.leave_out not in levels:
             raise ValueError(f"{self.where} is a measure of {listed(list(levels))}, not of {self.leave_out}")
         if self.below is None and self.above is None:
-            raise ValueError("'below' or 'above' is missing: from where on is it left out?")
+            raise ValueError("'below' or 'above' is missing: the limit of the rule")
         if self.below is not None and self.above is not None and self.below > self.above:
             raise ValueError("'below' is above 'above': everybody would be left out")
         if self.everywhere and self.leave_out != "participants":
@@ -147,7 +147,7 @@ class OfSessions:
     Parameters
     ----------
     timing : how many things the timing verdict finds to look at, of those that were shown in a window
-    failed : share of the planned trials that could not be had
+    failed : share of the planned trials that failed
     """
 
     timing: Mapping[str, int]

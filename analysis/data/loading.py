@@ -120,7 +120,7 @@ def read_file(file: Path, trial_ids: bool = True, whole: bool = False) -> pd.Dat
     Raises
     ------
     SpanLabError
-        when the file cannot be read or is no response table.
+        when the file cannot be read or is not a response table.
     """
     return as_frame(read_arrow(file, trial_ids, whole))
 

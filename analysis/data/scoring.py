@@ -286,7 +286,7 @@ def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.Dat
     """Each item of each trial once: the same row read twice is dropped, and so is a second, different answer to the same item (counted apart)."""
     import pandas as pd
 
-    numbered = (table["unit_trial"] >= 0).to_numpy()  # of others, items cannot be told apart
+    numbered = (table["unit_trial"] >= 0).to_numpy()  # of others, items cannot be distinguished
     if not numbered.any():
         return table
     out = table["output_position"].where(table["_intrusion"])

@@ -58,7 +58,7 @@ class SessionFacts:
     finished : whether the final table had been written
     timing : of its window, None where nothing was shown in one
     software : the version of SpanLab that recorded it; empty when not recorded
-    failed : trials that could not be had (chat models), which are in no table: how many, by reason
+    failed : trials that failed (chat models), which are in no table: how many, by reason
     changing : whether instructions change with the conditions, so that those here are only the first trial's
     protocol : what practice and memory somebody had, for people and chat models; empty for others
     """
@@ -188,13 +188,13 @@ def gather(paths: Iterable[str | Path]) -> Gathered:
 
 
 def unfinished(facts: SessionFacts) -> list[str]:
-    """That a session is unfinished, or has trials that could not be had, in a sentence each; nothing of others."""
+    """That a session is unfinished, or has trials that failed, in a sentence each; nothing of others."""
     told = []
     if facts.failed:
         count, planned = sum(facts.failed.values()), f" of {facts.planned}" if facts.planned else ""
         reasons = "; ".join(f"{many:,} since {why}" for why, many in facts.failed.items())
         told.append(
-            f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {count:,}{planned} trials could not be had, and "
+            f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {count:,}{planned} trials failed, and "
             f"{'is' if count == 1 else 'are'} left out ({reasons}). "
             "Where trials are refused for what they show, those that are left are a selection."
         )
@@ -224,7 +224,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
     trials : in its table, practice apart
     started : when the first of them began
     timing : of its window
-    failed : trials that could not be had, by reason; as its account says when not given
+    failed : trials that failed, by reason; as its account says when not given
     """
     session = head.session
     plan, data = session.get("plan"), session.get("paradigm_data")

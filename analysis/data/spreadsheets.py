@@ -41,7 +41,7 @@ def read_text(file: Path, pick: Callable[[Sequence[str]], Sequence[str]], texts:
     Parameters
     ----------
     pick : of all columns, those that are wanted
-    texts : whether a column holds texts, in which 007 is no number
+    texts : whether a column holds texts, in which 007 is not a number
 
     Raises
     ------
@@ -178,7 +178,7 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
         if name == "trial_id":
             if power := next((text for text in distinct if _POWER.fullmatch(text)), ""):
                 raise SpanLabError(
-                    f"{file}: a spreadsheet has turned identifiers of trials into numbers ({power}), so that trials cannot be told apart. "
+                    f"{file}: a spreadsheet has turned identifiers of trials into numbers ({power}), so that trials cannot be distinguished. "
                     "Read the table as recorded, or import the column as text"
                 )
             continue

@@ -130,7 +130,7 @@ def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
     if not taken:
         return None, "Nobody took any trial."
     if not all(trials for people in taken.values() for trials in people.values()):
-        return None, "The record does not tell which trials were taken, so nobody can tell whether they were the same."
+        return None, "The record does not say which trials were taken, so it is unknown whether they were the same."
     groups: dict[frozenset[str], list[str]] = {}
     varied: dict[str, list[frozenset[str]]] = {}
     for agent, people in taken.items():

@@ -200,7 +200,7 @@ def _method(part: Scored, paradigm: str, names: Sequence[str], value: Value, wor
     """How it is computed, in plain sentences."""
     blocks = " All items of a block count, its first ones, too." if has_blocks(part.items) else ""
     if value == "correct":
-        return f"Proportion correct, everything else taken together.{blocks}"
+        return f"Proportion correct, averaged over everything else.{blocks}"
     if sensitivity is not None:
         if sensitivity.kind == "forced choice":
             return (
@@ -219,7 +219,7 @@ def _method(part: Scored, paradigm: str, names: Sequence[str], value: Value, wor
                 f"no {what} of {value}: a question of {paradigm} is about several items at once and has one time, so that none is of a {plain_name(name)}"
             )
     centre = "Mean" if value == "rt_ms" else "Median"
-    alone = "" if value == "rt_ms" else " One person alone has no interval of a median here."
+    alone = "" if value == "rt_ms" else " A single person has no interval of a median."
     return (
         f"{centre} reaction time of each person's correct answers, averaged over people. Of {plural(len(every), 'timed question')} {len(every) - len(right):,} "
         f"answered wrongly are left out; none is left out as too short or too long unless rules say so.{alone}"

@@ -84,9 +84,9 @@ class Effect:
     method : how it is computed, in plain sentences
     paradigms : of the library, that have it; for the documentation, and for sentences on what is lacking
     prepare : from scored items to rows that are averaged; as they are when not given
-    sums, make : where it is no average: what prepared items add to its cells (:class:`.Sums` by name), and from cells to the whole table
+    sums, make : where it is not an average: what prepared items add to its cells (:class:`.Sums` by name), and from cells to the whole table
     value : the column that is averaged, such as ``correct`` or ``rt_ms``
-    guessing : what somebody who guesses has on average, where the record does not tell it
+    guessing : what somebody who guesses has on average, where the record does not give it
     measure : what the vertical axis says
     order : of the conditions, where the horizontal axis has names and no numbers
     differences : of such conditions, each with its name: the first condition minus the second

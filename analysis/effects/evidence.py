@@ -54,7 +54,7 @@ class Guess:
             return ""
         spread = f" ({self.lowest:.0%} to {self.highest:.0%}, by question)" if round(self.highest, 2) > round(self.lowest, 2) else ""
         return (
-            f"The chance line is a uniform guess among the allowed answers ({self.chance:.0%}). Somebody who has not looked, but knows how trials are made and "
+            f"The chance line is a uniform guess among the allowed answers ({self.chance:.0%}). Somebody who sees nothing, but knows how trials are made and "
             f"always gives the most frequent answer, is right in {self.blind:.0%}{spread}: memory begins above that."
         )
 

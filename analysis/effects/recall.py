@@ -125,7 +125,7 @@ def first_recalls(scored: Scored) -> Scored:
 
 
 def transitions(answers: Sequence[int], length: int) -> list[tuple[int, list[int]]]:
-    """From each recalled item to the next one: the lag, and all lags that were possible. Answers that are no items, or repeated, are 0 or left out."""
+    """From each recalled item to the next one: the lag, and all lags that were possible. Answers that are not items, or repeated, are 0 or left out."""
     found, seen = [], set[int]()
     for here, there in pairwise(answers):
         if here:

@@ -90,7 +90,7 @@ _OURS = (
         x="set_size",
         x_title="set size",
         needs=("set_size",),
-        method="Proportion correct by the number of items held in mind, everything else taken together.",
+        method="Proportion correct by the number of items to be held in memory, averaged over everything else.",
     ),
     Effect(
         name="retention_interval",
@@ -152,7 +152,7 @@ _OURS = (
         panels=("list_length",),
         panel_labels=(_ITEMS,),
         needs=("factor_pattern_distractor_difference", "list_length"),
-        method="Proportion of patterns told from their distractors, by the number of cells in which the two differ, for each list length.",
+        method="Proportion of patterns distinguished from their distractors, by the number of cells in which the two differ, for each list length.",
     ),
     Effect(
         name="features",
@@ -244,7 +244,7 @@ _OURS = (
         human=False,
         without="cue_ignored",
         without_label=_CUE_IGNORED,
-        method="Proportion correct where both tasks have the same answer to the marker (congruent), and where they have not (incongruent). Congruency effect: "
+        method="Proportion correct where both tasks have the same answer to the marker (congruent), and where they do not (incongruent). Congruency effect: "
         "congruent minus incongruent. The first judgement of a run is left out.",
     ),
     Effect(
@@ -260,7 +260,7 @@ _OURS = (
         order=_CONGRUENCES,
         differences=(("congruency effect", "incongruent", "congruent"),),
         human=False,
-        method="Mean reaction time of correct judgements, where both tasks have the same answer to the marker (congruent), and where they have not "
+        method="Mean reaction time of correct judgements, where both tasks have the same answer to the marker (congruent), and where they do not "
         "(incongruent). Congruency effect: incongruent minus congruent.",
     ),
     Effect(
@@ -314,7 +314,7 @@ _OURS = (
         measure="items (K)",
         human=False,
         method="From hit rate H (changes seen) and false-alarm rate F: Pashler's K = N (H − F) / (1 − F), for probes that show the whole display again, as in "
-        "change detection here; Cowan's K = N (H − F), for probes of a single item, is put beside it.",
+        "change detection here; Cowan's K = N (H − F), for probes of a single item, is shown beside it.",
     ),
     Effect(
         name="transpositions",

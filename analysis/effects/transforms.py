@@ -53,7 +53,7 @@ def conjunctions(scored: Scored) -> Scored:
 
 
 def judgements(scored: Scored) -> Scored:
-    """Judgements that are no first ones; ``judgement`` is ``one task``, ``repetition`` or ``switch``.
+    """Judgements that are not first ones; ``judgement`` is ``one task``, ``repetition`` or ``switch``.
 
     A run has one task when it holds no switch. Runs in which switches were possible and none came count as mixed where the record tells that they were possible
     (``switch_probability``).
@@ -83,7 +83,7 @@ def timed_judgements(scored: Scored) -> Scored:
 
 
 def congruences(scored: Scored) -> Scored:
-    """Judgements that are no first ones; ``congruence`` says whether both tasks have the same answer (``congruent``) or not (``incongruent``)."""
+    """Judgements that are not first ones; ``congruence`` says whether both tasks have the same answer (``congruent``) or not (``incongruent``)."""
     return _by_congruence(judgements(scored))
 
 

@@ -42,7 +42,7 @@ def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, l
     Returns
     -------
     pandas.DataFrame
-        who, the panels, then :data:`TREND_COLUMNS`; empty where the effect does not apply, or is no average.
+        who, the panels, then :data:`TREND_COLUMNS`; empty where the effect does not apply, or is not an average.
     """
     import pandas as pd
 

@@ -232,7 +232,7 @@ def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = (), sheet
     if file.suffix.lower() not in (*kinds, ".html"):
         raise SpanLabError(f"figures are written as {', '.join(kinds)} or .html; found '{file.name}'")
     if file.suffix.lower() == ".html" and sheet != PLAIN:
-        raise SpanLabError("--width, --theme, --no-title, --letters and --dpi are for .svg, .pdf and .png; a page has the looks of whoever reads it")
+        raise SpanLabError("--width, --theme, --no-title, --letters and --dpi are for .svg, .pdf and .png; a page follows its reader's settings")
     drawn = page(spec, agents).encode() if file.suffix.lower() == ".html" else kinds[file.suffix.lower()](draw(spec, agents, sheet))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -184,12 +184,12 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     spread = column in own.columns and own[column].notna().any()
     over = "" if bars == "within" else f" over {' or '.join(unit + 's' for unit in units)}"
     drawn = f"Bars: {what}{over}." if spread else "No bars: too few units." if bars != "within" else "No bars: nobody is several people in all conditions."
-    dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is none, or the record does not tell it."
+    dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is none, or the record does not give it."
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
     if effect.without and effect.without in table.columns:
         dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.without_label}."
     people = f" {means}" if len(own) < len(table) else ""
-    oracle = " Simulated observers were handed the truth." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
+    oracle = " Simulated observers were given the correct answers." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
     cut = "" if _proportion(effect) or not _beyond(table) else " The axis is that of people and models; simulated observers and guessing may lie beyond."
     return f"{effect.method} {drawn}{dotted}{people}{oracle}{cut}"
 

@@ -168,7 +168,7 @@ class FigureDeclaration:
     by : whether it can be apart for each value of a column
     along : whether it can be along any column, and of several values
     of_people : whether it needs people (or who stands in for them), so that trials alone do not tell whether there will be one
-    excerpt_of : the figure of which it shows some conditions; empty when it is no excerpt
+    excerpt_of : the figure of which it shows some conditions; empty when it is not an excerpt
     """
 
     name: str

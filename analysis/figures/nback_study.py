@@ -56,7 +56,7 @@ def variant_blocks(figure: str, data: Data, wish: Wish, rules: Rules) -> pd.Data
     there = {name for name, part in data.scored.parts.items() if has_blocks(part.items)}
     other = [name for name in named if name not in there]
     if other:
-        raise SpanLabError(f"no figure {figure}: {other[0]} is no N-back paradigm")
+        raise SpanLabError(f"no figure {figure}: {other[0]} is not an N-back paradigm")
     if not there:
         have = f"no N-back paradigm, only {', '.join(data.titles)}" if data.titles else "no scored answers"
         raise SpanLabError(f"no figure {figure}: these data have {have}")
@@ -243,7 +243,7 @@ def _title(blocks: pd.DataFrame, what: str) -> str:
 
 
 def _no_blocks(scored: Scored, paradigm: str) -> str:
-    return "" if paradigm in scored.parts and has_blocks(scored.parts[paradigm].items) else f"{paradigm} is no N-back paradigm."
+    return "" if paradigm in scored.parts and has_blocks(scored.parts[paradigm].items) else f"{paradigm} is not an N-back paradigm."
 
 
 def _no_lures(scored: Scored, paradigm: str) -> str:

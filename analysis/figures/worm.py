@@ -33,7 +33,7 @@ _RESOLUTION = replace(
     panels=("list_length", "factor_pattern_distractor_difference"),
     panel_labels=("{} items", "{} cells differ"),
     needs=("list_length", "serial_position", "factor_pattern_distractor_difference"),
-    method="Proportion of patterns told from their distractors at each position of the list, by the number of cells in which the two differ.",
+    method="Proportion of patterns distinguished from their distractors at each position of the list, by the number of cells in which the two differ.",
 )
 
 

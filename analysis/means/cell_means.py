@@ -97,7 +97,7 @@ def unit_sums(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WH
     told_apart = np.ones(many, bool)
     if (trial < 0).any():
         told_apart[cell[trial < 0]] = False
-        # Where trials cannot be told apart, all of a person in a session are one.
+        # Where trials cannot be distinguished, all of a person in a session are one.
         lump = packed([person + 1, session + 1], [len(people) + 1, len(sessions) + 1])
         trial = np.where(trial >= 0, trial, int(trial.max(initial=0)) + 1 + lump)
     key = trial * many + cell

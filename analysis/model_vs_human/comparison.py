@@ -49,7 +49,7 @@ def distances(scored: Scored, human: Mapping[str, str] | None = None, against: s
 
 
 def crowd_of(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd | None:
-    """The curve of each of several people; None where there is only one, and for effects that are no averages of each person's answers."""
+    """The curve of each of several people; None where there is only one, and for effects that are not averages of each person's answers."""
     if effect.make is not None:
         return None
     part = ready(effect, scored, paradigm)

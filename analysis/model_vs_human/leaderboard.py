@@ -30,7 +30,7 @@ _FEWEST = 3
 
 
 def fits(scored: Scored, human: Mapping[str, str] | None = None, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
-    """The fit of everybody who is no yardstick to the people who were measured, in each paradigm, from the curve with the most points.
+    """The fit of everybody who is not a yardstick to the people who were measured, in each paradigm, from the curve with the most points.
 
     Fit is the mean correlation of a model's curve with the curve of each person, divided by the mean correlation of each person's curve with the mean of the
     others (the lower noise ceiling of Nili et al., 2014): 1 is as near to people as their mean is to a person who is not in it. Intervals resample people.

@@ -44,7 +44,7 @@ DECISIONS = (
 )
 
 
-#: Published curves were read off figures: a change smaller than this is no change.
+#: Published curves were read off figures: a change smaller than this is not a change.
 PRECISION = 0.01
 #: Columns of the table of scores.
 SCORE_COLUMNS = (

@@ -314,13 +314,13 @@ def _names(names: Sequence[str], rows: np.ndarray) -> Part:
     figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
     if len(names) > 1:
         drawing = charts.matrix_chart(
-            table, "task_a", "task_b", "scaled_cosine", title="Similarity of the names of tasks", legend="cosine (scaled)", format_=".2f"
+            table, "task_a", "task_b", "scaled_cosine", title="Similarity of task embeddings", legend="cosine (scaled)", format_=".2f"
         )
-        figures = (("task_embeddings", "Cosine between the learned numbers by which the network is told its task, each row scaled to 0 to 1.", drawing),)
+        figures = (("task_embeddings", "Cosine between the rows of the task embedding, each scaled to 0 to 1.", drawing),)
     return Part(
         "embeddings",
         "Names of tasks",
-        "Which tasks the network calls by similar names.",
+        "Which tasks have similar embeddings.",
         "The cosine between rows of the task embedding. As published, each row is first brought to the range from 0 to 1 (scaled_cosine), which makes all "
         "of them positive; the table has the cosine of the plain rows, too.",
         figures,

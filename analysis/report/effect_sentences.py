@@ -17,7 +17,7 @@ from .text import ranked, signed
 if TYPE_CHECKING:
     import pandas as pd
 
-#: More than this many answerers are no sentence; people are still said.
+#: More than this many answerers make no sentence; people are still named.
 _MOST = 6
 #: Differences that are effects of their own, the first that there is; in points, as all are of shares.
 _COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect"))

@@ -49,7 +49,7 @@ def timing_part(sessions: Sequence[SessionFacts], commands: Commands) -> TimingP
         return None
     timed = [_timed(facts) for facts in at_window]
     held = sum(timing.verdict == "pass" for timing in timed)
-    notes = ["What the record tells is what the program did; when light leaves the screen, a photodiode tells."]
+    notes = ["The record shows what the program did; only a photodiode shows when light leaves the screen."]
     if any(facts.kind == SIMULATED.name for facts in at_window):
         notes.append("Simulated participants usually sit at an invisible screen without a graphics card; its timing says nothing about one in a laboratory.")
     said = f"{plural(len(timed), 'session')} at a window: {held} pass, {len(timed) - held} to look at."
@@ -64,7 +64,7 @@ def _timed(facts: SessionFacts) -> Timed:
             return Timed(facts.name, who, "unknown", "nothing was shown for a given time", ())
         judged = verdict(found)
     except _DAMAGE as error:
-        return Timed(facts.name, who, "unknown", f"its timing cannot be told ({error})", ())
+        return Timed(facts.name, who, "unknown", f"its timing is unknown ({error})", ())
     return Timed(facts.name, who, "pass" if judged.holds else "look", judged.numbers, judged.look)
 
 

@@ -81,7 +81,7 @@ def _tables(model: Mixed, stem: str, folder: Folder) -> list[PageTable]:
             ("about", lambda row: limits(row["low"], row["high"])),
         ]
         file = folder.table(f"{stem}_model_random", random)
-        found.append(page_table(random, columns, "Random effects", "About: one standard error (of the logarithm) either way.", file=file))
+        found.append(page_table(random, columns, "Random effects", "Limits: one standard error (of the logarithm) on either side.", file=file))
     return found
 
 

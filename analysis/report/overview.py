@@ -95,7 +95,7 @@ def overview(
     looks: Any,
     folder: Folder,
 ) -> Overview | None:
-    """Everybody who is no yardstick in every paradigm; yardsticks where there is nobody else."""
+    """Everybody who is not a yardstick in every paradigm; yardsticks where there is nobody else."""
     import pandas as pd
 
     rows, told = [], []

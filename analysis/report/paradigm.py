@@ -61,7 +61,7 @@ class Numbers:
 
     @property
     def blind(self) -> float:
-        """The share of right answers of the best blind guess; NaN where the record does not tell it."""
+        """The share of right answers of the best blind guess; NaN where the record does not give it."""
         told = tally(self.own.items)
         return told.blind / told.answers if told.answers else float("nan")
 
@@ -202,7 +202,7 @@ def _instructions(data: Data, paradigm: str) -> tuple[str, str]:
     texts = list(dict.fromkeys(facts.instructions for facts in sessions))
     if not texts:
         return "", ""
-    said = "As told before the first trial; the text changes with the conditions." if any(facts.changing for facts in sessions) else ""
+    said = "As shown before the first trial; the text changes with the conditions." if any(facts.changing for facts in sessions) else ""
     several = f"Sessions were told {len(texts)} different texts; this is that of {sessions[0].name}." if len(texts) > 1 else ""
     return texts[0], " ".join(filter(None, (several, said)))
 
@@ -214,7 +214,7 @@ def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Note]:
         data.scored, paradigm, numbers.overall, cells[0] if cells else numbers.overall, data.sessions, published, data.readouts.get(paradigm, ())
     )
     if not numbers.effects and numbers.nback is None:
-        notes.append(Note("No condition varies in these answers in a way that a figure is known for, so there are only overall numbers.", warning=True))
+        notes.append(Note("No condition varies in these answers in a way that any figure shows, so there are only overall numbers.", warning=True))
     return [*notes, *map(Note, numbers.absent)]
 
 

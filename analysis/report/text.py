@@ -21,7 +21,7 @@ from ..stats.margins import Margin, verdict_in_words
 if TYPE_CHECKING:
     import pandas as pd
 
-_WHERE = {"above": "are above it", "not told apart": "are not told apart from it", "below": "are below it"}
+_WHERE = {"above": "are above it", "not told apart": "are not distinguishable from it", "below": "are below it"}
 
 #: What a sentence says of networks that may give answers that nobody allowed.
 ALL_CLASSES = "over all classes"
@@ -106,7 +106,7 @@ def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) ->
     said = [f"{verdicts.count(where)} {words}" for where, words in _WHERE.items() if verdicts.count(where)]
     text = f"{len(rows)} answerers got from {percent(lowest['mean'])} ({lowest['agent']}) to {percent(highest['mean'])} right ({highest['agent']})"
     text += f", half of them from {low} to {high}."
-    return text + (f" Held against guessing, {listed(said)}." if said else "") + " The tables below have everybody."
+    return text + (f" Compared with guessing, {listed(said)}." if said else "") + " The tables below have everybody."
 
 
 def _from_people(found: Difference | None, margin: Margin | None = None) -> str:
@@ -126,7 +126,7 @@ def _from_people(found: Difference | None, margin: Margin | None = None) -> str:
     if margin is not None and tested is not None:
         interval += f"; 90% interval {signed(100 * tested.low)} to {signed(100 * tested.high)}: {verdict_in_words(tested, margin)}"
     if low <= 0 <= high:
-        return f"; not told apart from {found.against} {where} (difference {signed(points)} points, {interval})"
+        return f"; not distinguishable from {found.against} {where} (difference {signed(points)} points, {interval})"
     return f"; {far} ({interval})"
 
 
@@ -200,12 +200,12 @@ def like_for_like(
         answering = cells.loc[cells["agent_kind"] != GROUP_MEANS, "agent"].nunique()
         named = f" of {listed(everybody)}" if len(everybody) <= MOST_ANSWERERS else f" of {len(everybody)} answerers"
         who = "Some cells" if len(everybody) == answering else f"Some cells{named}"
-        notes.append(Note(f"{who} hold only {_span(few)}: read single points with care.", warning=True))
+        notes.append(Note(f"{who} have only {_span(few)}: interpret single points with care.", warning=True))
     unplaced = int(items["serial_position"].isna().sum())
     if 0 < unplaced < len(items):
         notes.append(Note(f"{plural(unplaced, 'item')} without a serial position: in no serial-position curve.", warning=True))
     if len(items) and items["chance"].isna().all():
-        notes.append(Note("The record tells no chance level, so no chance line is drawn.", warning=True))
+        notes.append(Note("The record has no chance level, so no chance line is drawn.", warning=True))
     averaged = [
         name.removeprefix("factor_") for name in items.columns if name.startswith("factor_") and items[name].astype(str)[items[name].notna()].nunique() > 1
     ]

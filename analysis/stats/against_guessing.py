@@ -85,7 +85,7 @@ def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = R
     Returns
     -------
     pandas.DataFrame
-        :data:`COLUMNS`, a row for each answerer that is no yardstick and whose chance is recorded. ``share``, ``chance`` and ``blind`` are means over units;
+        :data:`COLUMNS`, a row for each answerer that is not a yardstick and whose chance is recorded. ``share``, ``chance`` and ``blind`` are means over units;
         ``verdict`` is ``above``, ``below`` or ``not told apart``, by Holm's p of sensitivity where there is one, else of the share.
     """
     import pandas as pd

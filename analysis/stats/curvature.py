@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.errors import SpanLabError
 
-SINGULAR = "the model cannot be fitted: two of its effects cannot be told apart with these data. Compare fewer agents or conditions"
+SINGULAR = "the model cannot be fitted: two of its effects cannot be distinguished with these data. Compare fewer agents or conditions"
 
 
 class FitError(SpanLabError):

@@ -27,7 +27,7 @@ _STEPS = 100
 _CLOSE = 1e-8
 #: Log odds beyond which there is no telling from 0 % or 100 %.
 _FAR = 30.0
-_SEPARATED = "the model cannot be fitted without a prior: some cell is at 0 % or 100 %, so that its effect has no end"
+_SEPARATED = "the model cannot be fitted without a prior: some cell is at 0 % or 100 %, so that its effect is infinite"
 #: Between two values of the logarithm of a standard deviation, where slopes are taken.
 _STEP = 0.1
 
@@ -144,7 +144,7 @@ class Laplace:
             if np.abs(u[: self.p]).max(initial=0) > self._far:
                 raise FitError(_SEPARATED)
         else:
-            raise FitError("the fit did not settle: the mode was not found in 100 steps. Leave out agents or conditions with very few answers")
+            raise FitError("the fit did not converge: the mode was not found in 100 steps. Leave out agents or conditions with very few answers")
         self.start = u
         return u, self._factors(self._at(u)[1], precision, first)
 
@@ -183,7 +183,7 @@ class Laplace:
             if np.abs(fixed).max() > self._far:
                 raise FitError(_SEPARATED)
         else:
-            raise FitError("the fit did not settle: the fixed effects were not found in 100 steps. Leave out agents or conditions with very few answers")
+            raise FitError("the fit did not converge: the fixed effects were not found in 100 steps. Leave out agents or conditions with very few answers")
         u, _ = self.mode(sd, fixed)
         self.start = u
         return fixed, self._covariance(self._factors(self._at(u)[1], precision))
@@ -324,9 +324,9 @@ def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> F
         found = minimize(loss, np.full(many, math.log(0.5)), method="L-BFGS-B", bounds=bounds, options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-4})
         theta = found.x
         if not np.isfinite(found.fun) or (not found.success and np.abs(found.jac).max() > 0.05):
-            raise FitError(f"the fit did not settle ({str(found.message).strip().lower()}). Compare fewer agents or conditions, or gather more answers")
+            raise FitError(f"the fit did not converge ({str(found.message).strip().lower()}). Compare fewer agents or conditions, or gather more answers")
         if (theta > bounds[0][1] - 1e-6).any():
-            raise FitError("the fit did not settle: a random effect grew without end. There are too few answers for each of its levels")
+            raise FitError("the fit did not converge: a random effect diverged. There are too few answers for each of its levels")
     sd = np.exp(theta)
     fixed, covariance = model.at_marginal_mode(sd)
     if not model.prior and np.diag(covariance).max() > _FAR**2:

@@ -4,7 +4,7 @@ Estimates are log odds, for a participant and an item in the middle of their dis
 every condition the same weight, and hold only those that all agents (or both, in a pair) have. Intervals are 95 % each, from Student's t with Satterthwaite's
 degrees of freedom; they are not corrected. p values are two-sided and corrected by Holm within their kind.
 
-Near 0 % and 100 % the likelihood is no parabola. Where a cell of a contrast has fewer than five right or five wrong answers, test and interval come from the
+Near 0 % and 100 % the likelihood is not a parabola. Where a cell of a contrast has fewer than five right or five wrong answers, test and interval come from the
 likelihood itself, integrated over all other effects: its signed root takes the place of t, and an interval has no end on a side that data at 0 % or 100 % leave
 open.
 """
@@ -41,7 +41,7 @@ KINDS: Mapping[str, str] = {
 }
 #: Kinds whose rows are tests against 0, each a family for Holm's correction.
 TESTED = ("agents", "agents in condition", "conditions", "trend", "trends")
-#: Below so many right or wrong answers in a cell of a contrast, its likelihood is no parabola.
+#: Below so many right or wrong answers in a cell of a contrast, its likelihood is not a parabola.
 _FEW_ANSWERS = 5
 #: Of a kind with more such contrasts, tests and intervals are Wald's, which are on the safe side there: each takes about a tenth of the time of the fit.
 _MOST_BY_LIKELIHOOD = 30
@@ -317,7 +317,7 @@ def _edge_note(contrast: _Contrast, cells: Cells) -> str:
     if not (up or down):
         return ""
     if contrast.kind in ("agents in condition", "conditions") and len(set(share)) == 1:
-        return f"both at {share[0]:.0%}: no telling apart, no interval"
+        return f"both at {share[0]:.0%}: not distinguishable, no interval"
     if up and down:
         return "cells at 0 % or 100 %: its size is the prior's, no interval"
     return f"cells at 0 % or 100 %: the data bound it from {'below' if up else 'above'} only, and its size is partly the prior's"

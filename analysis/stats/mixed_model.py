@@ -149,7 +149,7 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
 
 def _notes_on_fit(cells: Cells, found: Fit) -> list[str]:
     flat = [name for name, sd in zip(cells.components, found.sd, strict=True) if sd < 0.1]
-    return [f"Next to no variation was found between levels of {listed(flat)} (standard deviation below 0.1)."] if flat else []
+    return [f"Almost no variation was found between levels of {listed(flat)} (standard deviation below 0.1)."] if flat else []
 
 
 def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: Sequence[str] = ()) -> Cells:
@@ -194,7 +194,7 @@ def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         return items
     shares = items[aside].groupby(items.loc[aside, "agent"].astype(str), sort=True)["correct"].mean()
     told = listed([f"{name} ({share:.0%} right)" for name, share in shares.items()])
-    notes.append(f"{told} {'is a yardstick' if len(shares) == 1 else 'are yardsticks'}, to look at: in no model, test or family of tests.")
+    notes.append(f"{told} {'is a yardstick' if len(shares) == 1 else 'are yardsticks'} for comparison only: in no model, test or family of tests.")
     return items[~aside]
 
 
@@ -289,12 +289,12 @@ def _levels(items: pd.DataFrame, notes: list[str]) -> dict[str, np.ndarray]:
         if (shared > 1).sum() >= _AGAIN and _again(of_agent[named], len(items), cells):
             levels["item x agent"] = _from_0(of_agent, named)
     else:
-        notes.append("Too few items were answered more than once for a random effect of items: what is found holds for items as drawn here.")
+        notes.append("Too few items were answered more than once for a random effect of items: the results hold for these items.")
     trial = items["unit_trial"].to_numpy()
     if _again(trial[trial >= 0], len(items), cells):
         levels["trial as taken"] = _from_0(trial, trial >= 0)
     elif len(items) > len(np.unique(trial[trial >= 0])):
-        notes.append("Too few trials, or trials that cannot be told apart: answers of one trial are taken as independent, and intervals may be too narrow.")
+        notes.append("Too few trials, or trials that cannot be distinguished: answers of one trial are taken as independent, and intervals may be too narrow.")
     repeated = items[named & ~people].assign(_item=key[named & ~people]).groupby(["agent", "_item"]).size()
     often = repeated[repeated > 1].groupby(level="agent").size()
     for name, many in often.items():

@@ -29,7 +29,7 @@ CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 #: Words that say that there was something, and beside each the one that says that there was nothing.
 SIGNALS = ("different", "asymmetric", "match", "present", "yes", "old", "change")
 NOISE = ("same", "symmetric", "no match", "absent", "no", "new", "no change")
-#: Pairs of words that are no question of yes or no: alternatives that are both shown.
+#: Pairs of words that are not a yes-no question: alternatives that are both shown.
 SIDES = (("left", "right"), ("first", "second"), ("top", "bottom"))
 #: The rates within which ``clip`` keeps them.
 CLIP = (0.01, 0.99)

@@ -119,7 +119,7 @@ def run(
         chosen = {name: value for name, value in looks.items() if given(context, name)}
         run_study(paradigm, data, options, speed, {**window, **chosen})
         return
-    _refuse(context, _OF_STUDIES, f"{paradigm} is no study file")
+    _refuse(context, _OF_STUDIES, f"{paradigm} is not a study file")
     watcher = terminal()
     begun, agent = begin_with_somebody(
         data,

@@ -35,7 +35,7 @@ def sentences(language: str) -> Mapping[str, str]:
     """Every sentence of a language, by ``section.key``; in English where there is no file for it."""
     name = language if language in languages() else FALLBACK
     written = (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
-    # Every value is a text; "no" and "1" are no exceptions.
+    # Every value is a text; "no" and "1" are not exceptions.
     sections = yaml.load(written, Loader=yaml.BaseLoader)
     return {f"{section}.{key}": text for section, found in sections.items() for key, text in found.items()}
 

@@ -170,7 +170,7 @@ _UNSAID = {"grid": ": name the folder of the set by the size of its grids, such 
 
 def _need_items(paradigm: Paradigm) -> None:
     if not any(draw.name == ITEMS and draw.sampler is not None and draw.sampler.cls is NBackBlock for draw in paradigm.draws):
-        raise SpanLabError(f"{paradigm.name} is no N-back paradigm: it draws no '{ITEMS}' with {NBackBlock.name}")
+        raise SpanLabError(f"{paradigm.name} is not an N-back paradigm: it draws no '{ITEMS}' with {NBackBlock.name}")
 
 
 def _sampler(paradigm: Paradigm, env: dict[str, Any]) -> NBackBlock:

@@ -124,11 +124,11 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise LineError(1, f"cannot be read: {error.strerror or error}") from None
     if len(content) > _MOST_BYTES:
-        raise LineError(1, f"the file is longer than {_MOST_BYTES} bytes: it is no block")
+        raise LineError(1, f"the file is longer than {_MOST_BYTES} bytes: it is not a block")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise LineError(content.count(b"\n", 0, error.start) + 1, "this is no text (a byte that is not UTF-8)") from None
+        raise LineError(content.count(b"\n", 0, error.start) + 1, "this is not text (a byte that is not UTF-8)") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def find_blocks(folder: Path) -> tuple[list[BlockFile], list[Problem]]:
         when there are none.
     """
     if not folder.is_dir():
-        raise SpanLabError(f"{folder} is no folder; expected one with block files, such as letters/1back/0.txt")
+        raise SpanLabError(f"{folder} is not a folder; expected one with block files, such as letters/1back/0.txt")
     problems: list[Problem] = []
     here = folder.resolve()
     if _LEVEL.fullmatch(here.name):

@@ -61,7 +61,7 @@ def read_stimulus(text: str) -> ShownLetter | ShownGrid:
     if len(letters) != 1 or not letters[0].isalpha():
         raise ValueError(f"expected one letter, alone or among the noise signs {NOISE}; found {_brief(text)}")
     if len(set(text)) != len(text):
-        raise ValueError(f"a noise sign stands twice in {_brief(text)}")
+        raise ValueError(f"a noise sign occurs twice in {_brief(text)}")
     return ShownLetter(letters[0], text)
 
 
@@ -78,7 +78,7 @@ def _read_grid(text: str) -> ShownGrid:
     if strange is not None:
         raise ValueError(f"{strange!r} in a cell is none of the noise signs {NOISE}")
     if len(set(noise.values())) != len(noise):
-        raise ValueError("a noise sign stands twice in the grid")
+        raise ValueError("a noise sign occurs twice in the grid")
     return ShownGrid(flat.index("X"), len(rows), noise)
 
 

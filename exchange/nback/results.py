@@ -90,7 +90,7 @@ def read_results(path: Path) -> Results:
         try:
             named = _KEY.fullmatch(key)
             if named is None:
-                raise _FaultError(None, "this is no name of a block; expected names such as 1back_0")
+                raise _FaultError(None, "this is not a name of a block; expected names such as 1back_0")
             state, answered = _block(trials, length)
             if state == "finished":
                 blocks.append(Block(key, int(named[1]), int(named[2]), answered))
@@ -117,15 +117,15 @@ def _content(path: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise SpanLabError(f"{path} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise SpanLabError(f"{path} is no text file (it is not UTF-8)") from None
+        raise SpanLabError(f"{path} is not a text file (it is not UTF-8)") from None
     except json.JSONDecodeError as error:
-        raise SpanLabError(f"{path}:{error.lineno} is no JSON (column {error.colno}: {error.msg})") from None
+        raise SpanLabError(f"{path}:{error.lineno} is not JSON (column {error.colno}: {error.msg})") from None
     except RecursionError:
         raise SpanLabError(f"{path} is nested too deeply to hold results") from None
     except _DoubleError as error:
-        raise SpanLabError(f"{path}: the key {error.args[0]!r} stands twice in one place; nobody can know which one counts") from None
+        raise SpanLabError(f"{path}: the key {error.args[0]!r} occurs twice in one place; nobody can know which one counts") from None
     except ValueError as error:  # a number of thousands of digits
-        raise SpanLabError(f"{path} is no JSON that can be read ({error})") from None
+        raise SpanLabError(f"{path} is not JSON that can be read ({error})") from None
     if not isinstance(content, dict) or not content:
         raise SpanLabError(f'{path} holds no results; expected an object with blocks, such as {{"1back_0": [...]}}; found {show(content)}')
     return content

@@ -59,7 +59,9 @@ def find_data_sets(folder: Path) -> list[tuple[DataSet, Path]]:
         return [(by_name[folder.name], folder / TRIALS)]
     found = [(data_set, folder / data_set.folder / TRIALS) for data_set in DATA_SETS if (folder / data_set.folder / TRIALS).is_file()]
     if not found:
-        missing = "is no folder" if not folder.is_dir() else f"holds no data set of WorM: expected folders such as {DATA_SETS[1].folder} with a {TRIALS} inside"
+        missing = (
+            "is not a folder" if not folder.is_dir() else f"holds no data set of WorM: expected folders such as {DATA_SETS[1].folder} with a {TRIALS} inside"
+        )
         raise SpanLabError(f"{folder} {missing}")
     return found
 

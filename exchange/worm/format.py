@@ -60,7 +60,7 @@ class WormTrials(Format[_Reading, _Writing]):
                 report.note(f"NOTE {where}: {note} ({many} times)")
             report.done(f"{imported.file}: {counted(imported.trials, 'trial')}")
         for name in other_folders(folder):
-            report.note(f"NOTE {name} is no published data set of WorM and was left out")
+            report.note(f"NOTE {name} is not a published data set of WorM and was left out")
 
     @override
     def write(self, sources: Sequence[str], output: Path, options: _Writing, report: Report) -> None:

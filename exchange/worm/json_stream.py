@@ -23,13 +23,13 @@ def read_lists(path: Path) -> Generator[tuple[str, int, Any], None, None]:
     Raises
     ------
     SpanLabError
-        when the file cannot be read, or is no JSON of this form.
+        when the file cannot be read, or is not JSON of this form.
     """
     try:
         with path.open(encoding="utf-8") as file:
             yield from _Stream(path, file).lists()
     except UnicodeDecodeError:
-        raise SpanLabError(f"{path} is no UTF-8 text") from None
+        raise SpanLabError(f"{path} is not UTF-8 text") from None
     except OSError as error:
         raise SpanLabError(f"{path} cannot be read: {error.strerror or error}") from None
 
@@ -78,7 +78,7 @@ class _Stream:
         self._text, self._at = self._text[self._at :] + read, 0
 
     def _peek(self) -> str:
-        """The next sign that is no space; nothing at the end."""
+        """The next sign that is not a space; nothing at the end."""
         while True:
             while self._at < len(self._text) and self._text[self._at] in _SPACE:
                 self._at += 1
@@ -110,4 +110,4 @@ class _Stream:
             self._more(len(self._text) - self._at)
 
     def _fail(self, why: str) -> NoReturn:
-        raise SpanLabError(f"{self._path} is no JSON of lists of trials ({why}; {self._place}character {self._before + self._at + 1})")
+        raise SpanLabError(f"{self._path} is not JSON of lists of trials ({why}; {self._place}character {self._before + self._at + 1})")

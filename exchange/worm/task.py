@@ -68,5 +68,5 @@ class WormTask:
         return {}
 
     def extra(self, name: str, draws: Draws) -> dict[str, Stimulus]:
-        """Frames that are no steps of the trial, by file."""
+        """Frames that are not steps of the trial, by file."""
         return {}

@@ -105,7 +105,7 @@ class Reader:
         if problem not in self.problems:
             self.problems.append(problem)
         if len(self.problems) > MAX_PROBLEMS:
-            more = Problem(self.document.name, "", f"more than {MAX_PROBLEMS} problems; mend these first")
+            more = Problem(self.document.name, "", f"more than {MAX_PROBLEMS} problems; correct these first")
             raise ParadigmError([*in_order(self.problems)[:MAX_PROBLEMS], more])
 
     def reporter(self, path: YamlPath) -> Callable[[YamlPath, str], None]:

@@ -255,7 +255,7 @@ def _as_text(value: Any) -> str:
 
 
 def is_name(value: Any) -> bool:
-    """Whether expressions can call something so. (Python reads some letters as others, such as ligatures; they are no names here.)"""
+    """Whether expressions can call something so. (Python reads some letters as others, such as ligatures; they are not names here.)"""
     return isinstance(value, str) and value.isidentifier() and not value.startswith("_") and unicodedata.normalize("NFKC", value) == value
 
 

@@ -90,7 +90,7 @@ def weigh(value: Any) -> int:
             total += len(item) >> 4
         elif kind is float:
             if not math.isfinite(item):
-                raise LimitError("a number too large to be one")
+                raise LimitError("a number that is too large")
         elif kind is list or kind is tuple:
             if item and set(map(type, item)) == _WHOLE:
                 total += len(item)
@@ -103,7 +103,7 @@ def weigh(value: Any) -> int:
                 raise LimitError("the names in a mapping must be text")
             waiting += item.values()
         elif kind not in _PLAIN:
-            raise LimitError(f"{'a complex number' if kind is complex else kind.__name__} is no plain value")
+            raise LimitError(f"{'a complex number' if kind is complex else kind.__name__} is not a plain value")
         if total + len(waiting) > MAX_VALUES:
             raise LimitError(f"more than {MAX_VALUES} values")
     return total

@@ -22,7 +22,7 @@ def _distinct(levels: list[Any]) -> list[Any]:
     seen: set[tuple[bool, Any]] = set()
     for level in levels:
         if (isinstance(level, bool), level) in seen:
-            raise ValueError(f"the level {level!r} stands twice")
+            raise ValueError(f"the level {level!r} occurs twice")
         seen.add((isinstance(level, bool), level))
     return levels
 
@@ -144,7 +144,7 @@ class SessionDesign(_Part):
         if self.adaptive is not None and both:
             raise ValueError(f"an adaptive design decides trial by trial: leave out {', '.join(both)}")
         if self.question is not None and not self.of_answers:
-            raise ValueError("'question' says of which answers balance and max_run speak: add balance: [answer] or max_run: {answer: 4}, or leave it out")
+            raise ValueError("'question' says which answers balance and max_run refer to: add balance: [answer] or max_run: {answer: 4}, or leave it out")
         return self
 
     @property

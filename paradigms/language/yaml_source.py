@@ -206,9 +206,9 @@ class _Reader:
             first = self.lines.get((*path, key))
             value = self.value((*path, key), depth + 1)
             if key in result:
-                self.problems.append(Problem(line, spell(path), f"duplicate key '{key}'; it stands at {first} already"))
+                self.problems.append(Problem(line, spell(path), f"duplicate key '{key}'; it is already at {first}"))
                 if len(self.problems) >= MAX_PROBLEMS:
-                    raise self.fail(event.start_mark, f"more than {MAX_PROBLEMS} problems; mend these first")
+                    raise self.fail(event.start_mark, f"more than {MAX_PROBLEMS} problems; correct these first")
                 continue
             self.lines[(*path, key)] = line
             result[key] = value
@@ -221,7 +221,7 @@ class _Reader:
         anchored, paths = self.below[event.anchor]
         self.values += len(paths)
         if self.values > MAX_VALUES:
-            raise self.fail(event.start_mark, f"the aliases in this file unfold to more than {MAX_VALUES} values", path)
+            raise self.fail(event.start_mark, f"the aliases in this file expand to more than {MAX_VALUES} values", path)
         for one in paths:
             here = path + one[len(anchored) :]
             self.lines[here] = self.lines[one]

@@ -136,7 +136,7 @@ class ItemScore:
 class ResponseKind(Component):
     """The base of every response kind. All positions are numbered from 0 inside, and from 1 in what people and models read."""
 
-    #: parameters that are no part of the trial: they say what a laboratory may do with keys
+    #: parameters that are not part of the trial: they say what a laboratory may do with keys
     beside_the_trial: ClassVar[frozenset[str]] = frozenset()
 
     def record_key(self) -> str:

@@ -71,7 +71,7 @@ class Continuous(ResponseKind):
     @model_validator(mode="after")
     def _consistent(self) -> Continuous:
         if self.period % self.step:
-            raise ValueError(f"steps of {self.step} degrees do not go round: {self.period} is no multiple of it")
+            raise ValueError(f"steps of {self.step} degrees do not go round: {self.period} is not a multiple of it")
         if self.turned and self.feature != "colour":
             raise ValueError(f"an {self.feature} is what it is: only a wheel of colours can be turned")
         if self.start >= self.period or self.start % self.step:

@@ -69,9 +69,9 @@ def key_problem(name: str) -> str:
     if called in RESERVED:
         return f"'{name}' is kept for the session itself ({RESERVED[called]}); take another key"
     if name in _SHIFTED or name in _SHIFTED.values():
-        return f"'{name}' needs the shift key, and a press is told by its key alone; take a key that needs no shift"
+        return f"'{name}' needs the shift key, and a press is identified by its key alone; take a key that needs no shift"
     if called in KEY_NAMES:
-        why = " (keys are told without the shift key, so letters are small)" if name.isupper() and len(name) == 1 else ""
+        why = " (keys are identified without the shift key, so letters are lower case)" if name.isupper() and len(name) == 1 else ""
         return f"there is no key '{name}'; did you mean '{called}'?{why}"
     if len(name) == 1 and name.isalpha():
         return f"'{name}' is on the keyboards of some countries only; take a letter from a to z, a digit, or a key such as left, space or num_5"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 #: Where the head of a reply ends, and reasons begin.
 HEAD_END = re.compile(r":(?!\d)|\.(?=\s)|[;(\n]|,?\s(?:because|since|as)\b")
-#: And a dash, after answers that are no signs themselves; looked for from the beginning of what makes text bold, else every sign of many would be tried.
+#: And a dash, after answers that are not signs themselves; looked for from the beginning of what makes text bold, else every sign of many would be tried.
 DASH_END = re.compile(r"(?<![*_`])[*_`]*\s[-–—]\s(?=[^\W\d_])")
 #: What offers one answer beside another.
 OR = re.compile(r"\b(?:or|oder|ou)\b|或", re.IGNORECASE)

@@ -17,7 +17,7 @@ ANSWERS = ("asymmetric", "symmetric")
 def mirrored_cells(random: np.random.RandomState, count: int, unpaired: int = 0, grid: int = 10, repeats: bool = False) -> list[int]:
     """Cells of a grid, half of them on the left and half on the right: mirror images of each other, but for ``unpaired`` cells that have none.
 
-    Of the mirror images, half of ``unpaired`` are left out at random, and as many cells that are no mirror images take their places. So both halves always have
+    Of the mirror images, half of ``unpaired`` are left out at random, and as many cells without a mirror image replace them. So both halves always have
     equally many cells, and each half by itself is a uniform draw: neither numbers nor one half tell whether the figure is symmetric.
 
     Parameters
@@ -75,14 +75,14 @@ class CoordinationFigure(Sampler):
         if not all(type(cell) is int and 0 <= cell < self.grid**2 for cell in cells):
             raise ValueError(f"cells: expected cells from 0 to {self.grid**2 - 1}; found {show(cells)}")
         if not self.repeats and len(set(cells)) < len(cells):
-            raise ValueError(f"cells: a cell is there twice in {show(cells)}")
+            raise ValueError(f"cells: a cell occurs twice in {show(cells)}")
         if answer not in ANSWERS or offset not in (self.offsets if answer == "asymmetric" else [0]):
             raise ValueError(f"expected symmetric with offset 0, or asymmetric with {listed(self.offsets)}; found {show(answer)} with {show(offset)}")
         left = Counter(self._mirror(cell) for cell in cells if cell % self.grid < self.grid // 2)
         right = Counter(cell for cell in cells if cell % self.grid >= self.grid // 2)
         unmatched = (right - left).total()
         if left.total() != right.total() or unmatched != offset // 2:
-            raise ValueError(f"cells: {show(cells)} have not {offset // 2} on the right that are no mirror images, with half of all cells on each side")
+            raise ValueError(f"cells: {show(cells)} have not {offset // 2} on the right that are not mirror images, with half of all cells on each side")
 
     def _mirror(self, cell: int) -> int:
         row, column = divmod(cell, self.grid)

@@ -56,7 +56,7 @@ class Permutation(Sampler):
         left = Counter(map(canonical, pool))
         left.subtract(map(canonical, value))
         if min(left.values(), default=0) < 0:
-            raise ValueError(f"{next(element for element, many in left.items() if many < 0)} is there too often")
+            raise ValueError(f"{next(element for element, many in left.items() if many < 0)} occurs too often")
 
 
 @SAMPLERS.register

@@ -261,7 +261,7 @@ class NBackBlock(Sampler):
         if len(self._alphabet) < 2:
             raise ValueError("at least two different symbols are needed")
         if self.symbols is not None and len(self.symbols) > len(self._alphabet):
-            raise ValueError("a symbol stands twice")
+            raise ValueError("a symbol occurs twice")
         if self.n >= self.length:
             raise ValueError(f"no item has one {self.n} back among {self.length}")
         if self.matches > self.length - self.n:

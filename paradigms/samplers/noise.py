@@ -52,7 +52,7 @@ class LetterNoise(_Noise):
     @model_validator(mode="after")
     def _distinct(self) -> LetterNoise:
         if wrong := next((letter for letter in self.letters if len(letter) != 1 or letter in self.marks), None):
-            raise ValueError(f"a letter is one character that is no noise symbol; found '{wrong}'")
+            raise ValueError(f"a letter is one character that is not a noise symbol; found '{wrong}'")
         return self
 
     def draw(self, random: np.random.RandomState) -> list[str]:

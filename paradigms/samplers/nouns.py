@@ -46,7 +46,7 @@ class Nouns(Sampler):
         _numbers(value)
         again = next((word for n, word in enumerate(value) if word in value[:n]), None)
         if again is not None:
-            raise ValueError(f"{show(again)} is there twice")
+            raise ValueError(f"{show(again)} occurs twice")
 
 
 @SAMPLERS.register

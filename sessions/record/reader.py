@@ -128,7 +128,7 @@ def write_responses(folder: str | Path) -> pyarrow.Table:
     folder = Path(folder)
     table = response_table(response_rows(read_session(folder), read_events(folder)))
     for name, write in (("responses.csv", pyarrow.csv.write_csv), ("responses.parquet", pyarrow.parquet.write_table)):
-        with replacing(folder / name, "make room, or see to the disk") as partial:
+        with replacing(folder / name, "free some space, or check the disk") as partial:
             write(table, partial)
     return table
 

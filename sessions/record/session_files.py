@@ -33,7 +33,7 @@ _DEEPEST = 5
 
 
 def _refuse(number: str) -> None:
-    raise ValueError(f"{number} is no number")
+    raise ValueError(f"{number} is not a number")
 
 
 def read_session(folder: str | Path) -> SessionInfo:
@@ -154,13 +154,13 @@ def staircase_of(session: Mapping[str, Any], events: Iterable[Event]) -> Stairca
     scores, starts = finished_scores(events), trials_taken(events)
     for key in sorted((key for key in scores if not is_practice(key)), key=int):
         if starts[key]["levels"].get(staircase.rule.factor) != staircase.level:
-            raise SpanLabError(f"the record of {session['session']} is damaged: trial {key} was not at the level that the staircase says")
+            raise SpanLabError(f"the record of {session['session']} is damaged: trial {key} does not have the level that the staircase gives")
         staircase.take(staircase.rule.correct(scores[key]))
     return staircase
 
 
 def has_failed(folder: str | Path) -> bool:
-    """Whether a session has trials that could not be had."""
+    """Whether a session has trials that failed."""
     return bool(failed_trials(read_events(folder)))
 
 
@@ -252,7 +252,7 @@ def event_damage(event: object) -> str | None:
     """Why a line of ``events.jsonl`` cannot be read, or None."""
     tag = _tag(event)
     if tag is None:
-        return "it is no event"
+        return "it is not an event"
     model = _by_tag().get(tag)
     return f"this version of spanlab knows no event '{tag}'" if model is None else misfit(model, event)
 
@@ -286,7 +286,7 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
     if parts is not None and parts["trials"] <= 0:
         return "a part without trials"
     if not isinstance(plan, list):
-        return "'plan' is not what it should be" if parts is None else misfit(CompactPlan, plan)
+        return "'plan' has the wrong form" if parts is None else misfit(CompactPlan, plan)
     return misfit(list[Planned], cast(object, plan))
 
 
@@ -334,4 +334,4 @@ def _sentence(error: ErrorDetails, keys: frozenset[str]) -> str:
         return f"'{key}' is missing"
     if key is None:
         return "keys with values are missing"
-    return f"'{key}' is not what it should be"
+    return f"'{key}' has the wrong form"

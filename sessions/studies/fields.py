@@ -47,7 +47,7 @@ class FieldPart(BaseModel):
         if self.range is not None and self.range[0] > self.range[1]:
             raise ValueError(f"the range begins ({self.range[0]:g}) above its end ({self.range[1]:g})")
         if isinstance(self.choices, list) and len(set(self.choices)) < len(self.choices):
-            raise ValueError("a choice stands twice")
+            raise ValueError("a choice occurs twice")
         if any(not value.strip() or value != value.strip() for value in self.choices or ()):
             raise ValueError("a choice is a word, without blanks before or after it")
         return self
@@ -119,7 +119,7 @@ def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Map
 
     Parameters
     ----------
-    typed : by field; empty text is no answer
+    typed : by field; empty text is not an answer
     known : values from earlier sessions; a field that is asked once needs no answer when it is among them
     language : of who reads what is wrong
     """

@@ -268,7 +268,7 @@ def _misnamed(checked: StudyFile, names: Sequence[str]) -> Iterator[tuple[YamlPa
     """Paradigms that share a name, and names in sessions that stand for none."""
     for n, name in enumerate(names):
         if name in names[:n]:
-            yield ("paradigms", n), f"'{name}' stands twice; give each one a name of its own, such as as: {name}_2"
+            yield ("paradigms", n), f"'{name}' occurs twice; give each one a name of its own, such as as: {name}_2"
     if isinstance(checked.sessions, int):
         return
     for session, taken in enumerate(checked.sessions):
@@ -278,7 +278,7 @@ def _misnamed(checked: StudyFile, names: Sequence[str]) -> Iterator[tuple[YamlPa
             if name not in names:
                 yield ("sessions", session, n), f"the study has no paradigm '{name}'{nearest(name, names) or '; it has ' + listed(names)}"
             elif name in taken[:n]:
-                yield ("sessions", session, n), f"'{name}' stands twice in a session"
+                yield ("sessions", session, n), f"'{name}' occurs twice in a session"
     for n, name in enumerate(names):
         if not any(name in taken for taken in checked.sessions):
             yield ("paradigms", n), f"'{name}' is in no session"
@@ -290,7 +290,7 @@ def _texts_amiss(checked: StudyFile) -> Iterator[tuple[YamlPath, str]]:
 
     for n, language in enumerate(checked.languages):
         if language in checked.languages[:n]:
-            yield ("languages", n), f"'{language}' stands twice"
+            yield ("languages", n), f"'{language}' occurs twice"
     pages: dict[YamlPath, Mapping[str, str] | None] = {
         ("consent",): checked.consent,
         ("debrief",): checked.debrief,
@@ -305,7 +305,7 @@ def _texts_amiss(checked: StudyFile) -> Iterator[tuple[YamlPath, str]]:
                 yield (*path, language), why
             if language not in checked.languages:
                 hint = nearest(language, checked.languages) or f"; its languages are {listed(dict.fromkeys(checked.languages))}"
-                yield (*path, language), f"'{language}' is no language of the study{hint}"
+                yield (*path, language), f"'{language}' is not a language of the study{hint}"
 
 
 def _fields(own: Mapping[int, Any], languages: Sequence[str]) -> tuple[list[FieldPart], list[tuple[YamlPath, str]]]:
@@ -325,6 +325,6 @@ def _fields(own: Mapping[int, Any], languages: Sequence[str]) -> tuple[list[Fiel
         if field.name in _BUILT_IN:
             wrong.append((path, f"'{field.name}' is asked in every study"))
         elif any(field.name == other.name for other in fields):
-            wrong.append((path, f"the field '{field.name}' stands twice"))
+            wrong.append((path, f"the field '{field.name}' occurs twice"))
         fields.append(field)
     return fields, wrong

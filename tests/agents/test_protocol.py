@@ -67,12 +67,12 @@ def test_an_override_of_nothing_is_refused() -> None:
 @pytest.mark.parametrize(
     ("base", "members", "told"),
     [
-        (Episode, {"step": plain(wait=True)}, r"Mine\.step cannot be called as it is going to be: async def step\(self, percept, truth=None\)"),
+        (Episode, {"step": plain(wait=True)}, r"Mine\.step cannot be called in the required way: async def step\(self, percept, truth=None\)"),
         (Episode, {"step": plain("percept", "truth", "levels", wait=True)}, r"Mine\.step cannot be called .*'truth'"),
         (Episode, {"step": plain("percept")}, r"Mine\.step has to be written with 'async def'"),
         (Agent, {"start": plain("context", wait=True)}, r"Mine\.start has to be written with 'def'"),
-        (Agent, {"settings": {"depth": 3}}, r"Mine\.settings is a dict; expected is a method: def settings\(self\)"),
-        (Agent, {"kind": "mine"}, r"the kind of Mine is 'mine'; expected is an AgentKind, such as AgentKind\('mine'\)"),
+        (Agent, {"settings": {"depth": 3}}, r"Mine\.settings is a dict; expected a method: def settings\(self\)"),
+        (Agent, {"kind": "mine"}, r"the kind of Mine is 'mine'; expected an AgentKind, such as AgentKind\('mine'\)"),
         (Agent, {"kind": PARTICIPANT}, "agents at a window, and no others, are subclasses of WindowAgent"),
         (WindowAgent, {"kind": NETWORK}, "agents at a window, and no others, are subclasses of WindowAgent"),
     ],
@@ -99,8 +99,8 @@ class Giving(Saying):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (3, r"the agent gave 3 \(int\) in step \d+; expected is a Response, such as Response\(3\), or None where nothing is asked"),
-        ({"answer": 3}, r"the agent gave \{'answer': 3\} \(dict\) in step \d+; expected is a Response, or None where nothing is asked"),
+        (3, r"the agent gave 3 \(int\) in step \d+; expected a Response, such as Response\(3\), or None where nothing is asked"),
+        ({"answer": 3}, r"the agent gave \{'answer': 3\} \(dict\) in step \d+; expected a Response, or None where nothing is asked"),
         (None, r"the agent did not answer in step \d+"),
         (Response({1}), r"the agent answered \{1\} \(set\) in step \d+; the value of a Response is a whole number"),  # type: ignore[arg-type]
         (Response(1, outcome="right"), r"the agent gave the outcome 'right' \(str\) in step \d+; there are answered, omitted, invalid"),  # type: ignore[arg-type]
@@ -218,7 +218,7 @@ def test_a_kind_that_nobody_knows_is_a_model_and_comes_last() -> None:
         (made(Agent, kind=AgentKind("mine")), "Mine does not define start"),
         (made(Agent, start=plain("context")), "Mine declares no kind"),
         (made(Agent, start=plain("context"), kind=AgentKind("chat")), "'chat' is a kind of SpanLab's own"),
-        (dict, "is no subclass of Agent"),
+        (dict, "is not a subclass of Agent"),
     ],
 )
 def test_classes_that_cannot_be_registered(cls: Any, told: str) -> None:

@@ -40,7 +40,7 @@ SURE = 0.001
 
 
 def seeing_alone() -> list[type[Episode]]:
-    """The episodes of every agent that is no oracle, as far as they are installed."""
+    """The episodes of every agent that is not an oracle, as far as they are installed."""
     found: list[type[Episode]] = [ChanceEpisode, RecordedEpisode, ChatEpisode]
     from spanlab.agents.human.participant import ParticipantEpisode
 
@@ -76,7 +76,7 @@ def test_the_runner_hands_the_truth_over_in_one_line_and_to_oracles_alone() -> N
 
 @pytest.mark.parametrize("oracle", [False, True])
 def test_only_the_kind_decides_who_is_handed_the_truth(tmp_path: Path, oracle: bool) -> None:
-    """Not what an episode would take: one that asks for the truth gets none where its agent is no declared oracle."""
+    """Not what an episode would take: one that asks for the truth gets none where its agent is not a declared oracle."""
     handed: list[Truth | None] = []
 
     class Asking(Episode):

@@ -166,7 +166,7 @@ def test_tests_by_hand() -> None:
     assert kruskal["epsilon_squared"] == pytest.approx(kruskal["h"] / 5)
     (pair,) = mann_whitney(table, "d").to_dict("records")
     assert (pair["u"], pair["rank_biserial"], pair["p"]) == (9.0, -1.0, pytest.approx(0.1))
-    assert pair["p_bonferroni"] == pair["p_holm"] == pair["p"], "one pair is no family"
+    assert pair["p_bonferroni"] == pair["p_holm"] == pair["p"], "one pair is not a family"
     ranks = signed_ranks(np.array([3.0, -1.0, 2.0, 0.0]))
     assert (ranks["w_plus"], ranks["n_equal"], ranks["rank_biserial"]) == (5.0, 1, pytest.approx(4 / 6))
     assert ranks["p_exact"] == 2 / 8, "of the 8 sums, 5 and 6 are as large"
@@ -234,7 +234,7 @@ def test_silence_never_helps() -> None:
 
 
 def test_lures_before_and_after() -> None:
-    """Lag 1 would match one back and lag 3 three back; what lies before there is one N back is no lure."""
+    """Lag 1 would match one back and lag 3 three back; what lies before there is one N back is not a lure."""
     rows = block_rows(LABELS, list("-mmm--mm"), lags=[None, 1, None, 1, None, 3, None, 3])
     (one,) = nback_blocks(rows).to_dict("records")
     found = [one[name] for name in ("lures", "lure_alarms", "before_lures", "before_alarms", "after_lures", "after_alarms", "plain", "plain_alarms")]

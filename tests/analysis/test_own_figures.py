@@ -95,7 +95,7 @@ def test_names_are_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
     one = figure_named("reaction_time")
     with pytest.raises(ValueError, match="two figures are called 'reaction_time'"):
         FIGURES.add(FigureDeclaration("reaction_time", "times", one.compute))
-    with pytest.raises(ValueError, match="is no FigureDeclaration"):
+    with pytest.raises(ValueError, match="is not a FigureDeclaration"):
         FIGURES.add(print)  # type: ignore[arg-type]
     FIGURES.add(FigureDeclaration("set_size", "sizes", one.compute))
     with pytest.raises(SpanLabError, match="an effect and another figure are both called 'set_size'"):

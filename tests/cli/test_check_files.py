@@ -187,7 +187,7 @@ PROBE = "- {phase: probe, show: {faulty: {size: =n}}, ask: {choice: {options: 9}
 @pytest.mark.usefixtures("faulty")
 @pytest.mark.parametrize(
     ("levels", "told"),
-    [("[1, 2, 3]", "cannot be drawn (ZeroDivisionError: no size), in step 1 of a trial with n = 3"), ("[4, 5]", "cannot be said in words (KeyError")],
+    [("[1, 2, 3]", "cannot be drawn (ZeroDivisionError: no size), in step 1 of a trial with n = 3"), ("[4, 5]", "cannot be described in words (KeyError")],
 )
 def test_a_stimulus_that_raises_is_found_by_check_and_ends_without_traceback(levels: str, told: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(text(PROBE, factors=f"n: {levels}"), encoding="utf-8")

@@ -141,7 +141,7 @@ def test_a_session_that_could_not_start_is_removed_and_one_with_trials_is_kept(t
     session = begun(tmp_path, agent)
     with pytest.raises(SpanLabError) as caught:
         carry_out(session, agent, Watcher())
-    assert str(caught.value) == f"the window cannot be opened\nThe finished trials are safe. Go on with: spanlab resume {session.folder}"
+    assert str(caught.value) == f"the window cannot be opened\nThe finished trials are safe. Continue with: spanlab resume {session.folder}"
     assert has_finished(session.folder)
 
 
@@ -150,7 +150,7 @@ def test_a_session_that_was_there_before_is_never_removed(tmp_path: Path) -> Non
     session = begun(tmp_path, agent)
     with pytest.raises(SpanLabError) as caught:
         carry_out(session, agent, Watcher(), fresh=False)
-    assert str(caught.value) == f"the window cannot be opened\nNo trial is finished yet. Go on with: spanlab resume {session.folder}"
+    assert str(caught.value) == f"the window cannot be opened\nNo trial is finished yet. Continue with: spanlab resume {session.folder}"
     (session.folder / "notes.txt").write_text("of somebody", encoding="utf-8")
     assert not remove_unused(session.folder)
     (session.folder / "notes.txt").unlink()

@@ -193,7 +193,7 @@ def test_what_a_format_does_not_do_it_refuses() -> None:
 @pytest.mark.parametrize(
     ("cls", "told"),
     [
-        (dict, "is no subclass of Format"),
+        (dict, "is not a subclass of Format"),
         (type("Nameless", (Given,), {"name": ""}), "Nameless needs a name of small letters, digits and hyphens"),
         (type("Spaced", (Given,), {"name": "my format"}), "found 'my format'"),
         (type("Mute", (Given,), {"name": "mute", "help": "", "reads": None}), "Mute does not say what it is"),

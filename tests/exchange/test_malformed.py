@@ -101,7 +101,7 @@ WRONG: list[tuple[str, dict[str, Any], Change, str]] = [
     ("vir", {}, put("memory_items", "4", value=[]), "memory_items > 4: only keys from 0 to 3 can be here"),
     ("vir", {}, put("memory_items", "1", value=list(range(17))), "memory_items > 1: expected a list of 18; found one of 17"),
     ("vsr", {}, put("recall_gt", value=None), "recall_gt: expected a list of 2; found nothing"),
-    ("vsr", {}, put("recall_gt", value=[3, 3]), "recall_gt: 3 is there too often"),
+    ("vsr", {}, put("recall_gt", value=[3, 3]), "recall_gt: 3 occurs too often"),
     ("vsr", {}, put("memory_items", "0", 0, value=36), "memory_items: pattern 1: expected 18 different cells from 0 to 35"),
     ("vsrec", {}, put("distractor_diff", value=3), "distractor_diff: vsrec: pattern_distractor_difference cannot be 3"),
     ("vsrec", {}, put("distractor_diff", value=8), "distractor_items: distractor 1: expected a pattern that differs"),
@@ -244,8 +244,8 @@ BROKEN = [
     ('{"train": {}}', "expected ["),
     ('{"train": [], "train": []}', "expected the name of a list, each once"),
     ('{"train": [1 2]}', "expected ,"),
-    ('{"train": [{"a": 1, "a": 2}]}', "the key 'a' stands twice"),
-    ('{"train": [{"a": NaN}]}', "NaN is no number"),
+    ('{"train": [{"a": 1, "a": 2}]}', "the key 'a' occurs twice"),
+    ('{"train": [{"a": NaN}]}', "NaN is not a number"),
     ('{"train": [{"a": 1}', "expected ,"),
     ('{"train": [{"a": ', "Expecting value; trial 0 of train, character 12"),
     ('{"train": []} {}', "expected nothing more"),
@@ -253,7 +253,7 @@ BROKEN = [
     ('{"train": [{}, {}, x]}', "trial 2 of train"),
     ('{"dev": [{}]}', "expected the splits train, test, gen_test; found 'dev'"),
     ('{"train": [], "test": [], "gen_test": []}', "holds no trials"),
-    (b'{"train": ["\xff"]}', "is no UTF-8 text"),
+    (b'{"train": ["\xff"]}', "is not UTF-8 text"),
 ]
 
 

@@ -174,9 +174,9 @@ MALFORMED: dict[str, tuple[str | bytes, int, str]] = {
     "a match without a past": (f"{LINE}\nm{LABELS[1:].replace('m', '-', 1)}\n", 2, "item 1 is labelled 'm', and does not match the one 2 back"),
     "too few matches": (f"{LINE}\n{LABELS.replace('m', '-', 1)}\n", 2, "expected 8 matches; found 7"),
     "20 items": (f"{LINE[:20]}\n{LABELS[:20]}\n", 1, "nback_verbal: block_length cannot be 20; its levels are 24, 30. For blocks of other lengths extend"),
-    "no text": (f"{LINE}\n".encode() + b"\xff\xfe", 2, "this is no text"),
+    "no text": (f"{LINE}\n".encode() + b"\xff\xfe", 2, "this is not text"),
     "a mark at the beginning": (b"\xef\xbb\xbf" + f"{LINE}\n{LABELS}\n".encode(), 2, "24 labels for 25 items"),
-    "very long": ("b" * 200_000, 1, "the file is longer than 100000 bytes: it is no block"),
+    "very long": ("b" * 200_000, 1, "the file is longer than 100000 bytes: it is not a block"),
 }
 
 
@@ -252,7 +252,7 @@ def test_a_set_of_another_name_needs_a_paradigm(tmp_path: Path, run: Run) -> Non
     assert first.draws["shown"] != second.draws["shown"]
     assert "nback_spatial has a factor 'grid' (3, 4, 5, 7)" in complaint(*run("import", "nback", "mine", "-o", "other", "--as", "nback_spatial"))
     assert "item 1 is" in complaint(*run("import", "nback", "mine", "-o", "other", "--as", "nback_abstraction"))
-    assert "vsr is no N-back paradigm" in complaint(*run("import", "nback", "mine", "-o", "other", "--as", "vsr"))
+    assert "vsr is not an N-back paradigm" in complaint(*run("import", "nback", "mine", "-o", "other", "--as", "vsr"))
     assert "nback_verbl" in complaint(*run("import", "nback", "mine", "-o", "other", "--as", "nback_verbl"))
 
 
@@ -274,14 +274,14 @@ def test_blocks_of_other_lengths_by_a_paradigm_that_extends_ours(tmp_path: Path,
         ("import nback", "Missing argument 'FOLDER'"),
         ("import nback letters", "Missing option '-o'"),
         ("import nback nowhere -o out", "nowhere is no folder; expected one with block files, such as letters/1back/0.txt"),
-        ("import nback file -o out", "file is no folder"),
+        ("import nback file -o out", "file is not a folder"),
         ("import nback folder -o out", "folder holds no block files; expected a layout such as letters/1back/0.txt"),
         ("import nback letters -o letters", "letters exists; name a new folder"),
         ("import nback letters -o file", "file exists; name a new folder"),
         ("import nback letters -o out --generator both", "the generator is corrected or published; found 'both'"),
         ("import nback . -o out --as nback_verbal", "--as names the paradigm of one set; . holds 3 (grids, letters, odd): import them one by one"),
         ("import nback odd -o out", "odd/1back/first.txt no block; expected files such as 0.txt here"),
-        ("export nback vsr out", "vsr is no N-back paradigm: it draws no 'items' with nback_block"),
+        ("export nback vsr out", "vsr is not an N-back paradigm: it draws no 'items' with nback_block"),
         ("export nback nback_verbal out --n 1,4", "nback_verbal: n cannot be 4; its levels are 1, 2, 3"),
         ("export nback nback_verbal out --n one", "--n takes whole numbers, such as 1,2,3; found 'one'"),
         ("export nback nback_verbal out --block-length 20", "nback_verbal: block_length cannot be 20; its levels are 24, 30"),

@@ -242,8 +242,8 @@ def wrong(change: Any) -> Any:
 
 #: what is wrong, and how it is told
 MALFORMED: dict[str, tuple[Any, str]] = {
-    "key": (lambda r: r.update({"2-back_0": r["1back_0"]}), "2-back_0: this is no name of a block; expected names such as 1back_0"),
-    "key without a number": (lambda r: r.update({"2back": r["1back_0"]}), "2back: this is no name of a block"),
+    "key": (lambda r: r.update({"2-back_0": r["1back_0"]}), "2-back_0: this is not a name of a block; expected names such as 1back_0"),
+    "key without a number": (lambda r: r.update({"2back": r["1back_0"]}), "2back: this is not a name of a block"),
     "no list": (lambda r: r.update({"2back_0": {}}), "2back_0: expected a list of trials; found {}"),
     "no object": (lambda r: r["2back_0"].__setitem__(4, 3), "2back_0 > trial 5: expected the fields stimulus, target, response, correct, rt; found 3"),
     "missing": (lambda r: r["2back_0"][4].pop("rt") and None, "2back_0 > trial 5: 'rt' is missing"),
@@ -311,16 +311,16 @@ def test_what_is_malformed_is_named_with_file_key_and_trial(tmp_path: Path, name
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", ":1 is no JSON"),
+        ("", ":1 is not JSON"),
         ("[]", "holds no results; expected an object with blocks"),
         ("{}", "holds no results"),
-        ('{"1back_0": [],\n "1back_1"}', ":2 is no JSON"),
-        ('{"1back_0": [], "1back_0": []}', "the key '1back_0' stands twice"),
-        ('{"1back_0": [{"rt": 1, "rt": 2}]}', "the key 'rt' stands twice"),
+        ('{"1back_0": [],\n "1back_1"}', ":2 is not JSON"),
+        ('{"1back_0": [], "1back_0": []}', "the key '1back_0' occurs twice"),
+        ('{"1back_0": [{"rt": 1, "rt": 2}]}', "the key 'rt' occurs twice"),
         ('{"1back_0": []}', "holds no finished block that can be read"),
         ("[" * 100_000, "nested too deeply"),
-        ('{"1back_0": ' + "9" * 5000 + "}", "is no JSON that can be read"),
-        (b"\xff\xfe{}", "is no text file"),
+        ('{"1back_0": ' + "9" * 5000 + "}", "is not JSON that can be read"),
+        (b"\xff\xfe{}", "is not a text file"),
     ],
     ids=lambda value: repr(value)[:30],
 )
@@ -343,7 +343,7 @@ def test_files_that_hold_no_results(tmp_path: Path, text: str | bytes, said: str
         ("import nback-results all_trials_verbal_x.json -o data", "all_trials_verbal_x.json cannot be read: No such file or directory"),
         ("import nback-results folder -o data --as nback_verbal --model x", "folder cannot be read: Is a directory"),
         ("import nback-results all_trials_verbal.json -o file", "cannot write sessions to file"),
-        ("import nback-results all_trials_verbal.json -o data --as vsr", "1back_0: vsr is no N-back paradigm"),
+        ("import nback-results all_trials_verbal.json -o data --as vsr", "1back_0: vsr is not an N-back paradigm"),
         (
             "import nback-results all_trials_verbal.json -o data --as nback_verbal_noise",
             "1back_0: nback_verbal_noise: the draw 'shown' that was given: 1: expected from 3 to 6",
@@ -396,7 +396,7 @@ def test_letters_are_read_as_they_were_sent(letter: str, seed: int) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("##b", "a noise sign stands twice in '##b'"),
+        ("##b", "a noise sign occurs twice in '##b'"),
         ("#", "expected one letter"),
         ("1", "expected one letter"),
         ("``` |_|_| |_|_| ```", "expected one X in the grid; found 0"),
@@ -405,7 +405,7 @@ def test_letters_are_read_as_they_were_sent(letter: str, seed: int) -> None:
         ("``` |X|_| |_|_| |_|_| ```", "expected a square grid"),
         ("``` |X|? | ```", "expected a square grid"),
         ("``` |X|?| |_|_| ```", "'?' in a cell is none of the noise signs"),
-        ("``` |X|#| |_|#| ```", "a noise sign stands twice in the grid"),
+        ("``` |X|#| |_|#| ```", "a noise sign occurs twice in the grid"),
         ("|", "expected a square grid"),
     ],
 )

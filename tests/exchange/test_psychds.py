@@ -70,7 +70,7 @@ def test_sessions_of_every_kind_keep_the_rules_and_their_answers(tmp_path: Path,
     # people and machines are marked, and what must be said of them is said
     assert {row["participant_type"] for row in shared if row["agent_kind"] == "participant"} == {"person"}
     assert {row["caution"] for row in shared if row["agent"] == "chat:scripted"} == {"scripted server, not a model"}
-    assert {row["caution"] for row in shared if row["agent_kind"] == "ideal"} == {"was handed the answers (an oracle)"}
+    assert {row["caution"] for row in shared if row["agent_kind"] == "ideal"} == {"was given the correct answers (an oracle)"}
 
 
 def test_nothing_tells_who_or_when_unless_it_is_asked_for(tmp_path: Path, run: Run) -> None:
@@ -106,7 +106,7 @@ def test_wishes_that_cannot_be_met_are_told_and_leave_nothing(tmp_path: Path, ru
     assert "keep the table of pseudonyms outside" in complaint(*run(*export, "--key-file", "set/who.csv"))
     assert "leave out one of the two" in complaint(*run(*export, "--key-file", "who.csv", "--real-ids"))
     (tmp_path / "table.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    assert "is no table of pseudonyms" in complaint(*run(*export, "--key-file", "table.csv"))
+    assert "is not a table of pseudonyms" in complaint(*run(*export, "--key-file", "table.csv"))
     (tmp_path / "empty.csv").touch()
     assert "table of pseudonyms" in complaint(*run(*export, "--key-file", "empty.csv"))
     assert "there is no session here" in complaint(*run("export", "nowhere", "--to", "psychds", "set"))

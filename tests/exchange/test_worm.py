@@ -201,11 +201,11 @@ def test_only_what_is_there_is_imported(tmp_path: Path, run: Run) -> None:
     status, out, err = run("import", "worm", root, "-o", tmp_path / "trials")
     assert status == 0
     assert out.splitlines() == [f"{tmp_path / 'trials' / 'sts.train.jsonl'}: 3 trials", f"{tmp_path / 'trials' / 'sts.test.jsonl'}: 2 trials"]
-    assert "NOTE Spatial_Task_Switching_Alternate is no published data set of WorM and was left out" in err
+    assert "NOTE Spatial_Task_Switching_Alternate is not a published data set of WorM and was left out" in err
     status, out, _ = run("import", "worm", root / SETS["sts"].folder, "-o", tmp_path / "one")
     assert (status, len(out.splitlines())) == (0, 2), "a data set by itself"
     assert "holds no data set of WorM: expected folders such as Spatial_Free_Recall" in complaint(*run("import", "worm", tmp_path, "-o", tmp_path / "none"))
-    assert "is no folder" in complaint(*run("import", "worm", tmp_path / "nowhere", "-o", tmp_path / "none"))
+    assert "is not a folder" in complaint(*run("import", "worm", tmp_path / "nowhere", "-o", tmp_path / "none"))
     assert not (tmp_path / "none").exists()
 
 

@@ -309,7 +309,7 @@ def main(folder: Path, only: Sequence[str]) -> None:
 
 
 def finish(folder: Path) -> None:
-    """What is no part of a record goes; what all files hold is noted."""
+    """What is not part of a record goes; what all files hold is noted."""
     commit = subprocess.run(["git", "log", "-1", "--format=%H"], cwd=Path(__file__).resolve().parents[1], capture_output=True, text=True, check=True).stdout
     (folder / "made_by.txt").write_text(f"commit {commit}", encoding="utf-8")
     for lock in folder.rglob(".lock"):

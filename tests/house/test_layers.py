@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reproduction": {"core", "paradigms", "agents", "sessions", "analysis"},
     "api": {"core", "stimuli", "paradigms", "agents", "sessions", "exchange", "human_data", "analysis"},
 }
-#: Folders of the repository that are no part of the package.
+#: Folders of the repository that are not part of the package.
 NOT_PACKAGES = {"tests", "benchmarks", "docs", "scripts", "build", "dist", "data", "demo", "report", "runs"}
 #: modules in one folder
 MOST_IN_A_ROOM = 20

@@ -318,7 +318,7 @@ def test_what_cannot_be_balanced_is_told_with_its_line(tmp_path: Path) -> None:
         return refused(tmp_path, design, timeline=timeline)
 
     assert "small.yaml:14 designs > human > balance item 1: 'anwser' is neither 'answer' nor a factor; did you mean 'answer'?" in message("{balance: [anwser]}")
-    assert "'c' stands twice" in message("{balance: [c, c]}")
+    assert "'c' occurs twice" in message("{balance: [c, c]}")
     adaptive = message("{balance: [answer], adaptive: {factor: a, start: 1}}")
     assert "designs > human: an adaptive design decides trial by trial: leave out balance" in adaptive
     assert "max_run" in message("{max_run: {answer: 4}, adaptive: {factor: a, start: 1}}")

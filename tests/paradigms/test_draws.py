@@ -109,7 +109,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"order": None}, "'order' that was given: expected a list of 3; found nothing"),
     ({"order": ["a", "b"]}, "expected a list of 3; found one of 2"),
     ({"order": ["a", "b", "c"]}, "'c' is not among those it is drawn from (a, b, b, 1)"),
-    ({"order": ["a", "a", "b"]}, '"a" is there too often'),
+    ({"order": ["a", "a", "b"]}, '"a" occurs too often'),
     ({"order": ["a", "b", True]}, "true is not among"),
     ({"side": "up"}, "'up' is not among those it is drawn from (left, right)"),
     ({"marks": [1, 1, 1]}, "expected a list of 2; found one of 3"),
@@ -129,8 +129,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"patterns": [[0, 1], [1, 1]]}, "pattern 2: expected 2 different cells"),
     ({"patterns": [[0, 1], [1, 2.0]]}, "pattern 2: expected 2 different cells"),
     ({"patterns": [[0, 1], "ab"]}, '2: expected a list of 2; found "ab"'),
-    ({"side": {"left"}}, "'side' that was given: set is no plain value"),
-    ({"side": float("nan")}, "a number too large to be one"),
+    ({"side": {"left"}}, "'side' that was given: set is not a plain value"),
+    ({"side": float("nan")}, "a number that is too large"),
     ({"placed": ["a", "b"]}, "'placed' that was given: expected a list of 4; found one of 2"),
 ]  # fmt: skip
 

@@ -102,7 +102,7 @@ def test_some_trials_are_shared_out_over_the_factor_levels(small: Path) -> None:
 
 
 HEADER: list[tuple[dict[str, Any], str]] = [
-    ({"format": "trials"}, ":1 this is no trials file: its first line must say"),
+    ({"format": "trials"}, ":1 this is not a trials file: its first line must say"),
     ({"version": 2}, ":1 written by a newer spanlab (format 2, this one reads up to 1): update spanlab"),
     ({"version": "1"}, ":1 version: expected 1; found '1'"),
     ({"paradigm": 3}, ":1 paradigm: expected text; found 3"),
@@ -144,12 +144,12 @@ LINES: list[tuple[str | bytes, str]] = [
     ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {}}', "'x': small: the draw 'a' is missing"),
     ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 9}}', "'x': small: the draw 'a' that was given: 9 is not among those"),
     ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1e999}}', "'x': small: the draw 'a' that was given: a number too large"),
-    ('{"name": "x", "levels": {"n": 1, "n": 2, "delay": 4}, "draws": {"a": 1}}', "the key 'n' stands twice"),
-    ('{"name": "x", "levels": {"n": NaN, "delay": 4}, "draws": {"a": 1}}', "NaN is no number"),
-    ('{"name": "x\\ud800", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}}', "this line is no JSON (half a letter)"),
-    ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}', "this line is no JSON (Expecting ',' delimiter at column"),
+    ('{"name": "x", "levels": {"n": 1, "n": 2, "delay": 4}, "draws": {"a": 1}}', "the key 'n' occurs twice"),
+    ('{"name": "x", "levels": {"n": NaN, "delay": 4}, "draws": {"a": 1}}', "NaN is not a number"),
+    ('{"name": "x\\ud800", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}}', "this line is not JSON (half a letter)"),
+    ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}', "this line is not JSON (Expecting ',' delimiter at column"),
     ("[" * 100_000, "nested too deep"),
-    (b'{"name": "\xff"}', "this is no UTF-8 text"),
+    (b'{"name": "\xff"}', "this is not UTF-8 text"),
     (b"x" * 4_000_001, "a line of more than 4000000 bytes"),
 ]
 
@@ -174,7 +174,7 @@ def test_lines_are_checked(small: Path, line: str | bytes, message: str) -> None
 def test_files_that_are_no_trials_files(tmp_path: Path) -> None:
     for name, content in (("empty", b""), ("text", b"hello\n"), ("list", b"[1]\n"), ("picture", b"\x89PNG\r\n")):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(SpanLabError, match=f"{name}:1 this (is no trials file|line is no JSON|is no UTF-8 text)"):
+        with pytest.raises(SpanLabError, match=f"{name}:1 this (is not a trials file|line is not JSON|is not UTF-8 text)"):
             TrialsFile(tmp_path / name)
     for name, told in (("missing", "No such file"), (".", "directory")):
         with pytest.raises(SpanLabError, match=f"cannot be read: .*{told}"):

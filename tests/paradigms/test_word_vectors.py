@@ -83,7 +83,7 @@ def broken(change: Callable[[list[bytes]], Any]) -> bytes:
         (broken(lambda rows: rows.insert(3, b"\n")), "line 4 has fewer than 300 numbers"),
         (broken(lambda rows: rows.__setitem__(-1, rows[-1][:900])), r"line 7 has fewer than 300 numbers \(the file may be incomplete\)"),
         (broken(lambda rows: rows.__setitem__(4, rows[4].strip() + b" 0.5\n")), "line 5 has more than 300 numbers"),
-        (broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 299 + b" half\n")), "line 5: 'half' is no number"),
+        (broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 299 + b" half\n")), "line 5: 'half' is not a number"),
         (broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 299 + b" nan\n")), "line 5: a number is infinite or none"),
         (broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 299 + b" 1e99\n")), "line 5: a number is infinite or none"),
         (broken(lambda rows: rows.__setitem__(4, b"lion" + b" 0.5" * 99_999 + b"\n")), "line 5 is longer than any line of such a file"),
@@ -102,7 +102,7 @@ def broken(change: Callable[[list[bytes]], Any]) -> bytes:
 def test_a_malformed_file_is_told_with_its_place(tmp_path: Path, content: bytes, said: str) -> None:
     file = tmp_path / "wrong.bin"
     file.write_bytes(content)
-    with pytest.raises(SpanLabError, match=f"(?s)wrong.bin is no file of word vectors that can be read.*{said}") as caught:
+    with pytest.raises(SpanLabError, match=f"(?s)wrong.bin is not a file of word vectors that can be read.*{said}") as caught:
         read_vectors(file, ["lion"])
     assert "\n" not in str(caught.value)
 

@@ -56,8 +56,8 @@ def test_whoever_is_at_hand_stands_beside_the_published_networks(tmp_path: Path)
     mine = rows["smu", "B_setsize"]
     assert (mine.verdict, mine.what[2]) == ("ours alone", "capacity (simulated)")
     assert mine.published == "0.133 (TRF-1024) to 0.680 (RNN-96)"
-    assert rows["vir", "A_retentioninterval"].verdict == "cannot be had here"
-    assert worm.network_scores([], []).verdict == "cannot be had here"
+    assert rows["vir", "A_retentioninterval"].verdict == "not available here"
+    assert worm.network_scores([], []).verdict == "not available here"
 
 
 def test_verdicts_say_how_many_rows_differ() -> None:

@@ -263,7 +263,7 @@ def test_a_second_process_is_refused_and_changes_nothing(run: Run, cut: Path, tm
     before = (cut / "events.jsonl").read_bytes()
     with only_writer(cut):
         for refused in (run("resume", cut)[2], spanlab("resume", cut).stderr):
-            assert f"{cut} is being run by another process; wait until that one has ended" in refused
+            assert f"{cut} is in use by another process; wait until it has ended" in refused
     assert (cut / "events.jsonl").read_bytes() == before
     assert run("resume", cut)[0] == 0
 
@@ -299,7 +299,7 @@ def test_control_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=HANGS_S)
     assert process.returncode == 1
-    assert err.strip().splitlines()[-1] == f"spanlab: interrupted; the finished trials are safe. Go on with: spanlab resume {folder}"
+    assert err.strip().splitlines()[-1] == f"spanlab: interrupted; the finished trials are safe. Continue with: spanlab resume {folder}"
     assert out == ""
     events = read_events(folder)
     assert events[-1]["event"] == "interrupted"
@@ -328,7 +328,7 @@ def test_a_full_disk_stops_with_a_sentence_and_keeps_what_was_finished(run: Run,
         first, *more = stopped.stderr.strip().splitlines()
         assert stopped.returncode == 1
         assert f"cannot write {folder / 'events.jsonl'}: File too large; free some space" in first
-        assert more == [f"The finished trials are safe. Go on with: spanlab resume {folder}"]
+        assert more == [f"The finished trials are safe. Continue with: spanlab resume {folder}"]
         trials = (folder / "events.jsonl").read_bytes().count(b'"trial_end"')
         assert 10 < trials < 30
         pd.testing.assert_frame_equal(lasting(folder), wanted[wanted["trial"] <= trials])

@@ -132,8 +132,8 @@ def test_what_cannot_be_compiled_is_told_before_anybody_begins(tmp_path: Path, v
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda trial: trial.update(draws=[1]), "'draws' is not what it should be"),
-        (lambda trial: trial.update(name=7), "'name' is not what it should be"),
+        (lambda trial: trial.update(draws=[1]), "'draws' has the wrong form"),
+        (lambda trial: trial.update(name=7), "'name' has the wrong form"),
     ],
 )
 def test_damaged_draws_are_told(tmp_path: Path, vsr: Paradigm, change: Callable[[dict[str, Any]], None], told: str, run: Run) -> None:

@@ -75,21 +75,21 @@ def test_a_column_after_none_is_refused() -> None:
 @pytest.mark.parametrize(
     ("event", "says"),
     [
-        (None, "it is no event"),
-        ({}, "it is no event"),
-        ({"event": 3}, "it is no event"),
+        (None, "it is not an event"),
+        ({}, "it is not an event"),
+        ({"event": 3}, "it is not an event"),
         ({"event": "dance"}, "this version of spanlab knows no event 'dance'"),
         ({**START, "mood": "fine"}, "this version of spanlab knows no key 'mood' there"),
         ({name: value for name, value in START.items() if name != "seed"}, "'seed' is missing"),
-        ({**START, "seed": "1"}, "'seed' is not what it should be"),
-        ({**START, "seed": True}, "'seed' is not what it should be"),
-        ({**START, "levels": []}, "'levels' is not what it should be"),
-        ({**START, "trial": "x1"}, "'trial' is not what it should be"),
-        ({**START, "trial": "1\n"}, "'trial' is not what it should be"),
+        ({**START, "seed": "1"}, "'seed' has the wrong form"),
+        ({**START, "seed": True}, "'seed' has the wrong form"),
+        ({**START, "levels": []}, "'levels' has the wrong form"),
+        ({**START, "trial": "x1"}, "'trial' has the wrong form"),
+        ({**START, "trial": "1\n"}, "'trial' has the wrong form"),
         (START, None),
         ({**START, "paired": "b"}, None),
         ({"event": "note", "anything": [1, {"at": "all"}]}, None),
-        ({"event": "note", "trial": "x"}, "'trial' is not what it should be"),
+        ({"event": "note", "trial": "x"}, "'trial' has the wrong form"),
     ],
 )
 def test_what_does_not_fit_is_said(event: Any, says: str | None) -> None:
@@ -101,11 +101,11 @@ def test_what_does_not_fit_is_said(event: Any, says: str | None) -> None:
     [
         (lambda step: step.pop("chance"), "'chance' is missing"),
         (lambda step: step["scores"][0].pop("answer"), "'answer' is missing"),
-        (lambda step: step["scores"][0].update(answer=[1]), "'answer' is not what it should be"),
-        (lambda step: step["scores"].append(3), "'scores' is not what it should be"),
-        (lambda step: step.update(scores=3), "'scores' is not what it should be"),
+        (lambda step: step["scores"][0].update(answer=[1]), "'answer' has the wrong form"),
+        (lambda step: step["scores"].append(3), "'scores' has the wrong form"),
+        (lambda step: step.update(scores=3), "'scores' has the wrong form"),
         (lambda step: step["notes"].update(own="whatever"), None),
-        (lambda step: step["notes"].update(attempts="two"), "'attempts' is not what it should be"),
+        (lambda step: step["notes"].update(attempts="two"), "'attempts' has the wrong form"),
         (lambda step: step.update(shown=[{}]), "'onset_ms' is missing"),
         (lambda step: step.update(rt_ms=5), None),
         (lambda step: step.update(feedbak="right"), "this version of spanlab knows no key 'feedbak' there"),
@@ -121,9 +121,9 @@ def test_what_does_not_fit_in_session_json_is_said() -> None:
     info = json.loads((STORED / "vsr-p01-s3" / "session.json").read_text(encoding="utf-8"))
     assert session_damage(info) is None
     assert session_damage({**info, "lab": "ours"}) is None
-    assert session_damage({**info, "practice_levels": []}) == "'practice_levels' is not what it should be"
-    assert session_damage({**info, "plan": {}}) == "'plan' is not what it should be"
-    assert session_damage({**info, "plan": [{**info["plan"][0], "seed": None}]}) == "'seed' is not what it should be"
+    assert session_damage({**info, "practice_levels": []}) == "'practice_levels' has the wrong form"
+    assert session_damage({**info, "plan": {}}) == "'plan' has the wrong form"
+    assert session_damage({**info, "plan": [{**info["plan"][0], "seed": None}]}) == "'seed' has the wrong form"
     assert session_damage({**info, "plan": [3]}) == "keys with values are missing"
     assert session_damage({**info, "keys": {"sides": "x"}}) == "'why' is missing"
 
@@ -144,7 +144,7 @@ def test_what_could_not_be_read_back_is_not_written(tmp_path: Path) -> None:
     recorder.write({"event": "session_start", "at": ""})
     recorder.commit()
     recorder.write({**START, "seed": "one"})  # type: ignore[typeddict-item]
-    with pytest.raises(SpanLabError, match=r"cannot be recorded .*'seed' is not what it should be"):
+    with pytest.raises(SpanLabError, match=r"cannot be recorded .*'seed' has the wrong form"):
         recorder.commit()
     recorder.close()
     assert len(read_events(tmp_path)) == 1

@@ -153,7 +153,7 @@ class Account:
         if not self.limited:
             return ""
         if self.totals.uncounted and not self._size.replies and not self.totals.tokens:
-            return "the server does not tell how many tokens it took, so a limit of cost or tokens cannot be kept; leave out --max-cost and --max-tokens"
+            return "the server does not report how many tokens it used, so a limit of cost or tokens cannot be kept; leave out --max-cost and --max-tokens"
         return self.beyond(self.coming(characters, at_most, surely=False))
 
     def tally(self) -> str:

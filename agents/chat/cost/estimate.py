@@ -185,7 +185,7 @@ class Estimate:
         pictures = f", with {self.pictures:,} pictures" if self.pictures else ""
         cost = "cost unknown without prices (--price IN/OUT)" if self.cost is None else f"cost about {money(self.cost)}"
         error = f" (counted by {self.counted}: usually within {self.usual_error:.0%}, at worst {self.worst_error:.0%} off)" if self.usual_error else ""
-        guess = " and what a picture takes is a guess" if self.pictures else ""
+        guess = " and the tokens of a picture are a guess" if self.pictures else ""
         practice = f" ({self.practice})" if self.practice else ""
         return (
             f"{self.requests:,} requests{practice} in {self.conversations:,} conversation{'s' * (self.conversations != 1)}{pictures}; about "
@@ -332,7 +332,7 @@ async def _hold(agent: ChatAgent, context: TrialContext, percepts: Sequence[Perc
         count.pictures += pictures
         written = {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings["reasoning"]]
         count.completion_tokens += int(min(max(1, counter.count("\n".join(written))), longest))
-        if judge is not None and kind is not None:  # what a judge gets to read is no bare answer
+        if judge is not None and kind is not None:  # what a judge gets to read is not a bare answer
             counts = counter_for(judge.model)
             count.judge_prompt_tokens += sent(judge.request(kind, f"{reasons}\n{answer}", request).messages, counts)[0]
             count.judge_completion_tokens += max(1, math.ceil(counts.count(answer)))

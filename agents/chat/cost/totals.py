@@ -175,7 +175,7 @@ def describe_account(account: Mapping[str, Any]) -> str:
     if account.get("trials_failed"):
         failed = account["trials_failed"]
         reasons = "; ".join(f"{count:,} since {why}" for why, count in account["failed"].items())
-        parts.append(f"{failed:,} {'trial' if failed == 1 else 'trials'} could not be had ({reasons})")
+        parts.append(f"{failed:,} {'trial' if failed == 1 else 'trials'} failed ({reasons})")
     return "; ".join(parts)
 
 

@@ -60,7 +60,7 @@ def read_constrained(kind: ResponseKind, text: str, settings: Constraint) -> Ans
 
 
 def loosely(text: str) -> str | None:
-    """What a tolerant reader reads where JSON was asked for: the answer of a JSON object of some other form, fenced or not; the text where it is no JSON.
+    """What a tolerant reader reads where JSON was asked for: the answer of a JSON object of some other form, fenced or not; the text where it is not JSON.
 
     None for what begins like a JSON object and is none, or gives a key twice: half an object may hold half an answer.
     """

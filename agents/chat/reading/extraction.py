@@ -89,7 +89,7 @@ def check_extraction(kind: ResponseKind, settings: ChatSettings) -> None:
         raise SpanLabError("chat settings: extraction strict reads nothing but a bare answer, and reasons are asked for as well; set extraction to tolerant")
     if settings.logprobs and (json or settings.reasoning == "before"):
         before = "an answer in JSON" if json else "an answer after reasons"
-        raise SpanLabError(f"chat settings: logprobs are those of the first token, which is no part of {before}; set logprobs to false")
+        raise SpanLabError(f"chat settings: logprobs are those of the first token, which is not part of {before}; set logprobs to false")
 
 
 def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = False) -> Reading:
@@ -97,10 +97,10 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
 
     * ``strict``: the whole reply, but for space around it, is an answer as it is written.
     * ``first_character``: so, or else its first character is one. The published runs with GPT-3.5 took the first character of the raw reply, those with other
-      models that of the reply without space around it. Here the raw one counts, and where that is no answer the first one that is no space: the two rules
+      models that of the reply without space around it. Here the raw one counts, or else the first one that is not a space, if it is not an answer: the two rules
       differ only where a reply begins with a space or a new line, which with GPT-3.5 stopped a run or put the question again.
     * ``tolerant``: so, or else the answer is found within the reply (``kind.parse``, "Answer: ...", tags and boxes). Where reasons come before the answer it
-      stands last, where they come after it first; else anywhere. Two different candidates are no answer.
+      stands last, where they come after it first; else anywhere. Two different candidates are not an answer.
 
     * ``model``: so, or else another model is asked (:mod:`.judge`), which is not done here.
 
@@ -188,7 +188,7 @@ def _exact(kind: ResponseKind, text: str) -> Answer | None:
 
 
 def _first_character(kind: ResponseKind, text: str) -> Answer | None:
-    """The answer that the first character is: the raw one, or else the first that is no space."""
+    """The answer that the first character is: the raw one, or else the first that is not a space."""
     answers = kind.written_answers()
     first = next((character for character in (text[:1], text.lstrip()[:1]) if character in answers), None)
     return None if first is None else kind.parse(first)
@@ -267,7 +267,7 @@ def _first(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | Non
 
 
 def _short(kind: ResponseKind, line: str) -> Answer | None:
-    """The answer in a line too short for reasons, such as "Position 3", or in one for answers that are no words."""
+    """The answer in a line too short for reasons, such as "Position 3", or in one for answers that are not words."""
     if len(line.split()) > _FEW and kind.written_answers():
         return None
     return kind.parse(line) if _head(kind, line) is None else None

@@ -66,7 +66,7 @@ class ReplyCache:
         return reply.model_copy(update={"cached": True})
 
     def put(self, request: Request, reply: Reply) -> None:
-        """Keep a reply. What went wrong before it came is no part of it.
+        """Keep a reply. What went wrong before it came is not part of it.
 
         Raises
         ------
@@ -83,4 +83,4 @@ class ReplyCache:
             partial.write_text(json.dumps({"key": self._key(request), "reply": kept.model_dump(mode="json")}), encoding="ascii")
             partial.replace(path)
         except OSError as error:
-            raise SpanLabError(f"cannot write {path}: {error.strerror or error}; make room, or go on without a cache") from None
+            raise SpanLabError(f"cannot write {path}: {error.strerror or error}; free some space, or continue without a cache") from None

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 class Departing:
     """Follows a request on its way, and tells the account, and whoever keeps a journal, when it leaves and when it is gone.
 
-    A request is nothing that a server could answer before its body is there. So it leaves when the connection stands, the headers are gone and the body is the
-    next thing to go: what fails or is killed before that is no departure. It is gone when all of the body was handed to the system, which delivers it whatever
+    No server can answer a request before its body arrives. So a request leaves when the connection stands, the headers are sent and the body is the
+    next thing to send: what fails or is killed before that is not a departure. It is gone when all of the body was handed to the system, which delivers it whatever
     becomes of this program. In between, and where a connection was closed in order without a byte of a reply (as servers close idle ones, which may cross a
     request on its way), nobody here can know whether the server has it.
 
@@ -345,9 +345,7 @@ class Client:
             return replace(fault, begun=error.begun or fault.begun, taken=error.taken)
         except Exception as error:
             why = self._endpoint.redact(f"{type(error).__name__}: {error}")
-            return Fault(
-                "server", EndpointError(f"{self._hook.name} failed ({why}); nothing of this is SpanLab's: see to the hook or its provider"), begun=True
-            )
+            return Fault("server", EndpointError(f"{self._hook.name} failed ({why}); the fault is not in SpanLab: check the hook or its provider"), begun=True)
         departing.heard()
         return reply.model_copy(update={"latency_ms": (self._clock() - started) * 1000, "faults": (), "waited_ms": 0.0, "cached": False})
 

@@ -39,7 +39,7 @@ class EndpointError(SpanLabError):
     message : one sentence: what happened and what to do
     permanent : whether asking again, unchanged, cannot help (a bad key, an unknown model)
     status : HTTP status, when there was one
-    of_request : whether it says something of this one request alone (it is too long, a filter does not let it pass), so that others may be answered
+    of_request : whether it says something of this one request alone (it is too long, a filter blocks it), so that others may be answered
     filtered : whether it was a filter of contents
 
     Attributes
@@ -240,7 +240,7 @@ def explain_status(
     often = f"in {tries} tries" if tries > 1 else "at the first try"
     said = f" ({quoted})" if quoted else ""
     if filtered or (status in (400, 403, 451) and (code.lower().startswith(("content_filter", "content_policy")) or _FILTER.search(quoted))):
-        return EndpointError(f"a filter at {where} does not let this conversation with '{model}' pass{said}", status=status, of_request=True, filtered=True)
+        return EndpointError(f"a filter at {where} blocks this conversation with '{model}'{said}", status=status, of_request=True, filtered=True)
     if status == 401 or (status == 400 and "api key" in quoted.lower()):  # its text is not quoted: some servers repeat a part of the key
         remedy = f"check {endpoint.key_variable}" if endpoint.key_variable else "it wants a key"
         return EndpointError(f"{where} refused the key; {remedy}", status=status)

@@ -48,7 +48,7 @@ class Fault:
 
     @property
     def stranger(self) -> bool:
-        """Whether it may mean that this is no chat server at all."""
+        """Whether it may mean that this is not a chat server at all."""
         return self.word in ("connection", "garbage")
 
     def pause(self, before: int, seed: str) -> float:

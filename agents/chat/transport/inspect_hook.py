@@ -73,13 +73,13 @@ class InspectHook(SendHook):
         self.check()
         model = importlib.import_module("inspect_ai.model")
         if unknown := [name for name in request.options if name not in _NAMES]:
-            raise EndpointError(f"inspect_ai is not told of '{unknown[0]}': leave it out, or ask the provider without inspect_ai")
+            raise EndpointError(f"inspect_ai has no setting for '{unknown[0]}': leave it out, or ask the provider without inspect_ai")
         config = model.GenerateConfig(**{_NAMES[name]: value for name, value in request.options.items()}, max_retries=0)
         output = await self._model.generate([_message(model, one) for one in request.messages], config=config, cache=False)
         if output.error:
             raise EndpointError(f"inspect_ai reports an error in place of a reply ({str(output.error)[:200]})", permanent=False)
         if output.stop_reason == "content_filter":
-            raise EndpointError("a filter took the reply away", status=400, of_request=True, filtered=True)
+            raise EndpointError("a filter blocked the reply", status=400, of_request=True, filtered=True)
         usage = output.usage
         choice = output.choices[0] if output.choices else None
         return Reply(

@@ -45,14 +45,14 @@ _STATUSES = {
 
 
 class NoReplyError(Exception):
-    """What came is no reply.
+    """What came is not a reply.
 
     Parameters
     ----------
     said : the error that the server tells in its place; empty when it tells none
     status : the HTTP status that this error would have had, when it says so
     code : a word for it, when it gives one
-    filtered : whether a filter took the reply away
+    filtered : whether a filter blocked the reply
     taken : the tokens that it counted all the same; None when it counted none
     begun : whether a reply was under way that may have to be paid for
     """
@@ -136,7 +136,7 @@ def _raise_error(completion: Mapping[str, Any], choice: Mapping[str, Any] | None
     if ended in BROKEN:
         raise NoReplyError(f"the reply was broken off ({ended})", 429 if ended == "insufficient_system_resource" else None, ended, taken=taken, begun=begun)
     if filtered:
-        raise NoReplyError(f"a filter took the reply away ({ended})", 400, "content_filter", True, taken, begun)
+        raise NoReplyError(f"a filter blocked the reply ({ended})", 400, "content_filter", True, taken, begun)
     if choice is None and (completion.get("object") == "error" or completion.get("type") == "error" or "choices" not in completion):
         for name in ("message", "detail", "error_msg", "msg"):
             if completion.get(name):

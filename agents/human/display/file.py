@@ -165,7 +165,7 @@ def read_display(path: str | Path) -> DisplayFile:
         raise SpanLabError(f"there is no display file at {path}; make one on the computer on which sessions run: spanlab display -o {path}")
     document = yaml_source.read(path)
     if not isinstance(document.data, dict) or "spanlab_display" not in document.data:
-        raise SpanLabError(f"{path} is no display file (it has no key spanlab_display); make one with: spanlab display -o FILE")
+        raise SpanLabError(f"{path} is not a display file (it has no key spanlab_display); make one with: spanlab display -o FILE")
     version = document.data["spanlab_display"]
     if isinstance(version, int) and version > FORMAT_VERSION:
         raise SpanLabError(f"{path} was written by a newer spanlab (format {version}, this one reads up to {FORMAT_VERSION}): update spanlab")

@@ -56,7 +56,7 @@ def balanced(text: str, size: float, room: float, weight: Weight = "regular") ->
 
 
 def set_text(blocks: tuple[Block, ...], room: int, align: Align = "centre", theme: Theme = STANDARD) -> Image.Image:
-    """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even width and height. The space below the last one is no part of
+    """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even width and height. The space below the last one is not part of
     it."""
     broken = wrap if align == "left" else balanced
     lines = [(line, block) for block in blocks for line in broken(block.text, block.size, room, block.weight)]

@@ -224,7 +224,7 @@ class PsychopyBox:
         if isinstance(made, KeyboardButtonBox):
             raise SpanLabError("PsychoPy's KeyboardButtonBox would take keys away from the keyboard, and loses short ones; write keys:1+2+3+4 instead")
         if not isinstance(made, BaseButtonGroup):
-            raise SpanLabError(f"'{address.where}' is no button box that PsychoPy knows; it must be a class of button groups (BaseButtonGroup)")
+            raise SpanLabError(f"'{address.where}' is not a button box that PsychoPy knows; it must be a class of button groups (BaseButtonGroup)")
         self._device = made
         self._device.dispatchMessages()
         self._device.responses.clear()

@@ -123,7 +123,9 @@ def _start(config: TrainingConfig) -> str:
 def _no_other(config: TrainingConfig) -> str:
     """With what it is not to be confused."""
     if isinstance(config.model, WormSettings):
-        return "It has the architecture of the published benchmark networks and is none of them: it was trained as told above. It is no model of human memory."
+        return (
+            "It has the architecture of the published benchmark networks and is none of them: it was trained as told above. It is not a model of human memory."
+        )
     return """It is a small network made for trying things out: not a model of human memory, not one of the published benchmark networks, and not trained as
         long as they were."""
 

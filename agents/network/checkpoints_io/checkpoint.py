@@ -184,7 +184,7 @@ def load(spec: str | Path) -> Checkpoint:
         return Checkpoint(found.facts.get("run") or path.stem, network, digest, size, None, published=found)
     if data.get("format") != FORMAT:
         raise SpanLabError(
-            f"{path} is no checkpoint that SpanLab knows: it has neither SpanLab's mark ('{FORMAT}') nor the weights of a network of the WorM benchmark; "
+            f"{path} is not a checkpoint that SpanLab knows: it has neither SpanLab's mark ('{FORMAT}') nor the weights of a network of the WorM benchmark; "
             "give a file that spanlab train or that benchmark has written"
         )
     if data.get("version") != VERSION:

@@ -94,10 +94,10 @@ def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:
         if not isinstance(data, dict):
             raise RefusedError("it holds something else")
     except RefusedError as refused:
-        raise SpanLabError(f"{path} is no {what} that SpanLab can use: {refused}; {_ADVICE}") from None
+        raise SpanLabError(f"{path} is not a {what} that SpanLab can use: {refused}; {_ADVICE}") from None
     except (Exception, RecursionError) as error:  # torch raises many kinds for a file that is none; all mean the same to the user
         reason = "it holds code or objects, which are not loaded" if "weights_only" in str(error) or "Unsupported" in str(error) else _DAMAGED
-        raise SpanLabError(f"{path} is no {what} that SpanLab can use: {reason}; {_ADVICE}") from None
+        raise SpanLabError(f"{path} is not a {what} that SpanLab can use: {reason}; {_ADVICE}") from None
     return data, content
 
 
@@ -151,7 +151,7 @@ def check_archive(archive: zipfile.ZipFile, size: int, packed: int = 0) -> None:
 
 
 def _why_no_archive(content: bytes) -> str:
-    """Why a file that is no zip archive is none of PyTorch's: pickles are told from the rest, though neither is loaded."""
+    """Why a file that is not a zip archive is none of PyTorch's: pickles are told from the rest, though neither is loaded."""
     if content[:1] != b"\x80":
         return _DAMAGED
     try:

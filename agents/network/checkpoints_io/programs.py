@@ -102,7 +102,7 @@ def read_program(path: Path, sha256: str | None) -> Program:
     if sha256 is not None and found != sha256:
         raise SpanLabError(
             f"{path} is another file than its description says: its SHA-256 is {found}, and sha256 there is {sha256}; "
-            "get the right file, or mend the description"
+            "get the right file, or correct the description"
         )
     try:
         kind = _looked_through(content)
@@ -110,7 +110,7 @@ def read_program(path: Path, sha256: str | None) -> Program:
             warnings.simplefilter("ignore")
             return Program(path.name, kind, content)
     except RefusedError as refused:
-        raise SpanLabError(f"{path} is no program that SpanLab opens: {refused}; {_ADVICE}") from None
+        raise SpanLabError(f"{path} is not a program that SpanLab opens: {refused}; {_ADVICE}") from None
     except (Exception, RecursionError) as error:
         lines = str(error).strip().split("\n")
         raise SpanLabError(f"{path} cannot be opened by PyTorch ({lines[0][:200].rstrip('.')}); {_ADVICE}") from None
@@ -211,7 +211,7 @@ def _check_text(text: str, key: str) -> None:
         if "__" in text or re.search(r'"type":\s*"(?!builtins\.(tuple|list|dict)"|collections\.(OrderedDict|defaultdict|deque|namedtuple)")', text):
             raise RefusedError("it takes or gives objects instead of tensors")
     elif not _NAME.fullmatch(text):
-        raise RefusedError(f"it holds a text that is no name ({text[:40]!r})")
+        raise RefusedError(f"it holds a text that is not a name ({text[:40]!r})")
 
 
 def _check_scripted(archive: zipfile.ZipFile) -> None:

@@ -77,7 +77,7 @@ def understand(data: Mapping[str, Any]) -> Published:
     weights: dict[str, Any] = {}
     for key, tensor in given.items():
         if not isinstance(key, str) or not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided or not tensor.is_floating_point():
-            raise NotPublishedError("its state holds something that is no weight")
+            raise NotPublishedError("its state holds something that is not a weight")
         weights[key.removeprefix("module.")] = tensor  # written by several GPUs at once
     if "ProjectionHead.weight" not in weights or "CNN_Encoder.0.weight" not in weights:
         raise NotPublishedError("the published convolutional encoder with its linear projection is missing")
@@ -147,7 +147,7 @@ def _settings(weights: Mapping[str, Any]) -> WormSettings:
         forward, _ = _shape(weights, "MEM.layers.0.linear1.weight")
         options |= {"layers": layers, "feedforward": forward, "positions": _shape(weights, "positional_encoding.weight")[0]}
     if architecture is None:
-        raise NotPublishedError("its memory is no RNN, GRU, LSTM or transformer")
+        raise NotPublishedError("its memory is not an RNN, GRU, LSTM or transformer")
     settings = model_settings(encoder="worm", architecture=architecture, hidden=hidden, options=options, inputs=inputs, embedding=named)
     assert isinstance(settings, WormSettings)
     return settings

@@ -54,7 +54,7 @@ class WordStore:
         return np.array([0 if word is None else self._numbers.setdefault(word, len(self._numbers) + 1) for word in words], np.int64)
 
     def take_in(self, shown: Sequence[str]) -> np.ndarray:
-        """Keep the words of another store; returns the new numbers of its numbers, of which 0 is no word."""
+        """Keep the words of another store; returns the new numbers of its numbers, of which 0 is not a word."""
         self.keep(shown)
         return np.array([0, *(self._numbers[word] for word in shown)], np.int64)
 

@@ -158,7 +158,7 @@ def read_folder(folder: Path) -> dict[str, Any]:
     try:
         noted = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
         if not isinstance(noted, dict) or not {"hash", "runs", "sweep", "config"} <= set(noted):
-            raise ValueError("it is no sweep")
+            raise ValueError("it is not a sweep")
     except (FileNotFoundError, NotADirectoryError):
         raise SpanLabError(f"{folder} holds no sweep: it has no {SWEEP}; begin one with: spanlab sweep CONFIG -o {folder}") from None
     except (OSError, ValueError) as error:

@@ -178,7 +178,7 @@ def _row(pool: Pool, block: Block, logits: np.ndarray, guess: np.ndarray | None,
 
 
 def scored(kind: Any, answer: Any, correct: Any) -> list[bool]:
-    """Whether each asked item was right; intrusions are no items."""
+    """Whether each asked item was right; intrusions are not items."""
     return [score.correct for score in kind.score(answer, correct) if score.correct_answer is not None]
 
 

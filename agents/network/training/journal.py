@@ -48,7 +48,7 @@ class Journal:
             if self._file.write(line) != len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
-            raise SpanLabError(f"cannot write {self.path} ({error.strerror or error}); make room and go on with --resume") from None
+            raise SpanLabError(f"cannot write {self.path} ({error.strerror or error}); free some space, and continue with --resume") from None
         if self._curves is not None and event in ("train", "validation"):
             for measure in ("loss", "accuracy"):
                 for name, value in values.get(measure, {}).items():

@@ -159,7 +159,7 @@ class Run:
             if self.state.plateau is not None:
                 self.plateau = Plateau(self.state.plateau[0], self.state.plateau[1], int(self.state.plateau[2]))
         elif self.state_file.exists() or self.weights_file.exists():
-            raise SpanLabError(f"{folder} already holds a training run called {config.name}; go on with it (--resume), or move it away to begin anew")
+            raise SpanLabError(f"{folder} already holds a training run called {config.name}; continue it (--resume), or move it away to start again")
         if self.first:
             remove_leftovers(folder, config.name)
         self.recent = Recent(self.training_data, self.fabric)
@@ -288,8 +288,8 @@ class Run:
         step = self.state.step
         saved = step if step == self.stop_after else step - step % self.config.save_every
         if not saved:
-            return SpanLabError(f"training was interrupted at step {step}, before its state was saved for the first time; begin anew")
-        return SpanLabError(f"training was interrupted at step {step}; the same command with --resume goes on from step {saved}")
+            return SpanLabError(f"training was interrupted at step {step}, before its state was saved for the first time; start again")
+        return SpanLabError(f"training was interrupted at step {step}; the same command with --resume continues from step {saved}")
 
     def _agreed(self, mine: bool) -> bool:
         """What the first process thinks."""

@@ -85,7 +85,7 @@ def read_state(path: Path, config: str, network: Network, optimizer: torch.optim
         raise SpanLabError(f"there is no training state at {path} to resume; train without --resume first")
     data, _ = read_torch(path, "training state")
     if data.get("format") != FORMAT:
-        raise SpanLabError(f"{path} is no training state of SpanLab; move it away and train without --resume")
+        raise SpanLabError(f"{path} is not a training state of SpanLab; move it away and train without --resume")
     if data.get("config") != config:
         raise SpanLabError(f"{path} belongs to a run with another config; resume with the config of that run, or train under another name")
     try:

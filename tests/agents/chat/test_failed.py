@@ -1,4 +1,4 @@
-"""Trials that cannot be had: marked with their reason, the others go on, and a session stops when there are too many."""
+"""Trials that fail: marked with their reason, the others go on, and a session stops when there are too many."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def test_the_others_go_on_and_it_is_told(run: Run, monkeypatch: pytest.MonkeyPat
     assert account["trials_failed"] == len(failed)
     assert list(account["failed"].values()) == [len(failed)]
     assert account["requests"] == asked == account["replies"] + account["refused"] + account["paid_twice_at_most"]
-    assert f"{len(failed)} trials could not be had ({len(failed)} since" in err
+    assert f"{len(failed)} trials failed ({len(failed)} since" in err
     assert "nothing to do" in run("resume", str(folder))[1]
     (problem,) = gather([folder]).problems
-    assert f"{len(failed)} of 16 trials could not be had, and are left out ({len(failed)} since" in problem
+    assert f"{len(failed)} of 16 trials failed, and are left out ({len(failed)} since" in problem
     assert why in problem
 
 

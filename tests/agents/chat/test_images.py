@@ -196,7 +196,7 @@ def test_a_server_that_sees_is_found_to_see_and_it_is_recorded(tmp_path: Path) -
         Runner(session, agent).run()
         checks = [request.body for request in tap.requests[:4]]
         assert [len(pictures(body)) for body in checks] == [0, 1, 1, 1]
-        assert not {"max_tokens", "logprobs", "top_logprobs"} & {key for body in checks for key in body}, "its replies are no answers to be cut short"
+        assert not {"max_tokens", "logprobs", "top_logprobs"} & {key for body in checks for key in body}, "its replies are not answers to be cut short"
         assert not any(
             letters in json.dumps([body["messages"][0]["content"] for body in checks if isinstance(body["messages"][0]["content"], str)]) for letters in LETTERS
         )
@@ -221,8 +221,8 @@ def test_two_of_three_pictures_are_enough_and_spelling_does_not_matter() -> None
 @pytest.mark.parametrize(
     ("answer", "check", "says"),
     [
-        (answering(blind, drops=True), "read", r"drops pictures without a word: .* choose a model that sees, or set view to words"),
-        (answering(blind, drops=True), "tokens", r"drops pictures without a word"),
+        (answering(blind, drops=True), "read", r"silently drops pictures: .* choose a model that sees, or set view to words"),
+        (answering(blind, drops=True), "tokens", r"silently drops pictures"),
         (answering(blind), "read", r"pictures arrive at .* \(one makes a request 85 tokens longer\), but they were not read: the model 'eyes' read 0 of 3"),
         (answering(blind), "tokens", None),
         (

@@ -314,8 +314,8 @@ def test_a_transcript_that_was_cut_off_loses_the_last_line_alone(half: tuple[Pat
     ("old", "new", "says"),
     [
         ('"ask":1,', "", "'ask' is missing"),
-        ('"trial":"1"', '"trial":1', "'trial' is not what it should be"),
-        ('"trial":"1"', '"trial":"x"', "'trial' is not what it should be"),
+        ('"trial":"1"', '"trial":1', "'trial' has the wrong form"),
+        ('"trial":"1"', '"trial":"x"', "'trial' has the wrong form"),
         ('"reply":{', '"reply":[', "restore the file"),
     ],
 )

@@ -65,7 +65,7 @@ def assert_told(folder: Path, done: subprocess.CompletedProcess[str], what: str,
     assert done.stdout == ""
     *_, first, second = done.stderr.strip().splitlines()
     assert what in first
-    assert second == f"The finished trials are safe. Go on with: spanlab resume {folder}"
+    assert second == f"The finished trials are safe. Continue with: spanlab resume {folder}"
     assert "Traceback" not in done.stderr
     assert "Error" not in done.stderr
     events = read_events(folder)

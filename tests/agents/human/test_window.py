@@ -295,7 +295,7 @@ def test_escape_asks_before_anybody_leaves(facts: dict[str, Any]) -> None:
     found = scene(facts, "escape")
     (step,) = found["stayed"]
     assert step["response"]["value"] == 6
-    assert step["response"]["rt_ms"] is None  # the time since the onset is no reaction time after a pause
+    assert step["response"]["rt_ms"] is None  # the time since the onset is not a reaction time after a pause
     (pause,) = step["notes"]["paused"]
     assert pause["for_ms"] > 500
     assert step["shown"][0]["shown_ms"] < presses(step)[-1] - pause["for_ms"] + 400  # the pause is not part of it

@@ -341,7 +341,7 @@ def test_a_hostile_program_is_not_opened(tmp_path: Path) -> None:
     for what, parts in attempts.items():
         path = tmp_path / f"{what.replace(' ', '_')}.pt2"
         rewritten(source, path, parts)
-        with pytest.raises(SpanLabError, match=r"is no program that SpanLab opens|cannot be opened"):
+        with pytest.raises(SpanLabError, match=r"is not a program that SpanLab opens|cannot be opened"):
             read_program(path, None)
         assert not hurt.exists(), what
     rewritten(source, tmp_path / "same.pt2", {})

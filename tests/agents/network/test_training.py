@@ -91,7 +91,7 @@ def test_another_seed_gives_another_network(trained: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("at", [5, 8])
 def test_a_resumed_run_is_the_uninterrupted_one_to_the_bit(trained: Path, tmp_path: Path, at: int) -> None:
     """Stopped between validations and at one; the state on disk is that of the stop."""
-    with pytest.raises(SpanLabError, match=f"interrupted at step {at}; the same command with --resume goes on from step {at}"):
+    with pytest.raises(SpanLabError, match=f"interrupted at step {at}; the same command with --resume continues from step {at}"):
         train(config(), out=tmp_path, progress=False, stop_after=at)
     assert (tmp_path / "tiny.state.pt").exists()
     result = train(config(), out=tmp_path, resume=True, progress=False)

@@ -29,7 +29,7 @@ def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Dull(Chance):
-    """Somebody who guesses and is no yardstick."""
+    """Somebody who guesses and is not a yardstick."""
 
     kind: ClassVar[AgentKind] = NETWORK
     name = "dull"

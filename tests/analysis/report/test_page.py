@@ -203,7 +203,7 @@ def test_a_session_killed_before_its_first_trial_gives_a_page_that_says_so(data:
 @pytest.mark.usefixtures("page_only")
 def test_damaged_tables_do_not_hide_the_others(data: Path, tmp_path: Path) -> None:
     sessions = copy(data, tmp_path / "data", "vsr-ideal-s3", "vsr-chance-s3")
-    (sessions / "vsr-chance-s3" / "responses.parquet").write_bytes(b"PAR1 this is no table")
+    (sessions / "vsr-chance-s3" / "responses.parquet").write_bytes(b"PAR1 this is not a table")
     text = read(compare([sessions], tmp_path / "out", PLAIN)).text
     assert f"{sessions / 'vsr-chance-s3'} is damaged and cannot be read" in text
     assert "ideal (simulated)" in text

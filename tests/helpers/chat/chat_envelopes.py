@@ -25,7 +25,7 @@ WHOLE: dict[str, tuple[bytes, tuple[int | None, int | None]]] = {
     "plain": (body(), (100, 7)),
     "fractional usage": (body(usage={"prompt_tokens": 100.0, "completion_tokens": 6.6}), (100, 7)),
     "usage in text": (body(usage={"prompt_tokens": "100", "completion_tokens": "7"}), (100, 7)),
-    "usage that is no number": (body(usage={"prompt_tokens": "many", "completion_tokens": None}), (None, None)),
+    "usage that is not a number": (body(usage={"prompt_tokens": "many", "completion_tokens": None}), (None, None)),
     "usage of true and false": (body(usage={"prompt_tokens": True, "completion_tokens": False}), (None, None)),
     "negative usage": (body(usage={"prompt_tokens": -1, "completion_tokens": 7}), (None, 7)),
     "usage by total": (body(usage={"completion_tokens": 7, "total_tokens": 107}), (100, 7)),

@@ -377,7 +377,7 @@ def choices(bench: Bench) -> Any:
         ended = stage.window.now()
         time.sleep(0.2)  # the last key is still held when the page ends, and is counted once it was let go
         found.append((chosen, len(touches) - sum(when <= ended for _, when in bench.xtest.done_since(done))))
-    # A long text: the last of its pages alone has the buttons, and a press that turns a page is no answer.
+    # A long text: the last of its pages alone has the buttons, and a press that turns a page is not an answer.
     bench.script = [[(0.4, InputEvent("space"))] if number < 9 else [] for number in range(9)]
     bench.script[1] = [(0.4, InputEvent("a"))]
     long = "\n\n".join("Words and more words. " * 24 for number in range(3))

@@ -78,7 +78,7 @@ TYPES = [
     one(PROBE, "small.yaml:7 network > head: expected a number from 1; found 0", more="network: {task: t, head: 0}"),
     one(PROBE, "small.yaml:6 factors > a: expected a list or keys with values; found 5", factors="a: 5"),
     one(PROBE, "small.yaml:6 factors > a: expected at least 1 values; found []", factors="a: []"),
-    one(PROBE, "small.yaml:6 factors > a: the level 2 stands twice", factors="a: [1, 2, 3, 2]"),
+    one(PROBE, "small.yaml:6 factors > a: the level 2 occurs twice", factors="a: [1, 2, 3, 2]"),
     one(PROBE, "small.yaml:6 factors > set_size item 2: the levels of set_size are whole numbers; found 'two'", factors="set_size: [1, two]"),
     one(PROBE, "small.yaml:6 draw > a: expected a sampler such as {box_areas: ...}; found 5", draw="a: 5"),
     one(PROBE, "small.yaml:6 draw > a > permutation > of: expected a number from 1; found 0", draw="a: {permutation: {of: 0}}"),
@@ -250,7 +250,7 @@ practice: {trials: 2, factors: {b: 1}}
         "small.yaml:1 paradigm: expected small letters (a to z), digits and underscores, at most 41, beginning with a letter; found 'Small'",
         "small.yaml:2 version: expected a whole number; found 'one'",
         "small.yaml:3 title: expected at least 1 characters; found ''",
-        "small.yaml:5 factors > a: the level 1 stands twice",
+        "small.yaml:5 factors > a: the level 1 occurs twice",
         "small.yaml:7 draw > x > one_off: unknown key or sampler 'one_off'; did you mean 'one_of'?",
         "small.yaml:8 draw > y: '=z' uses 'z', which is not known here (known: a, generator, x)",
         "small.yaml:11 timeline step 1 > show > blank > colour: unknown colour 'grren'; did you mean 'green'? (one of red, green, gray, black, white, ink, or '#rrggbb')",
@@ -271,7 +271,7 @@ def test_a_hundred_problems_are_enough(tmp_path: Path) -> None:
     found = problems(tmp_path, text(more="\n".join(f"k{n}: x" for n in range(500))))
     assert len(found) == 101
     assert found[0] == "small.yaml:7 k0: unknown key 'k0'"
-    assert found[-1] == "small.yaml more than 100 problems; mend these first"
+    assert found[-1] == "small.yaml more than 100 problems; correct these first"
 
 
 def test_messages_are_single_clean_lines_of_some_length(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def _asked(trial: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_a_block_is_a_trial(name: str) -> None:
-    """The published numbers of items; 500 ms and 2500 ms; answers count for all of the 3 s, and silence is no answer."""
+    """The published numbers of items; 500 ms and 2500 ms; answers count for all of the 3 s, and silence is not an answer."""
     paradigm = loaded(name)
     assert paradigm.family == "N-back"
     for length, trial in itertools.product((24, 30), [trials(name, "corrected", 1)[-1]]):

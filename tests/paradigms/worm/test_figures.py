@@ -249,10 +249,10 @@ def si_figure(**changes: Any) -> dict[str, Any]:
 FOREIGN: list[tuple[str, dict[str, Any], Any, str]] = [
     ("sc", {"list_length": 10}, sc_figure(), ""),
     ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 55], answer="asymmetric", offset=2), ""),
-    ("sc", {"list_length": 10}, sc_figure(answer="asymmetric", offset=2), "have not 1 on the right that are no mirror images"),
+    ("sc", {"list_length": 10}, sc_figure(answer="asymmetric", offset=2), "have not 1 on the right that are not mirror images"),
     ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 55]), "have not 0 on the right"),
     ("sc", {"list_length": 10}, sc_figure(cells=[0, 1, 11, 18, 22, 27, 33, 36, 44, 45]), "half of all cells on each side"),
-    ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 0, 9, 22, 27, 33, 36, 44, 45]), "a cell is there twice"),
+    ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 0, 9, 22, 27, 33, 36, 44, 45]), "a cell occurs twice"),
     ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 145]), "cells from 0 to 99"),
     ("sc", {"list_length": 10}, sc_figure(answer="yes"), "expected symmetric with offset 0"),
     ("sc", {"list_length": 10}, sc_figure(offset=2), "expected symmetric with offset 0"),

@@ -85,7 +85,7 @@ def test_given_words_are_looked_at() -> None:
     for words, said in (
         (["lion", "apple"], "expected a list of 3; found one of 2"),
         (["lion", "appel", "zebra"], "'appel' is none of the 200 nouns; did you mean 'apple'"),
-        (["lion", "zebra", "lion"], "'lion' is there twice"),
+        (["lion", "zebra", "lion"], "'lion' occurs twice"),
         (["lion", "zebra", 4], "expected a word"),
     ):
         with pytest.raises(SpanLabError, match=said):

@@ -138,7 +138,7 @@ def test_who_has_data_is_asked_what_to_do(desk: Any, tmp_path: Path) -> None:
     assert one.process.poll() is None
     assert one.red() > 300, "the question has come, with its reason"
     one.type("\n")
-    assert one.process.poll() is None, "to stop is no way to begin"
+    assert one.process.poll() is None, "to stop is not a way to begin"
     one.typist.type("begin\n")  # the choice that begins so: anew
     assert one.answer()["existing"] == "new"
 

@@ -300,7 +300,7 @@ TYPED: list[tuple[str, list[str]]] = [
     ("run study.yaml --no-dialog --participant a --session 1 --field age=9 --field age=8", ["--field takes NAME=VALUE, each name once"]),
     ("run study.yaml --participant a --session 9 --field age=9 --field sx=f --number 0", ["--session: expected a number from 1 to 2; found '9'", "--field sx=...: the study does not ask 'sx'; did you mean 'sex'?", "--number: a participant's number is a whole number from 1; found 0"]),
     ("run study.yaml --participant a --session 1 --seed 3 --set list_length=3", ["leave out --set and --seed: the study file says that"]),
-    ("run vsr --participant a --session 1 --existing new", ["leave out --session and --existing: vsr is no study file"]),
+    ("run vsr --participant a --session 1 --existing new", ["leave out --session and --existing: vsr is not a study file"]),
     ("run study.yaml --participant a --session 1 --existing over", ["--existing: expected resume, new or stop; found 'over'"]),
     ("run study.yaml --participant a --session 1 --field age=9 --field sex=f --field hours=7", ["there is no display (DISPLAY is not set)"]),
     ("status vsr", ["cannot read vsr"]),

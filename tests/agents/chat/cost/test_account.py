@@ -238,11 +238,11 @@ def test_an_account_in_a_sentence() -> None:
     totals.faults["rate_limit"] += 1
     totals.lose(None)
     totals.lose(Taken(prompt_tokens=100, completion_tokens=5), in_doubt=True)
-    text = describe_account({**summary(totals, PRICES), "trials_failed": 2, "failed": {"a filter does not let it pass": 2}})
+    text = describe_account({**summary(totals, PRICES), "trials_failed": 2, "failed": {"a filter blocks it": 2}})
     assert text == (
         "1 reply; 200 tokens read and 10 written; cost 0.0005; faults on the way: 1 rate limit; at most 2 requests paid for in vain: too late, cut off, "
         "unreadable, or in flight at an end (then it cost 0.00075); 1 of them may or may not have reached the server; "
-        "2 trials could not be had (2 since a filter does not let it pass)"
+        "2 trials failed (2 since a filter blocks it)"
     )
 
 

@@ -75,7 +75,7 @@ def test_it_reads_what_nothing_else_can_and_is_paid_for_in_the_account(run: Run,
     notes = [event["notes"] for event in read_events(folder) if event["event"] == "step" and "ask" in event]
     assert [note.get("judge") for note in notes if note.get("extraction") == "model"] == [["5"]] * len(judged)
     read = Transcript(folder)
-    assert sum(len(read.talk(key).turns) for key in read.trials) == len(own), "the judge is no part of the conversation"
+    assert sum(len(read.talk(key).turns) for key in read.trials) == len(own), "the judge is not part of the conversation"
 
 
 def test_it_is_told_the_question_and_the_reply_and_no_more(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

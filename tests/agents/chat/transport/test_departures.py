@@ -171,7 +171,7 @@ def test_so_it_is_on_an_encrypted_connection(certificate: Path, monkeypatch: pyt
 
 
 def test_so_it_is_through_a_proxy(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the proxy itself is asked is no departure."""
+    """What the proxy itself is asked is not a departure."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate, certificate.with_suffix(".key"))

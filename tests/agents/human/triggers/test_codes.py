@@ -64,7 +64,7 @@ def test_feedback_has_a_code_for_each_verdict() -> None:
         ("{phases: {probe: 2.5}}", "expected a whole number"),
         ("{phases: {probe: true}}", "expected a whole number"),
         ("{phases: {prob: 3}}", "there is no phase 'prob'; did you mean 'probe'?"),
-        ("{phases: {probe: {right: 3}}}", "'probe' is no phase of feedback"),
+        ("{phases: {probe: {right: 3}}}", "'probe' is not a phase of feedback"),
         ("{phases: {feedback: {rigth: 3}}}", "expected 'right', 'wrong' or 'missed'"),
         ("{trial_start: 1, trial_end: 1}", "the code 1 stands for trial_start and for trial_end"),
         ("{responses: {x: 5, '-': 5}}", "the code 5 stands for responses.x and for responses.-"),
