@@ -106,7 +106,7 @@ class _Stream:
                 if self._ended:
                     self._fail(getattr(error, "msg", str(error)))
             if len(self._text) - self._at > _LONGEST:
-                self._fail(f"what begins here is no JSON, or longer than {_LONGEST} letters")
+                self._fail(f"what begins here is not JSON, or longer than {_LONGEST} letters")
             self._more(len(self._text) - self._at)
 
     def _fail(self, why: str) -> NoReturn:

@@ -301,7 +301,7 @@ def test_an_object_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(json_stream, "_CHUNK", 100)
     monkeypatch.setattr(json_stream, "_LONGEST", 1000)
     (tmp_path / "x").write_text('{"train": ["' + "x" * 100_000, encoding="utf-8")
-    with pytest.raises(SpanLabError, match="what begins here is no JSON, or longer than 1000 letters; trial 0 of train, character 12"):
+    with pytest.raises(SpanLabError, match="what begins here is not JSON, or longer than 1000 letters; trial 0 of train, character 12"):
         list(read_lists(tmp_path / "x"))
 
 

@@ -97,8 +97,8 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
 
     * ``strict``: the whole reply, but for space around it, is an answer as it is written.
     * ``first_character``: so, or else its first character is one. The published runs with GPT-3.5 took the first character of the raw reply, those with other
-      models that of the reply without space around it. Here the raw one counts, or else the first one that is not a space, if it is not an answer: the two rules
-      differ only where a reply begins with a space or a new line, which with GPT-3.5 stopped a run or put the question again.
+      models that of the reply without space around it. Here the raw one counts; if it is not an answer, the first one that is not a space does. The two
+      rules differ only where a reply begins with a space or a new line, which with GPT-3.5 stopped a run or put the question again.
     * ``tolerant``: so, or else the answer is found within the reply (``kind.parse``, "Answer: ...", tags and boxes). Where reasons come before the answer it
       stands last, where they come after it first; else anywhere. Two different candidates are not an answer.
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 class Departing:
     """Follows a request on its way, and tells the account, and whoever keeps a journal, when it leaves and when it is gone.
 
-    No server can answer a request before its body arrives. So a request leaves when the connection stands, the headers are sent and the body is the
-    next thing to send: what fails or is killed before that is not a departure. It is gone when all of the body was handed to the system, which delivers it whatever
+    No server can answer a request before its body arrives. So a request leaves when the connection stands, the headers are sent and the body is
+    next: what fails or is killed before that is not a departure. It is gone when all of the body was handed to the system, which delivers it whatever
     becomes of this program. In between, and where a connection was closed in order without a byte of a reply (as servers close idle ones, which may cross a
     request on its way), nobody here can know whether the server has it.
 
