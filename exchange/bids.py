@@ -30,8 +30,8 @@ _RENAMED = {"rt_ms": "response_time", "onset_ms": "onset"}
 #: of displays, not of items
 _OF_DISPLAYS = ("planned_ms", "shown_ms", "planned_frames", "shown_frames", "dropped_frames")
 _EVENT_COLUMNS = {
-    "onset": {"Description": "when the display came on, or the display with which the question began; from the beginning of the sitting", "Units": "s"},
-    "duration": {"Description": "for how long the display was shown, or all displays of the question together", "Units": "s"},
+    "onset": {"Description": "onset of the display, or of the display with which the question began, from the start of the sitting", "Units": "s"},
+    "duration": {"Description": "duration of the display, or of all displays of the question together", "Units": "s"},
     "trial_type": {"Description": "phase of the step, such as probe"},
     "response_time": {"Description": "time from the onset of the question to the answer; n/a where there was none", "Units": "s"},
     "event_type": {

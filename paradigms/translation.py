@@ -151,7 +151,7 @@ def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languag
     for language in languages:
         told += [f"'{language}': {lacks}" for lacks in missing_texts(data, language) if lacks != _NO_INSTRUCTIONS]
         if language not in spoken():
-            told.append(f"'{language}': the window and legends are available in {', '.join(spoken())}; what they say themselves is said in English")
+            told.append(f"'{language}': the window and legends are available in {', '.join(spoken())}; their own texts are then in English")
         elif language != FALLBACK:
             for kind in kinds:
                 if (legend := kind.legend("participant", language)) and legend == kind.legend("participant", FALLBACK):

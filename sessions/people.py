@@ -150,4 +150,4 @@ def check_patch(patch: str, trials: Iterable[Trial]) -> None:
 def tell_unspoken(language: str, say: Callable[[str], None]) -> None:
     """Say when a session is in a language that the window and legends do not speak."""
     if language not in languages():
-        say(f"spanlab: the window and legends are available in {', '.join(languages())}; what they say themselves is in English, not in '{language}'")
+        say(f"spanlab: the window and legends are available in {', '.join(languages())}; their own texts are in English, not in '{language}'")

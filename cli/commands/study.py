@@ -114,7 +114,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     except (KeyboardInterrupt, SpanLabError) as error:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
         safe = "The finished trials are safe." if any(state.done for state in states(visit.folder).values()) else "No trial is finished yet."
-        raise SpanLabError(f"{what}\n{safe} Go on with: {_again(sys.argv[1:], visit)}") from None
+        raise SpanLabError(f"{what}\n{safe} Continue with: {_again(sys.argv[1:], visit)}") from None
     print(visit.folder)
 
 

@@ -102,7 +102,7 @@ def test_separation_needs_a_prior_and_says_so() -> None:
         fit(Laplace(np.array([10, 5]), np.array([10, 10]), np.eye(2)))
     found = fit(Laplace(np.array([10, 5]), np.array([10, 10]), np.eye(2), prior_sd=3.0))
     assert 1 < found.fixed[0] < 6
-    with pytest.raises(FitError, match="told apart"):
+    with pytest.raises(FitError, match="cannot be distinguished"):
         fit(Laplace(np.array([5, 5]), np.array([10, 10]), np.ones((2, 2))))
 
 

@@ -46,7 +46,7 @@ WRONG = {
     ("Left", "right"): "there is no key 'Left'; did you mean 'left'?",
     ("enter", "space"): "there is no key 'enter'; did you mean 'return'?",
     ("spcae", "f"): "there is no key 'spcae'; did you mean 'space'?",
-    ("A", "b"): "did you mean 'a'? (keys are told without the shift key",
+    ("A", "b"): "did you mean 'a'? (keys are identified without the shift key",
     ("?", "f"): "'?' needs the shift key",
     ("exclamation", "f"): "'exclamation' needs the shift key",
     ("-", "m"): "there is no key '-'; did you mean 'minus'?",

@@ -143,7 +143,7 @@ LINES: list[tuple[str | bytes, str]] = [
     ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"b": 1}}', "'x': small has no draw 'b'"),
     ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {}}', "'x': small: the draw 'a' is missing"),
     ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 9}}', "'x': small: the draw 'a' that was given: 9 is not among those"),
-    ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1e999}}', "'x': small: the draw 'a' that was given: a number too large"),
+    ('{"name": "x", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1e999}}', "'x': small: the draw 'a' that was given: a number that is too large"),
     ('{"name": "x", "levels": {"n": 1, "n": 2, "delay": 4}, "draws": {"a": 1}}', "the key 'n' occurs twice"),
     ('{"name": "x", "levels": {"n": NaN, "delay": 4}, "draws": {"a": 1}}', "NaN is not a number"),
     ('{"name": "x\\ud800", "levels": {"n": 1, "delay": 4}, "draws": {"a": 1}}', "this line is not JSON (half a letter)"),

@@ -93,7 +93,7 @@ def test_from_the_dialog_to_the_last_page(tmp_path: Path, display: str) -> None:
             *_, what, how = complaints.strip().splitlines()
             assert what == "the participant left the session; every finished trial is saved, and the session can be resumed"
             start, arguments = how.split(": spanlab ")[0], shlex.split(how.split(": spanlab ")[1])
-            assert start in ("No trial is finished yet. Go on with", "The finished trials are safe. Go on with")
+            assert start in ("No trial is finished yet. Continue with", "The finished trials are safe. Continue with")
     assert told["status"] == 0
     assert legs[0] == ["dialog", "dialog complains", "Consent", "Visual Serial Recall", "pause"]
     assert legs[1][0] == "Visual Serial Recall", "consent is asked for once"

@@ -198,14 +198,14 @@ def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
     assert status == 0
     assert "  language 'fr': there is no title\n" in out
     assert "  language 'fr': the timeline has texts or answers without a translation: same, different (translations)\n" in out
-    assert "  language 'fr': the window and legends speak de, en; what they say themselves is said in English\n" in out
+    assert "  language 'fr': the window and legends are available in de, en; their own texts are then in English\n" in out
     assert "'de'" in out, "its title"
     (tmp_path / "s.yaml").write_text("study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [own.yaml]\n", encoding="utf-8")
     status, out, _ = run("check", "s.yaml")
     assert status == 0
     assert out.splitlines()[0] == "s.yaml: s is fine (1 paradigms, 1 session)"
     assert "  language own, 'fr': there is no title" in out
-    assert out.count("the window and legends speak de, en") == 1
+    assert out.count("the window and legends are available in de, en") == 1
     assert "'de'" not in out, "no language of the study"
     (tmp_path / "t.yaml").write_text("study: t\ntitle: T\nlanguages: [fr]\nparadigms: [cd]\n", encoding="utf-8")
     assert "cd has no instructions in 'fr'; there are en, de" in complaint(*run("check", "t.yaml"))

@@ -84,7 +84,7 @@ def test_sentences_of_differences_are_true(tmp_path: Path) -> None:
     assert told(one).endswith("(no interval: only one trial)")
     same = Difference("net", "people (n = 2)", 0.002, 0.001, 0.003, 3, "list length", "9 trials")
     assert told(same) == "; as many as people (n = 2) over the same list length, to half a point (95% interval 0 to 0; 9 trials)"
-    assert "not told apart" in told(Difference("net", "people", 0.002, -0.1, 0.1, 3, "", "9 trials"))
+    assert "not distinguishable" in told(Difference("net", "people", 0.002, -0.1, 0.1, 3, "", "9 trials"))
 
 
 def test_cells_of_people_are_counted_in_people() -> None:

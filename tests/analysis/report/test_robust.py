@@ -80,11 +80,11 @@ CASES: dict[str, tuple[Change, str]] = {
     "always wrong": (everything(False), "exact limit"),
     "never answered": (lambda table: table.assign(correct=None, outcome="omitted", answer=None), "omitted"),
     "never scored": (lambda table: table.assign(correct=np.nan, outcome="answered"), "without a score left out"),
-    "no chance level": (lambda table: table.assign(chance=np.nan), "tells no chance level"),
+    "no chance level": (lambda table: table.assign(chance=np.nan), "has no chance level"),
     "no positions": (lambda table: table.assign(serial_position=np.nan), "serial_position"),
     "some positions": (lambda table: table.assign(serial_position=table["serial_position"].where(table["trial"] != 2)), "without a serial position"),
     "no sizes": (lambda table: table.assign(set_size=np.nan, list_length=np.nan), "only overall numbers"),
-    "no trial identifiers": (lambda table: table.assign(trial_id=""), "The record does not tell which trials were taken"),
+    "no trial identifiers": (lambda table: table.assign(trial_id=""), "The record does not say which trials were taken"),
     "other trials": (lambda table: table.assign(trial_id=table["agent"] + table["trial_id"]), "Not everybody took the same trials"),
     "two versions of the file": (
         lambda table: table.assign(paradigm_hash=np.where(table["agent_kind"] == "network", "aaaa", "bbbb")),

@@ -201,7 +201,7 @@ YAML: list[tuple[str | bytes, str]] = [
     ("# nothing\n", "small.yaml the file is empty"),
     ("- a\n- b\n", "small.yaml:1 expected a paradigm (keys with values, beginning with 'paradigm: NAME'); found ['a', 'b']"),
     ("just words\n", "small.yaml:1 expected a paradigm (keys with values, beginning with 'paradigm: NAME'); found 'just words'"),
-    ("paradigm: a\nversion: 1\nparadigm: b\n", "small.yaml:3 duplicate key 'paradigm'; it stands at small.yaml:1 already"),
+    ("paradigm: a\nversion: 1\nparadigm: b\n", "small.yaml:3 duplicate key 'paradigm'; it is already at small.yaml:1"),
     ("a: [1, 2\nb: 3\n", "small.yaml:2 not valid YAML: while parsing a flow sequence did not find expected ',' or ']'"),
     ("a: 1\n b: 2\n", "small.yaml:2 not valid YAML: mapping values are not allowed in this context"),
     ("a: 'open\nb: 2\n", "small.yaml:3 not valid YAML: while scanning a quoted scalar found unexpected end of stream"),
@@ -262,8 +262,8 @@ practice: {trials: 2, factors: {b: 1}}
 
 def test_duplicate_keys_are_told_together(tmp_path: Path) -> None:
     assert problems(tmp_path, "a: 1\na: 2\nb:\n  c: 1\n  c: 2\n") == [
-        "small.yaml:2 duplicate key 'a'; it stands at small.yaml:1 already",
-        "small.yaml:5 b: duplicate key 'c'; it stands at small.yaml:4 already",
+        "small.yaml:2 duplicate key 'a'; it is already at small.yaml:1",
+        "small.yaml:5 b: duplicate key 'c'; it is already at small.yaml:4",
     ]
 
 

@@ -265,7 +265,7 @@ def test_two_processes_cannot_run_the_same_session(study: Study, data: Path) -> 
 
     def intrude(what: str) -> None:
         if what == "page: Consent":
-            with pytest.raises(SpanLabError, match="being run by another process"):
+            with pytest.raises(SpanLabError, match="in use by another process"):
                 Battery(second, Guest()).run()
 
     Battery(first, Guest(intrude)).run()
@@ -383,7 +383,7 @@ def test_the_last_line_is_the_command_that_goes_on(run: Run, study: Study, guest
     guests += [Guest(leave_at(4)), Guest()]
     told = complaint(*run("run", "study.yaml", *answers, "--data", "da ta", "--pilot"))
     line = told.splitlines()[-1]
-    assert line == "The finished trials are safe. Go on with: spanlab run study.yaml --data 'da ta' --pilot --participant p01 --session 1 --existing resume"
+    assert line == "The finished trials are safe. Continue with: spanlab run study.yaml --data 'da ta' --pilot --participant p01 --session 1 --existing resume"
     status, out, _ = run(*shlex.split(line.partition("spanlab ")[2]))
     assert (status, out) == (0, "da ta/pair/p01/session-1\n")
     assert {read_session(folder)["pilot"] for folder in find_sessions(["da ta"])} == {True}

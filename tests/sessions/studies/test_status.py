@@ -147,7 +147,7 @@ def test_nothing_is_removed_without_a_yes(run: Run, study: Study, monkeypatch: p
 def test_who_is_at_the_screen_cannot_be_removed(run: Run, study: Study) -> None:
     visit = take(study, Path("data"), "p01")
     with only_writer(visit.folder):
-        assert "being run by another process" in complaint(*run("withdraw", "study.yaml", "p01", "--yes"))
+        assert "in use by another process" in complaint(*run("withdraw", "study.yaml", "p01", "--yes"))
     assert not people(Path("data/pair"))[0].withdrawn
     assert len(find_sessions(["data"])) == 3
 

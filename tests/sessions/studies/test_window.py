@@ -89,8 +89,8 @@ def test_the_command_that_goes_on_is_told_and_works(folder: Path) -> None:
     process.send_signal(2)
     assert process.stderr is not None
     told = process.communicate(timeout=HANGS_S)[1]
-    line = next(line for line in told.splitlines() if "Go on with: " in line)
-    typed = shlex.split(line.partition("Go on with: ")[2])
+    line = next(line for line in told.splitlines() if "Continue with: " in line)
+    typed = shlex.split(line.partition("Continue with: ")[2])
     assert typed[0] == "spanlab"
     assert typed[-6:] == ["--participant", "simulated-1", "--session", "1", "--existing", "resume"]
     done = spanlab(*typed[1:], cwd=folder, timeout=400)

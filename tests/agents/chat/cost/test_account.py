@@ -174,7 +174,7 @@ def test_what_was_lost_counts_as_if_it_had_to_be_paid_for() -> None:
 def test_a_server_that_does_not_count_cannot_keep_a_limit() -> None:
     account = Account(RequestLimits(max_tokens_in_all=10_000))
     _taken(account, _reply(None, None))
-    assert "does not tell how many tokens" in account.exhausted(400)
+    assert "does not report how many tokens" in account.exhausted(400)
     without = Account(RequestLimits())
     _taken(without, _reply(None, None))
     assert without.exhausted(400) == ""
@@ -353,7 +353,7 @@ def test_a_limit_stops_the_session_and_a_higher_one_goes_on(run: Run, monkeypatc
 
 def test_a_limit_with_a_server_that_does_not_count(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with _server(monkeypatch, usage=False):
-        assert "does not tell how many tokens" in complaint(*run("replay", "vsr", "--agent", "chat:m", "--trials", "3", "--max-tokens", "100000"))
+        assert "does not report how many tokens" in complaint(*run("replay", "vsr", "--agent", "chat:m", "--trials", "3", "--max-tokens", "100000"))
 
 
 def test_resume_takes_all_settings_from_the_record(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
