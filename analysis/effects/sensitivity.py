@@ -172,7 +172,7 @@ class Sensitivity:
         for place, number in enumerate(numbers):
             at, n = np.searchsorted(ids, cells.ids[number]), _questions(cells, number)
             counts[at, 2 * place], counts[at, 2 * place + 1], many[at] = cells.values[number] * n, n, cells.many[number]
-        _, strata = np.unique(counts[:, 1::2] > 0, axis=0, return_inverse=True)  # which questions a trial has is no accident
+        _, strata = np.unique(counts[:, 1::2] > 0, axis=0, return_inverse=True)  # which questions a trial has is not an accident
         n = int(many.sum())
         sums, function = many @ counts, self._function(measure)
         value = float(sum(weight * function(*sums[4 * place : 4 * place + 4]) for place, weight in enumerate(weights)))

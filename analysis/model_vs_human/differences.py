@@ -135,7 +135,7 @@ def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | flo
     note = ""
     if low != low:
         few = f"only one {unit}" if mine.n == 1 else "only one person" if isinstance(theirs, Contrast) and theirs.n == 1 else "no spread"
-        note = few if mine.n else "trials cannot be told apart"
+        note = few if mine.n else "trials cannot be distinguished"
     return Difference(agent, against, value, low, high, conditions, over, plural(mine.n, unit), note, *_with_limits(mine), *_with_limits(theirs), *error)
 
 

@@ -24,7 +24,7 @@ _COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect")
 
 
 def effect_sentence(effects: Sequence[ComputedEffect], own: Scored, margins: Sequence[Margin] = ()) -> tuple[str, str]:
-    """The effect of a paradigm: its name, and what it is in everybody who is no yardstick, with 95% intervals; empty where no effect is known or nobody has it.
+    """The effect of a paradigm: its name, and what it is in everybody who is not a yardstick, with 95% intervals; empty where no effect is known or nobody has it.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _in_points(value: float) -> str:
 
 
 def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | None = None, above_0: bool = False) -> str:
-    """``people (n = 9) +12 points (95% interval +8 to +16), network +3 (−2 to +8: not told apart from 0)``."""
+    """``people (n = 9) +12 points (95% interval +8 to +16), network +3 (−2 to +8: not distinguishable from 0)``."""
     rows = ranked(_telling(table)).to_dict("records")
     people = [row for row in rows if kind_named(str(row["agent_kind"])).role == "person"]
     told = rows if len(rows) <= _MOST else people
@@ -131,7 +131,7 @@ def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | Non
             interval = f"{say(row['low'])} to {say(row['high'])}"
             tested = margin.judge(row["value"], row["se"], row["df"]) if margin is not None else None
             told_apart = not row["low"] <= 0 <= row["high"]
-            words = [] if told_apart else ["not told apart from 0"]
+            words = [] if told_apart else ["not distinguishable from 0"]
             words += [] if tested is None or margin is None else [verdict_in_words(tested, margin, from_0=True)]
             text += f" ({'' if said else '95% interval '}{interval}{': ' * bool(words)}{', '.join(words)})"
         else:

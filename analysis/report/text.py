@@ -61,7 +61,7 @@ def headline(
     overall, by_set_size : curve tables of the paradigm
     differences : how far somebody is from people, by ``agent``
     guessed : everybody against guessing
-    blind : the share of right answers of the best blind guess; NaN where the record does not tell it
+    blind : the share of right answers of the best blind guess; NaN where the record does not give it
     margin : of right answers within which differences count as none, where one was declared
 
     Returns

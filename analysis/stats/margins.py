@@ -94,7 +94,7 @@ def margin_of(margins: Sequence[Margin], unit: str) -> Margin | None:
 def judged(table: pd.DataFrame, margin: Margin | None) -> pd.DataFrame:
     """A table of differences (``value``, ``se``, ``df``) with :data:`MARGIN_COLUMNS`; as it is without a margin.
 
-    Slopes are no differences, and have no verdict; neither has a measure that is not that of the margin.
+    Slopes are not differences, and have no verdict; neither has a measure that is not that of the margin.
     """
     if margin is None or not len(table):
         return table
