@@ -247,7 +247,7 @@ def test_the_assistant_is_told_when_the_window_does_not_speak_the_language(run: 
         "study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [{paradigm: own.yaml, trials: 1, practice: false, set: {list_length: 1}}]\n", encoding="utf-8"
     )
     monkeypatch.setattr(seating, "seat", lambda *_: Guest())
-    told = "what they say themselves is in English, not in 'fr'"
+    told = "their own texts are in English, not in 'fr'"
     assert told in run("run", "s.yaml", "--participant", "p01")[2]
     assert told not in run("run", "s.yaml", "--participant", "p02", "--language", "en")[2]
 
