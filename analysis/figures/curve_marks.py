@@ -162,7 +162,7 @@ def curve_layers(
     singles: bool = False,
 ) -> dict[str, Any]:
     """The layers that all figures share, as plain data: chance, intervals, lines, points. ``vertical`` is their vertical axis, ``called`` the name of what it
-    shows; ``names`` are those of the places 1, 2, ... along the horizontal axis, where these are not numbers; ``line`` and ``bars`` say what a line and its bars
+    shows; ``names`` are those of the places 1, 2, ... along the horizontal axis, if not numbers; ``line`` and ``bars`` say what a line and its bars
     are; ``span`` is what the horizontal axis covers; ``lacking`` says whether there is a line of somebody who lacks one thing.
 
     Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown.
