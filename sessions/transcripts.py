@@ -175,7 +175,7 @@ class Transcript:
             if start is not None
             else _Drawer([letter_picture(letters) for letters in LETTERS], [])
         )
-        # what a judge was asked, and how probable answers are, is no part of the conversation
+        # what a judge was asked, and how probable answers are, is not part of the conversation
         kept = [line for line in self._kept[key] if "judge" not in line and "scores" not in line]
         turns = [_turn(line, drawn, bool(place), following) for place, (line, following) in enumerate(zip(kept, [*kept[1:], None], strict=True))]
         turns = [replace(turn, options=self._options(drawn, turn.ask)) for turn in turns]

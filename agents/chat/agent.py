@@ -78,7 +78,7 @@ class ChatAgent(ConcurrentAgent):
         served = (endpoint or Endpoint()) if hook is None else hook.endpoint or Endpoint(key_variable=None, by=hook.name)
         self._endpoint = replace(served, secret_variables=variables_of(headers))
         if hook is not None and ((headers and hook.endpoint is None) or self._settings.conversation_header):
-            raise SpanLabError(f"extra_headers and conversation_header are for servers, and {hook.name} is none: leave them out")
+            raise SpanLabError(f"extra_headers and conversation_header are for servers, and {hook.name} is not one: leave them out")
         if self._settings.cache_control != "none" and not isinstance(hook, AnthropicHook):
             raise SpanLabError("cache_control is for Anthropic's own interface (chat:MODEL@anthropic), and other servers keep what they like: leave it out")
         if hook is not None and self._settings.likelihoods in ("prompt", "echo"):

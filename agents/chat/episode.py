@@ -116,7 +116,7 @@ class ChatEpisode(Episode):
         Unobtainable
             when the endpoint does not give a reply in this trial, while it may in others.
         SpanLabError
-            when the endpoint fails for good: a lost connection is no answer of the model's.
+            when the endpoint fails for good: a lost connection is not an answer of the model's.
         """
         if not percept.model_step:
             return None

@@ -184,7 +184,7 @@ def _sum(tokens: Sequence[tuple[str, float | None]], tail: int) -> float:
 
 
 def _of_first(kind: ResponseKind, reply: Reply) -> Likelihoods | None:
-    """What the likeliest first tokens of a reply tell; of what is not among them it is known that it is no likelier than the least of them."""
+    """What the likeliest first tokens of a reply tell; of what is not among them it is known that it is not a likelier than the least of them."""
     if reply.first_logprobs is None:
         raise SpanLabError(f"the server does not say how probable the first token of a reply is: {_REASONS['none given']}")
     known = answer_logprobs(kind, reply.first_logprobs)

@@ -76,7 +76,7 @@ def test_bits_are_those_of_the_model_given_all_that_came_before(run: Run, server
     assert info["account"]["cost"] > 0
     assert (info["participant"], info["history"]) == ("p1", "all trials before; no practice")
     assert info["summary"]["model"]["mean"] == pytest.approx(log / 6)
-    assert not (Path(out.splitlines()[-1]) / "session.json").exists(), "it is no session"
+    assert not (Path(out.splitlines()[-1]) / "session.json").exists(), "it is not a session"
     again = score(run, folder, "--concurrency", "1", "--price", "1/2")
     assert again[:2] == (status, out)
     assert len(server.requests) == 60, "nothing is asked twice"
