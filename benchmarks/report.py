@@ -2,9 +2,16 @@
 
 python benchmarks/report.py [FEW MANY]
 python benchmarks/report.py --against PYTHON DATA     a page of these data, here and with another installation's Python, one after the other
+python benchmarks/report.py --parts DATA              what a page of these data takes its processor time for
 
 Measured once: the page of 200 networks that took the same 48 lists (43,200 rows), without models, took 30 s of processor time. The page
-of the demonstration's data took .75 of what it took before figures were declared as plain data (.70 and .77 in two rounds, on a busy machine).
+of the demonstration's data took .75 of what it took before figures were declared as plain data (.70 and .77 in two rounds, on a busy machine), and
+.61 to .66 in later rounds, with more figures. Leaving out the code of chat models where there is none, and Bayes factors as sums, took another .09 of a page of
+one network and two yardsticks in two paradigms.
+
+Why it does not halve: of that page (10 figures, without models) 22 to 24 % is importing, and 36 to 39 % is what vl-convert does, which draws: 11 to 12 % from
+Vega-Lite to Vega, 15 to 16 % from there to SVG (most of it measures texts), 10 to 11 % to PDF. A figure takes it nearly 4 % of the page. What is left for
+SpanLab's own code is 40 %: even if it took no time, a page would take more than half.
 """
 
 from __future__ import annotations
@@ -14,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +33,8 @@ from spanlab.analysis.figures.charts import draw
 from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
 from spanlab.analysis.report.page import Options, compare
 
+#: Processor time until everything above was imported.
+_before = time.process_time()
 FEW, MANY = 20, 200
 ROUNDS = 3
 
@@ -64,9 +74,50 @@ def against(other: str, data: str) -> None:
     print(f"a page here, times the same page with {other}\t{min(spent[sys.executable]) / min(spent[other]):.2f}\ttimes")
 
 
+def _timed(name: str, function: Callable[..., object], spent: dict[str, float]) -> Callable[..., object]:
+    """A function that adds its processor time to what was spent."""
+
+    def timed(*arguments: object, **options: object) -> object:
+        start = time.process_time()
+        try:
+            return function(*arguments, **options)
+        finally:
+            spent[name] = spent.get(name, 0.0) + time.process_time() - start
+            spent["figures"] = spent.get("figures", 0) + (name == "vega_to_svg")
+
+    return timed
+
+
+def parts(data: str) -> None:
+    """Shares of the processor time of a page: importing, what vl-convert does for figures (Vega, SVG, PDF), and everything else."""
+    import importlib
+
+    began = time.process_time()
+    for name in ("pandas", "spanlab.cli.app", "spanlab.analysis.report.page", "vl_convert", "jinja2", "scipy.special", "scipy.optimize"):
+        importlib.import_module(name)
+    imported = time.process_time() - began
+    import vl_convert
+
+    spent: dict[str, float] = {}
+    for name in ("vegalite_to_vega", "vega_to_svg", "svg_to_pdf"):
+        setattr(vl_convert, name, _timed(name, getattr(vl_convert, name), spent))
+    compare([Path(data)], Path(tempfile.mkdtemp(prefix="spanlab-report-")), Options(models=False))
+    whole = _before + time.process_time() - began
+    figures = spent.pop("figures", 0)
+    drawn = sum(spent.values())
+    print(f"figures of the page\t{figures:.0f}\tfigures")
+    print(f"importing\t{100 * (_before + imported) / whole:.0f}\t%")
+    for name, seconds in spent.items():
+        print(f"{name} (vl-convert)\t{100 * seconds / whole:.0f}\t%")
+    print(f"everything else\t{100 * (whole - _before - imported - drawn) / whole:.0f}\t%")
+
+
 def main() -> None:
     if sys.argv[1:2] == ["--against"]:
         against(*sys.argv[2:4])
+        return
+    if sys.argv[1:2] == ["--parts"]:
+        parts(sys.argv[2])
         return
     few, many = (int(number) for number in sys.argv[1:3]) if len(sys.argv) > 2 else (FEW, MANY)
     folder, spent = Path(tempfile.mkdtemp(prefix="spanlab-report-")), {}

@@ -122,5 +122,5 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
     title = "Differences, with tests" if effect.order else "Slopes, with tests"
     if between:
         title, said = "Differences between panels, with tests", f"Means and slopes over conditions that both panels have, in {unit}. {said.partition('. ')[2]}"
-        return page_table(ranked(table), columns, title, said, words=("difference",), file=file)
-    return page_table(_ordered(computed, table), columns, title, said, words=("panel", "difference"), file=file)
+        return page_table(ranked(table), columns, title, said, words=("difference", "alike?"), file=file)
+    return page_table(_ordered(computed, table), columns, title, said, words=("panel", "difference", "alike?"), file=file)

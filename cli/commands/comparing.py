@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,9 +44,25 @@ def compare(
 
 def _write(data: list[Path], output: Path, options: Options, **more: Any) -> Path:
     from ...analysis.report.page import compare as write
-    from ...sessions.transcript_page import report_pages
 
-    return write(data, output, options, report_pages(data, output), **more)
+    return write(data, output, options, _conversations(data, output), **more)
+
+
+def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:
+    """Pages of conversations with chat models. What these need takes a tenth of a small report's time to import, and is left out without chat models."""
+    from ...core.agent_kinds import CHAT
+    from ...core.errors import SpanLabError
+    from ...sessions.record.reader import find_sessions, read_session
+
+    for path in data:
+        with suppress(SpanLabError):
+            for folder in find_sessions([path]):
+                with suppress(SpanLabError, OSError):
+                    if read_session(folder).get("agent_kind") == CHAT.name:
+                        from ...sessions.transcript_page import report_pages
+
+                        return report_pages(data, output)
+    return []
 
 
 def _watch(data: list[Path], output: Path, options: Options, every: float) -> None:

@@ -39,6 +39,8 @@ def test_bayes_factors_are_ratios_of_integrals_over_the_cauchy_prior() -> None:
     over = quad(lambda d: scipy.stats.nct.pdf(t, n - 1, d * math.sqrt(n)) * scipy.stats.cauchy.pdf(d, scale=0.5), -3, 3, limit=200)[0]
     assert bayes_factor(t, n, scale=0.5) == pytest.approx(over / scipy.stats.t.pdf(t, n - 1), rel=0.01)
     assert bayes_factor(0.0, 1000) < 0.05
+    assert bayes_factor(200.0, 50_000) == math.inf  # beyond what a number can hold, and no error
+    assert bayes_in_words(math.inf) == "> 1,000"
 
 
 def test_equivalence_is_two_one_sided_tests() -> None:

@@ -111,3 +111,20 @@ def test_a_page_needs_neither_altair_nor_scipys_statistics(tmp_path: Path) -> No
     assert (tmp_path / "report" / "figures" / "vsr_reaction_time.svg").exists()
     page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert "p\u00a0&lt;\u00a0.001" in page.partition("</main>")[0], "a p value is not broken into two lines"
+
+
+def test_chat_models_are_imported_where_there_was_one() -> None:
+    """Pages of conversations need all of the chat models' code, and a page without any needs none."""
+    sessions = Path(__file__).resolve().parents[2] / "golden" / "sessions" / "finished"
+    asked = "import sys; from pathlib import Path; from spanlab.cli.commands.comparing import _conversations; "
+    asked += "print(len(_conversations([Path(sys.argv[1])], Path(sys.argv[2]))), 'spanlab.agents.chat.agent' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked, str(sessions / "vsr-network-laptop-s27"), "report"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0 False"
+
+
+def test_a_chat_session_among_others_still_has_its_page(tmp_path: Path) -> None:
+    from spanlab.cli.commands.comparing import _conversations
+
+    sessions = Path(__file__).resolve().parents[2] / "golden" / "sessions" / "finished"
+    found = _conversations([sessions / "vsr-network-laptop-s27", tmp_path / "nothing", sessions / "vsr-chat-scripted-s31"], tmp_path)
+    assert [one["session"] for one in found] == ["vsr-chat-scripted-s31"]
