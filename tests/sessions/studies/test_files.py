@@ -84,7 +84,7 @@ BAD: list[tuple[str, list[str]]] = [
     (HEAD + "paradigms: [vsr]\nlanguages: [en, de]\nfields: [{name: x, label: {en: X}}]", ["the field 'x' has no words in 'de', a language of the study"]),
     (HEAD + "paradigms: [vsr]\nbreaks: {text: {en: x}, seconds: -1}\ndisplya: x", ["breaks > seconds: expected a number from 0", "unknown key 'displya'"]),
     (HEAD + "paradigms: [vsr]\ntheme: drak\npalette: save", ["study.yaml:4 theme: expected 'standard', 'dark' or 'light'; found 'drak'", "study.yaml:5 palette: expected 'published' or 'safe'; found 'save'"]),
-    ("study: con\ntitle: S\nparadigms: [vsr]", ["study.yaml:1 study: the folder of the data cannot be called 'con': Windows keeps the name 'con' for itself"]),
+    ("study: con\ntitle: S\nparadigms: [vsr]", ["study.yaml:1 study: the folder of the data cannot be called 'con': Windows reserves the name 'con'; use another one"]),
     (HEAD + "paradigms: [vsr]\nlanguages: [en]\nconsent: {en: Ja 😀}\nbreaks: {text: {en: 休息}}", ["study.yaml:5 consent > en: the typeface has no '😀' (U+1F600)", "study.yaml:6 breaks > text > en: the typeface has no '休'"]),
     (HEAD + "paradigms: [vsr]\nfields: [{name: Größe, label: {en: X}, type: number, range: [a, 2]}, 3]", ["study.yaml:4 fields item 1 > name: expected small letters (a to z), digits and underscores", "study.yaml:4 fields item 1 > range item 1: expected a whole number or a number; found 'a'", "study.yaml:4 fields item 2: expected keys with values; found 3"]),
     ("- study", ["expected a study (keys with values, beginning with 'study: NAME')"]),

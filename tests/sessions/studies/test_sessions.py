@@ -144,7 +144,7 @@ def test_identifiers_that_are_too_alike_and_other_kinds_are_refused(study: Study
     take(study, data, "p01")
     assert "capitals only" in check_wanted(study, data, Wanted("P01", fields=FIELDS))["participant"]
     assert "leave out --pilot" in check_wanted(study, data, Wanted("p01", "2", fields=FIELDS, kind="pilot"))["participant"]
-    assert "has the number 1, for good" in check_wanted(study, data, Wanted("p01", "2", "5", fields=FIELDS))["number"]
+    assert "has the number 1 permanently" in check_wanted(study, data, Wanted("p01", "2", "5", fields=FIELDS))["number"]
 
 
 def test_all_that_is_wrong_is_told_at_once(study: Study, data: Path) -> None:
@@ -167,7 +167,7 @@ def test_data_that_are_there_stop_a_session(study: Study, data: Path, existing: 
     take(study, data)
     before = files(data)
     with pytest.raises(
-        SpanLabError, match=r"(?s)p01 has data of session 1 already .*vsr 2/2.*resume goes on with it, new begins it anew beside it, stop leaves it"
+        SpanLabError, match=r"(?s)p01 has data of session 1 already .*vsr 2/2.*resume continues it, new starts another one beside it, stop leaves it"
     ):
         sit(study, data, existing=existing)
     assert files(data) == before
@@ -405,7 +405,7 @@ def test_a_number_without_seeds_is_refused_before_it_is_given(study: Study, data
         ("p\n1", "found a line break"),
         ("-x", "begins with a letter or digit; found '-'"),
         ("a" * 41, "found 41 letters"),
-        ("con", "Windows keeps the name 'con' for itself"),
+        ("con", "Windows reserves the name 'con'"),
         ("", "this is needed"),
     ],
 )
