@@ -44,20 +44,22 @@ def check_overrides(cls: type, optional: Iterable[str] = ()) -> None:
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     """The known name that was probably meant, or nothing."""
-    plain, own = {known_name.lower().replace("_", ""): known_name for known_name in known}, name.lower().replace("_", "")
-    close = [candidate for candidate in plain if sorted(candidate) == sorted(own)] or difflib.get_close_matches(own, list(plain), n=1, cutoff=_ALIKE)
+    plain, plain_name = {known_name.lower().replace("_", ""): known_name for known_name in known}, name.lower().replace("_", "")
+    close = [candidate for candidate in plain if sorted(candidate) == sorted(plain_name)] or difflib.get_close_matches(
+        plain_name, list(plain), n=1, cutoff=_ALIKE
+    )
     return plain[close[0]] if close else ""
 
 
 def _check_method(cls: type, name: str, value: Any, base: Callable[..., Any], optional: frozenset[str]) -> None:
-    said = f"{cls.__name__}.{name}"
+    method_name = f"{cls.__name__}.{name}"
     if isinstance(value, staticmethod | classmethod | property) or not callable(value):
-        raise TypeError(f"{said} is {_article(type(value).__name__)}; expected a method: {_written(name, base)}")
+        raise TypeError(f"{method_name} is {_article(type(value).__name__)}; expected a method: {_written(name, base)}")
     if not inspect.isfunction(value):
         return  # something callable, which says nothing of its parameters
     if inspect.iscoroutinefunction(base) != inspect.iscoroutinefunction(value):
         needed = "async def" if inspect.iscoroutinefunction(base) else "def"
-        raise TypeError(f"{said} has to be written with '{needed}': {_written(name, base)}")
+        raise TypeError(f"{method_name} has to be written with '{needed}': {_written(name, base)}")
     own = inspect.signature(value)
     for full in (False, True):
         wanted = [
@@ -72,7 +74,7 @@ def _check_method(cls: type, name: str, value: Any, base: Callable[..., Any], op
                 **{parameter.name: None for parameter in wanted if parameter.kind is parameter.KEYWORD_ONLY},
             )
         except TypeError as error:
-            raise TypeError(f"{said} cannot be called in the required way: {_written(name, base)} ({error})") from None
+            raise TypeError(f"{method_name} cannot be called in the required way: {_written(name, base)} ({error})") from None
 
 
 def _written(name: str, base: Callable[..., Any]) -> str:

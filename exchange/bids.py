@@ -211,7 +211,7 @@ def _taken_with(table: _Table, number: int) -> dict[str, Any]:
     """
     session, info = table.session, table.session.info
     apparatus, versions = info.get("apparatus") or {}, info.get("versions") or {}
-    told: dict[str, Any] = {
+    sidecar: dict[str, Any] = {
         "SpanLab": {
             "Version": versions.get("spanlab") or "n/a",
             "Paradigm": info["paradigm"],
@@ -224,7 +224,7 @@ def _taken_with(table: _Table, number: int) -> dict[str, Any]:
         }
     }
     if told_before := info.get("instructions"):
-        told["Instructions"] = told_before
+        sidecar["Instructions"] = told_before
     if table.suffix == "events" and (version := apparatus.get("psychopy")):
         width, px = apparatus.get("screen_width_cm"), apparatus.get("screen_px")
         size = [round(width / 100, 4), round(width / 100 * px[1] / px[0], 4)] if width and px and apparatus.get("screen_width_given") else None
@@ -239,8 +239,8 @@ def _taken_with(table: _Table, number: int) -> dict[str, Any]:
             "SoftwareRRID": "RRID:SCR_006571",
             "SoftwareVersion": version,
         }
-        told["StimulusPresentation"] = {name: value for name, value in presented.items() if value is not None}
-    return told
+        sidecar["StimulusPresentation"] = {name: value for name, value in presented.items() if value is not None}
+    return sidecar
 
 
 def _write_participants(folder: Path, data: SharedData) -> None:

@@ -24,8 +24,8 @@ class FormatRegistry(Registry[Format[Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__("format", "spanlab.formats")
-        for own in (WormTrials, NBackBlocks, NBackResults, Bids, PsychDS):
-            self.register(own)
+        for format_ in (WormTrials, NBackBlocks, NBackResults, Bids, PsychDS):
+            self.register(format_)
 
     @override
     def name_of(self, value: Any) -> str:

@@ -194,8 +194,8 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
             SharedSession(folder, info, label, person, int(info.get("study", {}).get("session") or 0), finished, _answers_freely(info["paradigm_data"]))
         )
         one = participants.setdefault(label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {}))
-        told = info.get("study", {}).get("fields") or {}
-        one.fields.update({name: told[name] for name in wanted if person and name in told})
+        entries = info.get("study", {}).get("fields") or {}
+        one.fields.update({name: entries[name] for name in wanted if person and name in entries})
     if not sessions:
         raise SpanLabError("there is nothing to share: no session has a finished trial")
     _tell(sessions, people, labels, options, report)

@@ -91,8 +91,8 @@ def check_paradigm(source: str | Path, seen: Callable[[Paradigm, Trial], None] =
             except SpanLabError as error:
                 raise ParadigmError([paradigm.reader.document.problem(("designs", name), str(error))]) from None
     many = f"{len(combinations)} combination{'s' * (len(combinations) > 1)} of factor levels, {compiled} trials compiled"
-    told = "each combination drawn" if drawn_of >= len(combinations) else f"{drawn_of} combinations drawn, which are {look.count} displays"
-    return f"{paradigm.reader.document.name}: {paradigm.name} is fine ({many}, {told})"
+    extent = "each combination drawn" if drawn_of >= len(combinations) else f"{drawn_of} combinations drawn, which are {look.count} displays"
+    return f"{paradigm.reader.document.name}: {paradigm.name} is fine ({many}, {extent})"
 
 
 def _random_levels(paradigm: Paradigm, combinations: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any], Generator]]:

@@ -63,14 +63,14 @@ def given_draws(paradigm: Paradigm, draws: Draws) -> dict[str, Any]:
     for name in needed:
         if name not in draws:
             raise SpanLabError(f"{paradigm.name}: the draw '{name}' is missing; draws are given together or not at all ({listed(needed)})")
-    own: dict[str, Any] = {}
+    copies: dict[str, Any] = {}
     for name, value in draws.items():
         try:
             weigh(value)
         except LimitError as error:
             raise GivenDrawError(paradigm.name, name, str(error)) from None
-        own[name] = _copied(value)
-    return own
+        copies[name] = _copied(value)
+    return copies
 
 
 def draw_all(paradigm: Paradigm, env: dict[str, Any], root: str, given: Draws | None = None) -> dict[str, Any]:

@@ -146,8 +146,8 @@ def staircase_rule(paradigm: Paradigm, design: str, planned: Sequence[PlannedTri
     assert isinstance(chosen, SessionDesign)
     fixed = {name: level for name, level in planned[0].levels.items() if name != adaptive.factor}
     _, stairs = _stairs_of(combinations_of(paradigm, chosen, fixed), adaptive, paradigm.name)
-    noted = adaptive.model_dump(exclude={"least", "most"})
-    return {**noted, "stairs": stairs, "trials": len(planned)}
+    rule = adaptive.model_dump(exclude={"least", "most"})
+    return {**rule, "stairs": stairs, "trials": len(planned)}
 
 
 def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1, levels: Sequence[Mapping[str, Any]] | None = None) -> list[PlannedTrial]:

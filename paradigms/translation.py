@@ -99,8 +99,8 @@ def illegible(data: Mapping[str, Any], languages: Iterable[str]) -> Iterator[tup
 
     for language in languages:
         for key in ("title", "instructions", "translations"):
-            told = data.get(key)
-            texts = told.get(language) if isinstance(told, dict) else None
+            translations = data.get(key)
+            texts = translations.get(language) if isinstance(translations, dict) else None
             for part, text in texts.items() if isinstance(texts, dict) else [(None, texts)]:
                 if isinstance(text, str) and (why := unreadable(text)):
                     yield (key, language) if part is None else (key, language, part), why
@@ -147,14 +147,14 @@ def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languag
     data : the content of the paradigm's file
     kinds : of the questions that trials ask
     """
-    told: list[str] = []
+    problems: list[str] = []
     for language in languages:
-        told += [f"'{language}': {lacks}" for lacks in missing_texts(data, language) if lacks != _NO_INSTRUCTIONS]
+        problems += [f"'{language}': {lacks}" for lacks in missing_texts(data, language) if lacks != _NO_INSTRUCTIONS]
         if language not in spoken():
-            told.append(f"'{language}': the window and legends are available in {', '.join(spoken())}; their own texts are then in English")
+            problems.append(f"'{language}': the window and legends are available in {', '.join(spoken())}; their own texts are then in English")
         elif language != FALLBACK:
             for kind in kinds:
                 if (legend := kind.legend("participant", language)) and legend == kind.legend("participant", FALLBACK):
-                    told.append(f"'{language}': the legend of '{kind.name}' is in English")
+                    problems.append(f"'{language}': the legend of '{kind.name}' is in English")
                     break
-    return told
+    return problems

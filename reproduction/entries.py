@@ -109,8 +109,8 @@ def with_own_ids(picture: str, key: str) -> str:
     """An SVG whose names of parts are its own: several on one page must not share any, and they are the same whenever the page is made."""
     names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', picture))
     for number, name in enumerate(names):
-        own = f"{key}-{number}"
-        picture = picture.replace(f'id="{name}"', f'id="{own}"').replace(f"url(#{name})", f"url(#{own})").replace(f'href="#{name}"', f'href="#{own}"')
+        unique = f"{key}-{number}"
+        picture = picture.replace(f'id="{name}"', f'id="{unique}"').replace(f"url(#{name})", f"url(#{unique})").replace(f'href="#{name}"', f'href="#{unique}"')
     return picture
 
 

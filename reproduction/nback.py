@@ -67,24 +67,24 @@ def entries(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
 def printed_table(blocks: pd.DataFrame) -> Entry:
     ours, printed = layout(blocks), published_results()
     rows = []
-    own = {(row["variant"], row["model"], row["n"]): row for row in ours.to_dict("records")}
+    by_row = {(row["variant"], row["model"], row["n"]): row for row in ours.to_dict("records")}
     for row in printed.to_dict("records"):
-        mine = own[row["variant"], row["model"], row["n"]]
+        mine = by_row[row["variant"], row["model"], row["n"]]
         texts, theirs, apart = [], [], []
-        for name, said, digits in _MEASURES:
+        for name, name_of_measure, digits in _MEASURES:
             pairs = [(round(mine[f"{name}_{part}"], _DIGITS), row[f"{name}_{part}"]) for part in ("mean", "sem")]
             texts.append(f"{pairs[0][0]:.{digits}f} ± {pairs[1][0]:.{digits}f}")
             theirs.append(f"{pairs[0][1]:.{digits}f} ± {pairs[1][1]:.{digits}f}")
             if any(abs(one - other) > 0.6 * 10**-_DIGITS for one, other in pairs):
-                apart.append(f"{said} by {max(abs(a - b) for a, b in pairs):.2g}")
+                apart.append(f"{name_of_measure} by {max(abs(a - b) for a, b in pairs):.2g}")
         what = (str(row["variant"]), str(row["model"]), str(row["n"]))
         rows.append(Row(what, " · ".join(texts), " · ".join(theirs), "differs" if apart else "same", ", ".join(apart)))
-    verdict, said = verdict_of(rows)
+    verdict, summary = verdict_of(rows)
     return Entry(
         "table",
         "The study's table: hits, false alarms, accuracy and d′ (mean ± s.e.m. of blocks)",
         verdict,
-        f"{said}, to the fourth digit. Ours are counted from the four counts of each of {len(blocks):,} published blocks by the study's rules.",
+        f"{summary}, to the fourth digit. Ours are counted from the four counts of each of {len(blocks):,} published blocks by the study's rules.",
         ("variant", "model", "N"),
         tuple(rows),
         caption="In each cell: hits % · false alarms % · accuracy % · d′ without its sign.",
@@ -131,18 +131,18 @@ def printed_tests(blocks: pd.DataFrame) -> Entry:
             ours[value] = float(found)
         digits = len(printed.partition(".")[2])
         same = f"{ours['dprime_abs']:.{digits}f}" == printed
-        said = f"with signed d′ p = {ours['dprime']:.2g}"
+        signed = f"with signed d′ p = {ours['dprime']:.2g}"
         what = (test, variant, "1, 2, 3" if n is None else str(n))
         if same:
-            rows.append(Row(what, f"{ours['dprime_abs']:.{digits}f}", printed, "same", said))
+            rows.append(Row(what, f"{ours['dprime_abs']:.{digits}f}", printed, "same", signed))
         else:
-            rows.append(Row(what, f"{ours['dprime_abs']:.3g}", printed, "differs", f"by {abs(ours['dprime_abs'] - float(printed)):.2g}; {said}"))
-    verdict, said = verdict_of(rows)
+            rows.append(Row(what, f"{ours['dprime_abs']:.3g}", printed, "differs", f"by {abs(ours['dprime_abs'] - float(printed)):.2g}; {signed}"))
+    verdict, summary = verdict_of(rows)
     return Entry(
         "tests",
         "Tests of d′: those whose printed p values are available",
         verdict,
-        f"{said}. All 23 Kruskal–Wallis tests, 69 Mann–Whitney tests and 69 Wilcoxon tests of the study can be made again, but their printed values are not "
+        f"{summary}. All 23 Kruskal–Wallis tests, 69 Mann–Whitney tests and 69 Wilcoxon tests of the study can be made again, but their printed values are not "
         "among the data that ship. With its sign, d′ leads to other decisions in these four.",
         ("test", "variant", "N"),
         tuple(rows),

@@ -66,9 +66,9 @@ def entries(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
     absent : who could not take which paradigm, and why, in sentences
     """
     sessions = find_sessions(list(data)) if data else []
-    own = [folder for folder in sessions if read_session(folder)["agent"] == ERRORLESS]
-    networks = [folder for folder in sessions if folder not in own]
-    found = [grid_tried(), time_map(), data_sets(), network_sizes(), errorless_scores(own), network_scores(networks, absent)]
+    errorless = [folder for folder in sessions if read_session(folder)["agent"] == ERRORLESS]
+    networks = [folder for folder in sessions if folder not in errorless]
+    found = [grid_tried(), time_map(), data_sets(), network_sizes(), errorless_scores(errorless), network_scores(networks, absent)]
     loaded = load(networks) if networks else None
     found += [behaviour(figure, loaded, absent) for figure in PAPER_FIGURES]
     found += [_units(name, file, what) for name, (file, what) in UNITS.items()]
@@ -84,25 +84,27 @@ def published_times() -> list[dict[str, str]]:
 def grid_tried() -> Entry:
     grid = read_sweep("table-a1").config.grid
     rows = []
-    for key, (said, printed) in _TRIED.items():
+    for key, (setting, printed) in _TRIED.items():
         values = [value * 14 if key == "tasks.batch" else value for value in grid[key]]
         names = {"rnn": "RNN", "gru": "GRU", "lstm": "LSTM", "transformer": "TRF"}
         ours = ", ".join(names[value] if isinstance(value, str) else f"{value:g}" for value in values)
-        rows.append(_held((said,), ours, printed))
-    verdict, said = verdict_of(rows)
-    return Entry("a1", "Table A1: what was tried in training", verdict, f"{said}: 72 runs", ("setting",), tuple(rows), command="spanlab sweep table-a1 -o DIR")
+        rows.append(_held((setting,), ours, printed))
+    verdict, summary = verdict_of(rows)
+    return Entry(
+        "a1", "Table A1: what was tried in training", verdict, f"{summary}: 72 runs", ("setting",), tuple(rows), command="spanlab sweep table-a1 -o DIR"
+    )
 
 
 def time_map() -> Entry:
     printed = published_times()
     rebuilt = {(task, row.phase): row.ms for task in dict.fromkeys(row["task"] for row in printed) for row in timetable(load_paradigm(task))}
     rows = [_held((row["task"], row["phase"]), rebuilt.get((row["task"], row["phase"]), ""), row["ms"]) for row in printed]
-    verdict, said = verdict_of(rows)
+    verdict, summary = verdict_of(rows)
     return Entry(
         "a2",
         "Table A2: for how long people see what a network sees in one step (ms)",
         verdict,
-        f"{said}; ours come from the compiled paradigms",
+        f"{summary}; ours come from the compiled paradigms",
         ("task", "phase"),
         tuple(rows),
     )
@@ -114,12 +116,12 @@ def data_sets() -> Entry:
         design = load_paradigm(name).designs["published"]
         ours = " / ".join(f"{getattr(design, part):,}" for part in ("train", "validation", "test"))
         rows.append(_held((name,), ours, _SIZE))
-    verdict, said = verdict_of(rows)
+    verdict, summary = verdict_of(rows)
     return Entry(
         "data-sets",
         "Data sets: trials for training, validation and test",
         verdict,
-        f"{said}. The published trials themselves cannot be made again, since their generators drew without a seed; trials here follow the same "
+        f"{summary}. The published trials themselves cannot be made again, since their generators drew without a seed; trials here follow the same "
         "rules, and at scale 1 their frames are those of the published code to the pixel, which tests hold.",
         ("task",),
         tuple(rows),
@@ -164,12 +166,12 @@ def errorless_scores(sessions: Sequence[Path]) -> Entry:
             continue
         rows.append(_compared((row["task"], row["score"], model), row["value"], theirs))
     away = max((abs(float(row.ours) - float(row.published)) for row in rows), default=math.nan)
-    verdict, said = verdict_of(rows)
+    verdict, summary = verdict_of(rows)
     return Entry(
         "a3-definitions",
         title,
         verdict,
-        f"{said}; the furthest is {away:.3f} away. These published models were at or next to 100 %, so that their scores hang on people's curves "
+        f"{summary}; the furthest is {away:.3f} away. These published models were at or next to 100 %, so that their scores hang on people's curves "
         "and on the definitions alone; where the model was not quite there, or means were taken otherwise, the last digits differ.",
         ("task", "score", "published model"),
         tuple(rows),
@@ -191,8 +193,8 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
         ranked = theirs.sort_values("value", kind="stable")
         ends = [f"{row['value']:.3f} ({row['model']})" for row in (ranked.iloc[0].to_dict(), ranked.iloc[-1].to_dict())]
         span = " to ".join(ends)
-        own = table[(table["task"] == task) & (table["score"] == name)]
-        for row in own.to_dict("records"):
+        score_rows = table[(table["task"] == task) & (table["score"] == name)]
+        for row in score_rows.to_dict("records"):
             ours = "–" if math.isnan(row["value"]) else f"{row['value']:.3f}" + ("" if math.isnan(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]")
             model = models.get(row["agent"])
             if model is None:
@@ -200,11 +202,11 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
             else:
                 value = float(theirs[theirs["model"] == model]["value"].iloc[0])
                 rows.append(_within((str(task), str(name), f"{row['agent']} ({model})"), row, value))
-        if not len(own):
+        if not len(score_rows):
             rows.append(Row((str(task), str(name), ""), "", span, "not available here", f"no available network takes {task}"))
     held = [row for row in rows if row.verdict in ("same", "differs")]
     same = sum(row.verdict == "same" for row in held)
-    said = (
+    summary = (
         f"{same} of {len(held)} scores of networks of a published make hold the printed value in their 95% interval"
         if held
         else "none of the networks at hand is of the make of one of the twelve published ones, whose checkpoints are not at hand; theirs stand beside as "
@@ -215,7 +217,7 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
         "a3",
         title,
         verdict,
-        said,
+        summary,
         ("task", "score", "network"),
         tuple(rows),
         caption="In brackets: 95% intervals over trials. Published: of the twelve networks the nearest to people and the furthest; the command prints all.",

@@ -317,8 +317,8 @@ def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[Planned
     def rehearsed(one: PlannedTrial, times: float = 1.0) -> Rehearsed:
         trial = one.compile(paradigm, request.generator)
         percepts = [step.shown_after("right") for step in trial.steps if step.percept.model_step]
-        told = replace(brief(chat, paradigm, request.language, trial), practice=one.practice)
-        return Rehearsed(with_examples(told, chat, apart, trial.levels), percepts, times)
+        context = replace(brief(chat, paradigm, request.language, trial), practice=one.practice)
+        return Rehearsed(with_examples(context, chat, apart, trial.levels), percepts, times)
 
     number = {key: place for place, key in enumerate(kinds)}
     order = [(one.block, number[canonical(one.levels)]) for one in planned] if chat.remembers else []

@@ -63,8 +63,8 @@ class ParticipantFlow:
 
     def welcome(self, planned: PlannedTrial) -> None:
         """Instructions with a pictured example, and how to answer: before the first trial, and again before one whose level of a factor changes them."""
-        told = self._instructions(planned)
-        if told != self._told:
+        instructions = self._instructions(planned)
+        if instructions != self._told:
             paradigm = self._session.paradigm
             levels, words = resolve_levels(paradigm, planned.levels, planned.seed), paradigm.translations.get(self._language, {})
             keys = self._session.answer_keys
@@ -78,9 +78,9 @@ class ParticipantFlow:
                 for display in example_displays(paradigm, self._language, levels, self._session.info["generator"], self._session.levels_in_use)
             ]
             worked = dict.fromkeys(question.describe(self._language) for display in pictured for question in display.questions)
-            after = [*worked, f"# {self._text('how')}", *self._legends(told, planned)]
-            self._page(paradigm.titled(self._language), told, example=pictured, after="\n\n".join(after))
-            self._told = told
+            after = [*worked, f"# {self._text('how')}", *self._legends(instructions, planned)]
+            self._page(paradigm.titled(self._language), instructions, example=pictured, after="\n\n".join(after))
+            self._told = instructions
 
     def first(self) -> PlannedTrial:
         """The trial that comes first: one of practice, where there is practice."""
@@ -123,10 +123,10 @@ class ParticipantFlow:
         practice = self._session.paradigm.practice
         assert practice is not None
         share = practice.pass_ or 0.0
-        told = self._text("not_passed", right=right, all=asked, round=rounds, percent=f"{100 * share:g}")
+        reason = self._text("not_passed", right=right, all=asked, round=rounds, percent=f"{100 * share:g}")
         options = [Option(name, self._text(label), key) for name, label, key in _DECISIONS]
         # No clicks: it is not for the participant to decide. A rehearsal goes on, to show what comes.
-        decided = self._agent.choose(self._text("stopped"), f"{self._text('stopped_body')}\n\n{told}", options, usual="go_on", clicks=False) or "leave"
+        decided = self._agent.choose(self._text("stopped"), f"{self._text('stopped_body')}\n\n{reason}", options, usual="go_on", clicks=False) or "leave"
         self._note({"event": "practice_decision", "rounds": rounds, "decided": decided})
         if decided == "leave":
             raise NotPassedError(
@@ -211,12 +211,12 @@ class ParticipantFlow:
 def result_of(judged: Sequence[Scores], language: str) -> str:
     """What is said after a practice trial: how many of the answers were right, and which where they are few; nothing of what they should have been."""
     items = items_of([score for scores in judged for score in scores])
-    told = sentence("session.right", language) if all(items) else sentence("session.some", language, right=sum(items), all=len(items))
+    total = sentence("session.right", language) if all(items) else sentence("session.some", language, right=sum(items), all=len(items))
     single = [scores[0]["correct"] for scores in judged if len(scores) == 1]
     if all(items) or len(single) != len(judged) or not 2 <= len(judged) <= _FEW:
-        return told
+        return total
     each = [sentence(f"session.answer_{'right' if right else 'wrong'}", language, n=number) for number, right in enumerate(single, start=1)]
-    return f"{told}\n\n{' · '.join(each)}"
+    return f"{total}\n\n{' · '.join(each)}"
 
 
 class PracticeHost(Protocol):

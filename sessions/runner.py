@@ -113,20 +113,20 @@ class Runner:
 
     def _resumed(self, events: Sequence[Event], lines: Sequence[Mapping[str, Any]]) -> Resumed:
         """The note that the session goes on; and what is not as it was, which is said, too."""
-        noted: Resumed = {"event": "resumed"}
+        event: Resumed = {"event": "resumed"}
         if lines:
-            noted["paid_twice_at_most"] = paid_twice_at_most(lines)
+            event["paid_twice_at_most"] = paid_twice_at_most(lines)
         if self._changed:
-            told = "; ".join(f"{name} was {then} and is {now}" for name, (then, now) in self._changed.items())
-            self.say(f"{self.session.name} goes on with what this version of spanlab does differently from the one that began it: {told}")
-            noted["constants"] = self._changed
+            changes = "; ".join(f"{name} was {then} and is {now}" for name, (then, now) in self._changed.items())
+            self.say(f"{self.session.name} goes on with what this version of spanlab does differently from the one that began it: {changes}")
+            event["constants"] = self._changed
         if without_sentences(self.session.info):
             self._sentences = recovered(self.session.info, self.session.paradigm, self.session.plan, self.agent, events, lines)
             whose = "questions are those of its transcripts" if self._sentences else "the instructions are the recorded ones"
             self.say(f"the record of {self.session.name} does not keep what is said beside the instructions: {whose}, and all else is as it is said now")
-            noted["sentences"] = "of the transcripts" if self._sentences else "of now"
-        noted["at"] = self.now()
-        return noted
+            event["sentences"] = "of the transcripts" if self._sentences else "of now"
+        event["at"] = self.now()
+        return event
 
     def _ready(self) -> None:
         self.agent.ready()

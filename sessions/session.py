@@ -93,8 +93,8 @@ class Session:
     @property
     def trigger_codes(self) -> Triggers | None:
         """Which trigger codes are sent, if any."""
-        noted = self.info.get("triggers")
-        return None if noted is None else read_triggers(noted["codes"], self.paradigm.timeline, f"{self.folder / 'session.json'}: the trigger codes")
+        recorded = self.info.get("triggers")
+        return None if recorded is None else read_triggers(recorded["codes"], self.paradigm.timeline, f"{self.folder / 'session.json'}: the trigger codes")
 
     @property
     def answer_keys(self) -> AnswerKeys:
@@ -142,11 +142,11 @@ def instructions_for(agent: Agent, paradigm: Paradigm, language: str, levels: Ma
     SpanLabError
         when these settings are for other paradigms, or a gap in them cannot be filled.
     """
-    own = agent.instructions_for(paradigm.name)
+    wording = agent.instructions_for(paradigm.name)
     return (
         paradigm.instructions_in(language, levels, agent.kind.at_window)
-        if own is None
-        else filled(own, levels, f"{agent.name}: the instructions for {paradigm.name}")
+        if wording is None
+        else filled(wording, levels, f"{agent.name}: the instructions for {paradigm.name}")
     )
 
 
@@ -168,11 +168,13 @@ def brief(
     sentences : what is said of kinds of questions, where it is not to be what it would be now
     """
     asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
-    told, view = instructions_for(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
+    instructions, view = instructions_for(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
     words = paradigm.translations.get(language, {}) if agent.kind.at_window else {}
     prompts = dict.fromkeys(step.percept.ask.prompt for step in trial.steps if step.percept.ask is not None) if agent.kind.at_window else {}
-    said = tuple(prompt for prompt in prompts if prompt is not None)
-    return TrialContext(paradigm.name, paradigm.title, language, told, tuple(asks), view, seed, keys or AnswerKeys(), words, sentences or {}, prompts=said)
+    questions = tuple(prompt for prompt in prompts if prompt is not None)
+    return TrialContext(
+        paradigm.name, paradigm.title, language, instructions, tuple(asks), view, seed, keys or AnswerKeys(), words, sentences or {}, prompts=questions
+    )
 
 
 def begin(
@@ -414,8 +416,8 @@ def _as_taken(planned: PlannedTrial, start: Mapping[str, Any] | None) -> Planned
 
 def _planned(trial: PlannedTrial) -> dict[str, Any]:
     """A planned trial for the record; what only trials from elsewhere have is left out of others."""
-    noted = asdict(trial)
-    return {name: value for name, value in noted.items() if name not in OF_SOME_TRIALS or value not in (None, "")}
+    fields = asdict(trial)
+    return {name: value for name, value in fields.items() if name not in OF_SOME_TRIALS or value not in (None, "")}
 
 
 def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:

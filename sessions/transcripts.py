@@ -179,8 +179,8 @@ class Transcript:
         kept = [line for line in self._kept[key] if "judge" not in line and "scores" not in line]
         turns = [_turn(line, drawn, bool(place), following) for place, (line, following) in enumerate(zip(kept, [*kept[1:], None], strict=True))]
         turns = [replace(turn, options=self._options(drawn, turn.ask)) for turn in turns]
-        own = [line for line in self._lines if line["trial"] == key]
-        unanswered = paid_twice_at_most(own) + refused(own)
+        lines = [line for line in self._lines if line["trial"] == key]
+        unanswered = paid_twice_at_most(lines) + refused(lines)
         return Talk(
             key,
             {} if start is None else start["levels"],
@@ -236,16 +236,16 @@ class Transcript:
     def account(self) -> dict[str, Any]:
         """The account of the session for its record: all its parts together."""
         failed = failed_trials(self._events)
-        noted, name = self.session.info.get("judge_prices"), self.session.info["agent_settings"].get("judge", "")
-        prices = None if noted is None else Prices.model_validate(noted)
+        recorded, name = self.session.info.get("judge_prices"), self.session.info["agent_settings"].get("judge", "")
+        prices = None if recorded is None else Prices.model_validate(recorded)
         judge = {"judge": {"name": name, **summary(self.totals(judge=True), prices)}} if name else {}
         return {**summary(self.totals(), self.prices), **judge, "trials_failed": len(failed), "failed": dict(Counter(failed.values()))}
 
     @property
     def prices(self) -> Prices | None:
         """What the model cost when the session began."""
-        noted = self.session.info.get("prices")
-        return None if noted is None else Prices.model_validate(noted)
+        recorded = self.session.info.get("prices")
+        return None if recorded is None else Prices.model_validate(recorded)
 
 
 def totals_of(lines: Sequence[Mapping[str, Any]], kept: Mapping[str, Sequence[Mapping[str, Any]]], judge: bool = False) -> Totals:
@@ -257,17 +257,17 @@ def totals_of(lines: Sequence[Mapping[str, Any]], kept: Mapping[str, Sequence[Ma
     judge : of the model that reads replies, in place of the one that is asked
     """
     totals = Totals()
-    own = [line for line in lines if ("judge" in line) == judge]
+    lines_of_kind = [line for line in lines if ("judge" in line) == judge]
     for line in (line for some in kept.values() for line in some if ("judge" in line) == judge):
         totals.add(Reply.model_validate(line["reply"]))
         if "trial" not in line:  # among the events, as older versions kept it
             totals.faults.update(line["reply"].get("faults", ()))
-    known, lost = taken_in_vain(own), in_vain(own)
+    known, lost = taken_in_vain(lines_of_kind), in_vain(lines_of_kind)
     for taken in (*map(Taken.model_validate, known), *[None] * (lost.count - len(known))):
         totals.lose(taken)
     totals.in_doubt = lost.in_doubt
-    totals.refused = refused(own)
-    totals.faults.update(faults(own))
+    totals.refused = refused(lines_of_kind)
+    totals.faults.update(faults(lines_of_kind))
     totals.requests = totals.replies + totals.refused + totals.lost
     return totals
 

@@ -159,12 +159,12 @@ def find_blocks(folder: Path) -> tuple[list[BlockFile], list[Problem]]:
     here = folder.resolve()
     if _LEVEL.fullmatch(here.name):
         levels = [(here.parent.name, folder)]
-    elif own := _levels(folder):
-        levels = [(here.name, level) for level in own]
+    elif levels_here := _levels(folder):
+        levels = [(here.name, level) for level in levels_here]
         problems += [
             Problem(str(folder_below), "", "no level of a set; expected folders such as 1back here")
             for folder_below in _folders(folder)
-            if folder_below not in own
+            if folder_below not in levels_here
         ]
     else:
         levels = [(folder_below.name, level) for folder_below in _folders(folder) for level in _levels(folder_below)]

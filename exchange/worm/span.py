@@ -118,10 +118,10 @@ def _movements(trial: Fields, slots: list[int], reading: Reading) -> list[dict[s
             others = [others[k] for k in random.permutation(len(others))]
         else:
             path = f"{ARROW_ORDER} > {n - 1}"
-            told = [one_of(arrow, _DIRECTION, path) for arrow in members(order, _SLOTS - 1, path)]
-            if sorted(told) != sorted(others):
+            arrows = [one_of(arrow, _DIRECTION, path) for arrow in members(order, _SLOTS - 1, path)]
+            if sorted(arrows) != sorted(others):
                 raise MalformedError(path, f"expected the seven arrows besides {_ARROW[right]}; found {order}")
-            others = told
+            others = arrows
         items.append({"memory": memory, "options": _with(right, slot, others), "slot": slot})
     return items
 

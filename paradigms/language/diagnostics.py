@@ -50,7 +50,7 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 def sentences(error: ValidationError, model: type[BaseModel], data: Any) -> Iterator[tuple[YamlPath, str]]:
     """(path, message) for everything that pydantic found in ``data``; alternatives of a union are told as one."""
-    told: dict[YamlPath, list[str]] = {}
+    by_path: dict[YamlPath, list[str]] = {}
     values: dict[YamlPath, Any] = {}
     found = [(_real_path(item["loc"], data), item) for item in itertools.islice(error.errors(include_url=False), MAX_PROBLEMS + 1)]
     # Where one alternative of a union fits the value but for something inside, the others need no mention.
@@ -66,10 +66,10 @@ def sentences(error: ValidationError, model: type[BaseModel], data: Any) -> Iter
             yield path, f"'{item['loc'][-1]}' is missing"
         else:
             values.setdefault(path, item["input"])
-            told.setdefault(path, []).append(_expectation(item))
+            by_path.setdefault(path, []).append(_expectation(item))
             if kind == "value_error":
                 values[path] = _SILENT
-    for path, messages in told.items():
+    for path, messages in by_path.items():
         value = "" if values[path] is _SILENT else f"; found {show(values[path])}"
         yield path, " or ".join(dict.fromkeys(message.removeprefix("expected ") if n else message for n, message in enumerate(messages))) + value
 

@@ -94,10 +94,10 @@ def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any],
             level = wish if use is None else use.fitting(name, wish)
             if level is not None:
                 wanted[name] = level
-    told, chosen = paradigm.instructions_in(language, levels), dict(levels)
+    instructions, chosen = paradigm.instructions_in(language, levels), dict(levels)
     for name, level in wanted.items():
         other = {**chosen, name: paradigm.level(name, level)}
-        if paradigm.instructions_in(language, other) == told:
+        if paradigm.instructions_in(language, other) == instructions:
             chosen = other
     return chosen
 
