@@ -43,10 +43,10 @@ def _for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*args, **kwargs)
         except SpanLabError as error:
-            told = re.sub(r"--([a-z][a-z-]*[a-z])", lambda found: {"set": "levels"}.get(found[1], found[1].replace("-", "_")), str(error))
-            if told == str(error):
+            text = re.sub(r"--([a-z][a-z-]*[a-z])", lambda found: {"set": "levels"}.get(found[1], found[1].replace("-", "_")), str(error))
+            if text == str(error):
                 raise
-            raise SpanLabError(told) from None
+            raise SpanLabError(text) from None
 
     return called
 
@@ -432,8 +432,8 @@ def train(
 
     read = config_named(config)
     given = {key: value for key, value in (("steps", steps), ("seed", seed)) if value is not None}
-    told = " ".join(["spanlab train", Path(config).name, *(f"--{name} {value}" for name, value in given.items())])
-    return train_network(changed(read, **given) if given else read, out=output, resume=resume, command=told)
+    command_line = " ".join(["spanlab train", Path(config).name, *(f"--{name} {value}" for name, value in given.items())])
+    return train_network(changed(read, **given) if given else read, out=output, resume=resume, command=command_line)
 
 
 def render(trial: Trial, size_px: int = 96) -> np.ndarray:

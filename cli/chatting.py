@@ -64,6 +64,9 @@ def care_given(
         return dict(before or {})
     from ..agents.chat.transport.request_limits import RequestLimits
 
-    own = {"max_tokens_in_all": "--max-tokens", **{name: "--" + name.replace("_", "-") for name in ("max_cost", "concurrency", "cache", "fail_on_error")}}
-    RequestLimits.read(values, {**dict.fromkeys(["", *RequestLimits.model_fields], "--care"), **own})
+    names_of_options = {
+        "max_tokens_in_all": "--max-tokens",
+        **{name: "--" + name.replace("_", "-") for name in ("max_cost", "concurrency", "cache", "fail_on_error")},
+    }
+    RequestLimits.read(values, {**dict.fromkeys(["", *RequestLimits.model_fields], "--care"), **names_of_options})
     return {**(before or {}), **values}

@@ -138,18 +138,18 @@ def network_arrays(view: NetworkView, trials: Sequence[Trial], steps: int = 20, 
     from ..stimuli.render.pixels import NETWORK
 
     labels = [labels_of(trial, view) for trial in trials]
-    lengths = np.array([len(own.targets) for own in labels], np.int64)
+    lengths = np.array([len(trial_labels.targets) for trial_labels in labels], np.int64)
     if len(lengths) and lengths.max() > steps:
         raise SpanLabError(f"a trial of {trials[int(lengths.argmax())].paradigm} has {lengths.max()} steps; {steps} are too few")
     trained = np.zeros((len(trials), steps), bool)
-    several = any(isinstance(target, tuple) for own in labels for target in own.targets)
+    several = any(isinstance(target, tuple) for trial_labels in labels for target in trial_labels.targets)
     targets = np.zeros((len(trials), view.head), np.int64) if several else np.full((len(trials), steps), view.filler, np.int64)
-    for row, own in enumerate(labels):
-        trained[row, : len(own.trained)] = own.trained
+    for row, trial_labels in enumerate(labels):
+        trained[row, : len(trial_labels.trained)] = trial_labels.trained
         if not several:
-            targets[row, : len(own.targets)] = own.targets
+            targets[row, : len(trial_labels.targets)] = trial_labels.targets
             continue
-        for target in own.targets:
+        for target in trial_labels.targets:
             if isinstance(target, tuple):
                 targets[row, list(target)] = 1
     stimuli = [step.percept.for_machine.stimulus for trial in trials for step in trial.steps if is_model_step(step.percept)]

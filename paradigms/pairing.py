@@ -51,7 +51,7 @@ def paired_plan(variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTria
     shared = tuple(draw.name for draw in variant.draws if draw.name in random[0] & random[1])
     if not shared:
         raise SpanLabError(f"{variant.name} cannot be paired with {base.name}: they share no draw ({_draws(variant)}; {_draws(base)})")
-    own = tuple(draw.name for draw in variant.draws if draw.name in random[1] - random[0])
+    draws_of_variant = tuple(draw.name for draw in variant.draws if draw.name in random[1] - random[0])
     seen: set[str] = set()
     plan = []
     for index, planned_trial in enumerate(planned):
@@ -61,7 +61,7 @@ def paired_plan(variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTria
             seen.add(kind)
             _compare(variant, base, trial, planned_trial, generator, shared)
         plan.append(trial)
-    return Paired(plan, shared, own)
+    return Paired(plan, shared, draws_of_variant)
 
 
 def _paired(variant: Paradigm, base: Paradigm, planned: PlannedTrial, generator: Generator, seed: int, shared: Sequence[str]) -> PlannedTrial:

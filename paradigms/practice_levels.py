@@ -60,12 +60,14 @@ def levels_in_use(paradigm: Paradigm, design: SessionDesign, chosen: Mapping[str
     SpanLabError
         for unknown factors or levels.
     """
-    own = {name: [paradigm.level(name, level) for level in (value if isinstance(value, (list, tuple)) else [value])] for name, value in chosen.items()}
-    combinations = combinations_of(paradigm, design, own)
+    chosen_levels = {
+        name: [paradigm.level(name, level) for level in (value if isinstance(value, (list, tuple)) else [value])] for name, value in chosen.items()
+    }
+    combinations = combinations_of(paradigm, design, chosen_levels)
     if design.adaptive is not None:
         factor, start = design.adaptive.factor, design.adaptive.start
         combinations = _different({**combination, factor: start} for combination in combinations)
-    return LevelsInUse(paradigm, tuple(combinations), own)
+    return LevelsInUse(paradigm, tuple(combinations), chosen_levels)
 
 
 def chosen_levels(paradigm: Paradigm, design: SessionDesign, plan: Sequence[PlannedTrial]) -> dict[str, list[Any]]:

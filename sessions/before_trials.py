@@ -67,14 +67,14 @@ class Apart:
         return self._examples[key]
 
     def _made(self, levels: Mapping[str, Any], count: int) -> Iterable[WorkedExample]:
-        own: set[tuple[str, ...]] = set()
+        new_lists: set[tuple[str, ...]] = set()
         for number in range(count):
             trial = self._example(levels, number * _TRIES)
             for tries in range(1, _TRIES):
-                if list_of(trial) not in self._lists | own:
+                if list_of(trial) not in self._lists | new_lists:
                     break
                 trial = self._example(levels, number * _TRIES + tries)
-            own.add(found := list_of(trial))
+            new_lists.add(found := list_of(trial))
             if found in self._lists:
                 self.shared.append(f"example {number + 1} of {', '.join(f'{name} {level}' for name, level in levels.items())}")
             yield _worked(trial)

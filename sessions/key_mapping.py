@@ -54,16 +54,16 @@ def key_setting(sides: str = "standard", pairs: Sequence[str] | None = None) -> 
     """
     if sides not in ("standard", "swapped", "counterbalanced"):
         raise SpanLabError(f"--keys is standard, swapped or counterbalanced; found '{sides}'")
-    own: dict[str, str] = {}
+    answer_keys: dict[str, str] = {}
     for pair in pairs or ():
         answer, sign, key = pair.rpartition("=")
-        if not sign or not answer or not key or answer in own:
+        if not sign or not answer or not key or answer in answer_keys:
             raise SpanLabError(f"--key takes ANSWER=KEY, each answer once, such as same=s; found '{pair}'")
         try:
-            own[answer] = _a_key(key)
+            answer_keys[answer] = _a_key(key)
         except ValueError as error:
             raise SpanLabError(f"--key {pair}: {error}") from None
-    return KeySetting(sides=sides, own=own)  # type: ignore[arg-type]
+    return KeySetting(sides=sides, own=answer_keys)  # type: ignore[arg-type]
 
 
 def key_request(setting: KeySetting, participant: str, number: int | None = None, orders: int = 1) -> dict[str, Any]:

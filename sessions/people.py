@@ -47,9 +47,9 @@ class SessionSeed:
 
 def seed_for(data: Path, paradigm: str, participant: str) -> SessionSeed:
     """The seed of a participant's next session: it follows from paradigm, participant and the number of the session, and is nobody else's in this folder."""
-    own = re.compile(re.escape(session_stem(paradigm, participant, 0)[:-1]) + r"\d+(-\d+)?")
+    pattern = re.compile(re.escape(session_stem(paradigm, participant, 0)[:-1]) + r"\d+(-\d+)?")
     names = session_names(data)
-    number = 1 + sum(own.fullmatch(name) is not None for name in names)
+    number = 1 + sum(pattern.fullmatch(name) is not None for name in names)
     key = [paradigm, session_stem("", participant, 0), number]
     return SessionSeed(next(seed for seed in drawn_seeds(key) if seed not in seeds_taken(names, paradigm)), number)
 
@@ -66,8 +66,8 @@ def session_names(data: Path) -> list[str]:
 
 def seeds_taken(names: list[str], paradigm: str) -> set[int]:
     """The seeds of all sessions of a paradigm, by their names."""
-    own = re.compile(re.escape(paradigm) + r"-.*-s(\d+)(-\d+)?")
-    return {int(found[1]) for name in names if (found := own.fullmatch(name))}
+    pattern = re.compile(re.escape(paradigm) + r"-.*-s(\d+)(-\d+)?")
+    return {int(found[1]) for name in names if (found := pattern.fullmatch(name))}
 
 
 def begin_with_somebody(

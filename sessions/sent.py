@@ -81,13 +81,13 @@ def recovered(
     if settings.get("wording") != "full" or not agent.kind.reads:
         return found
     kinds = _asked(paradigm, plan, info["generator"], events, {line["trial"] for line in lines})
-    told: set[str] = set()
+    seen_trials: set[str] = set()
     for line in lines:
         asked = kinds.get(line["trial"])
         if asked is None or not is_reply(line) or not line.get("sent"):
             continue
-        if line["ask"] == 1 and line["trial"] not in told:
-            told.add(line["trial"])
+        if line["ask"] == 1 and line["trial"] not in seen_trials:
+            seen_trials.add(line["trial"])
             now = agent.sentences(asked)
             legends = list(dict.fromkeys(words["legend"] for words in now.values()))
             before = bool(str(settings.get("preamble", "")).strip()) + 1  # the paradigm's instructions

@@ -55,9 +55,9 @@ def _check_language(language: str, files: list[Path]) -> None:
     names = [str(file) for file in files] or list_paradigms()
     for name in names:
         paradigm = load_paradigm(name)
-        lacking += [f"{paradigm.name}: {told}" for told in missing_texts(paradigm.data, language)]
+        lacking += [f"{paradigm.name}: {lack}" for lack in missing_texts(paradigm.data, language)]
     if lacking:
-        raise SpanLabError("\n".join([f"'{language}' lacks:", *(f"  {told}" for told in lacking)]))
+        raise SpanLabError("\n".join([f"'{language}' lacks:", *(f"  {lack}" for lack in lacking)]))
     print(f"'{language}' lacks nothing: SpanLab's own sentences, and the texts of {len(names)} paradigm{'s' * (len(names) != 1)}")
 
 

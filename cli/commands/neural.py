@@ -154,7 +154,7 @@ def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict
     published = paradigm.designs.get("published")
     levels: Mapping[str, Any] = published.factors if isinstance(published, DatasetDesign) else {}
     if trained is not None:
-        levels = {name: own for name, own in trained.items() if own and name in paradigm.factors}
+        levels = {name: known_levels for name, known_levels in trained.items() if known_levels and name in paradigm.factors}
     found: dict[str, list[dict[str, Any]]] = {}
     for combination in paradigm.combinations(levels):
         view = paradigm.network_view(combination)

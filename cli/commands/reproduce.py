@@ -71,8 +71,8 @@ def _trained(preset: str, steps: int | None, folder: Path) -> str:
     out = folder / config.name
     if not (out / f"{config.name}.json").exists():
         begun = (out / f"{config.name}.state.pt").exists()
-        told = f"spanlab train {Path(preset).name}" + (f" --steps {steps}" if steps is not None else "")
-        train(config, out, resume=begun, command=told)
+        command_line = f"spanlab train {Path(preset).name}" + (f" --steps {steps}" if steps is not None else "")
+        train(config, out, resume=begun, command=command_line)
     return f"network:{out / f'{config.name}.pt'}"
 
 

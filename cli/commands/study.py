@@ -122,18 +122,18 @@ def _tell_how(study: Study, visit: Visit, wanted: Wanted, goes_on: bool, data: P
     """What an assistant might not expect of a session, on stderr."""
     from ...sessions.studies.status import finished_sessions
 
-    told: list[str] = []
+    remarks: list[str] = []
     if goes_on:
         if visit.study is not study:
-            told.append("the study file has changed since this session began; it goes on as it was begun")
+            remarks.append("the study file has changed since this session began; it goes on as it was begun")
         if wanted.language.strip() not in ("", visit.language):
-            told.append(f"it goes on in '{visit.language}', as it was begun")
+            remarks.append(f"it goes on in '{visit.language}', as it was begun")
         if any(value.strip() for value in wanted.fields.values()):
-            told.append("what is known of the participant stays as it was when the session began")
+            remarks.append("what is known of the participant stays as it was when the session began")
     earlier = set(range(1, visit.session)) - finished_sessions(data / study.name, str(visit.person.name))
     if earlier:
-        told.append(f"{visit.person.name} has not finished session {', '.join(map(str, sorted(earlier)))}")
-    for sentence in told:
+        remarks.append(f"{visit.person.name} has not finished session {', '.join(map(str, sorted(earlier)))}")
+    for sentence in remarks:
         print(f"spanlab: {sentence}", file=sys.stderr)
 
 
@@ -267,7 +267,7 @@ def check_study(file: Path) -> str:
             check_keys(AnswerKeys(own=dict(study.keys.own)), dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None))
         except SpanLabError as error:
             raise SpanLabError(f"{file.name} keys > own: {error}") from None
-    told: list[str] = []
+    problems: list[str] = []
     for source, paradigm in {one.source: one.paradigm for one in study.paradigms}.items():
         kinds: dict[ResponseKind, None] = {}
 
@@ -275,14 +275,14 @@ def check_study(file: Path) -> str:
             kinds.update(dict.fromkeys(trial.kinds))
 
         check_paradigm(source, note)
-        told += [one if "the window" in one else f"{paradigm.name}, {one}" for one in untranslated(paradigm.data, kinds, study.languages)]
+        problems += [one if "the window" in one else f"{paradigm.name}, {one}" for one in untranslated(paradigm.data, kinds, study.languages)]
     for one in study.paradigms:
         try:
             one.plan(1)
         except SpanLabError as error:
             raise SpanLabError(f"{file.name} paradigms > {one.name}: {error}") from None
     line = f"{file.name}: {study.name} is fine ({len(study.paradigms)} paradigms, {len(study.sessions)} session{'s' * (len(study.sessions) > 1)})"
-    return "\n".join([line, *(f"  language {one}" for one in dict.fromkeys(told))])
+    return "\n".join([line, *(f"  language {one}" for one in dict.fromkeys(problems))])
 
 
 def status(study: StudyArgument, data: DataOption = DATA) -> None:

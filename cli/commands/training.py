@@ -56,6 +56,6 @@ def train(
     from ...agents.network.training.train import train_from_file
 
     options = {"--recipe": recipe, "--steps": steps, "--seed": seed}
-    told = [f"{name} {value}" for name, value in options.items() if value is not None] + ["--toy"] * toy
-    command = " ".join(["spanlab train", Path(config).name, *told])
+    options_given = [f"{name} {value}" for name, value in options.items() if value is not None] + ["--toy"] * toy
+    command = " ".join(["spanlab train", Path(config).name, *options_given])
     train_from_file(config, output, resume=resume_, change=change, command=command)

@@ -165,14 +165,14 @@ def _read_item(reader: Reader, value: Any, path: YamlPath, known: frozenset[str]
 
 
 def _read_body(reader: Reader, value: dict[str, Any], path: YamlPath, known: frozenset[str]) -> Node:
-    own = [key for key in value if key in STEP_KEYS]
+    step_keys = [key for key in value if key in STEP_KEYS]
     if "do" not in value:
-        if not own and any(key in value for key in FLOW_KEYS):
+        if not step_keys and any(key in value for key in FLOW_KEYS):
             reader.report(path, "nothing happens here: add 'do' with steps, or 'phase' and 'show'")
             return Sequence([])
-        return StepNode(StepPart(reader, {key: value[key] for key in own}, path, known))
-    if own:
-        reader.report(path, f"'do' already says what happens; move {', '.join(own)} into a step below it")
+        return StepNode(StepPart(reader, {key: value[key] for key in step_keys}, path, known))
+    if step_keys:
+        reader.report(path, f"'do' already says what happens; move {', '.join(step_keys)} into a step below it")
     return read_timeline(reader, value["do"], (*path, "do"), known)
 
 

@@ -128,8 +128,8 @@ class Cells(ResponseKind):
         return cells if self.allows(cells) else None
 
     def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
-        own = logits[: self.grid**2] if classes is None else logits[list(classes)]
-        return tuple(int(cell) for cell in np.argsort(-own, kind="stable")[: self.take])
+        cell_logits = logits[: self.grid**2] if classes is None else logits[list(classes)]
+        return tuple(int(cell) for cell in np.argsort(-cell_logits, kind="stable")[: self.take])
 
     def target(self, answer: Answer) -> int | tuple[int, ...]:
         cells = answer if isinstance(answer, tuple) else (answer,)

@@ -271,8 +271,8 @@ class Choice(ResponseKind):
         if not names:
             return self
         present = self._main_keys()
-        own = [keys.own.get(name, key) for name, key in zip(names, present or (None,) * len(names), strict=True)]
-        given = tuple(key for key in own if key is not None)
+        chosen_keys = [keys.own.get(name, key) for name, key in zip(names, present or (None,) * len(names), strict=True)]
+        given = tuple(key for key in chosen_keys if key is not None)
         if len(given) < len(names):
             return self  # there are no keys, and not every answer is given one
         for key in given:
@@ -333,13 +333,13 @@ class Choice(ResponseKind):
         return self.values[self.labels.index(value)] if isinstance(value, str) and value in self.labels else None
 
     def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
-        own = list(range(self.count) if classes is None else classes)
+        class_numbers = list(range(self.count) if classes is None else classes)
         if len(logits) == 1 and self.count == 2:
-            return self.values[own.index(int(logits[0] > 0))]
+            return self.values[class_numbers.index(int(logits[0] > 0))]
         if all_classes:
             chosen = int(np.argmax(logits))
-            return self.values[own.index(chosen)] if chosen in own else None
-        return self.values[int(np.argmax(logits[own]))]
+            return self.values[class_numbers.index(chosen)] if chosen in class_numbers else None
+        return self.values[int(np.argmax(logits[class_numbers]))]
 
     def target(self, answer: Answer) -> int | tuple[int, ...]:
         return self.values.index(answer)  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ def direction_of(movement: list[int]) -> str:
     """The direction of a movement through a 3 x 3 grid, from its first and last cell."""
     (top, left), (bottom, right) = divmod(movement[0], 3), divmod(movement[-1], 3)
     step = ((right > left) - (right < left), (bottom > top) - (bottom < top))
-    return next(name for name, own in STEPS.items() if own == step)
+    return next(name for name, direction in STEPS.items() if direction == step)
 
 
 @SAMPLERS.register

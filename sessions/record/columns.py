@@ -181,10 +181,10 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
         if event.get("event") == "step" and event.get("shown"):
             new = TrialTiming(trial_off_ms=None, trial_dropped_frames=None, trial_paused_ms=0.0, trial_unfocused_ms=0.0 if watched else None)
             timing = found.setdefault(_attempt(event), new)
-            noted = _notes_of(event)
-            timing["trial_paused_ms"] = round((timing["trial_paused_ms"] or 0.0) + _away(noted.get("paused")), 1)
+            notes = _notes_of(event)
+            timing["trial_paused_ms"] = round((timing["trial_paused_ms"] or 0.0) + _away(notes.get("paused")), 1)
             if watched:
-                timing["trial_unfocused_ms"] = round((timing["trial_unfocused_ms"] or 0.0) + _away(noted.get("focus_lost")), 1)
+                timing["trial_unfocused_ms"] = round((timing["trial_unfocused_ms"] or 0.0) + _away(notes.get("focus_lost")), 1)
     for display in read_displays(events).timed:
         timing = found[display.trial]
         on_purpose = display.waited * display.shown_ms / display.shown_frames

@@ -108,13 +108,13 @@ def keys_of(model: type) -> frozenset[str]:
 
 
 def _field(name: str, hint: Any, required: bool) -> Field:
-    said: list[Any] = []
+    annotations: list[Any] = []
     while get_origin(hint) in (Annotated, NotRequired):
         required = required and get_origin(hint) is not NotRequired
         hint, *beside = get_args(hint)
-        said += beside
-    holds = [annotation for annotation in said if isinstance(annotation, Holds)]
-    columns = [annotation for annotation in said if isinstance(annotation, InTable)]
+        annotations += beside
+    holds = [annotation for annotation in annotations if isinstance(annotation, Holds)]
+    columns = [annotation for annotation in annotations if isinstance(annotation, InTable)]
     return Field(name, hint, required, holds[0] if holds else Holds(""), columns[0] if columns else None)
 
 
@@ -159,12 +159,12 @@ def columns_of(models: Sequence[type]) -> tuple[tuple[Column, ...], tuple[Source
         cells: list[tuple[str, str, Callable[[Any], Cell] | None, Cell]] = []
         before = ""
         for field in fields_of(model):
-            said, holds = field.in_table, field.holds
-            if said is None or (name := said.name or field.name) in found:
+            marks, holds = field.in_table, field.holds
+            if marks is None or (name := marks.name or field.name) in found:
                 continue
-            found[name] = Column(name, said.type or _column_type(field.type), said.meaning or holds.meaning, holds.unit, holds.measured, said.loaded)
-            following.setdefault(said.after or before, []).append(name)
-            cells.append((name, field.name, said.cell, said.missing))
+            found[name] = Column(name, marks.type or _column_type(field.type), marks.meaning or holds.meaning, holds.unit, holds.measured, marks.loaded)
+            following.setdefault(marks.after or before, []).append(name)
+            cells.append((name, field.name, marks.cell, marks.missing))
             before = name
         sources.append(Source(tuple(cells)))
     ordered = tuple(found[name] for name in _in_order("", following))

@@ -153,12 +153,12 @@ def taken_in_vain(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]
 def faults(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
     """What went wrong on the way to replies, by the word for it. Older versions have noted it with the reply alone."""
     found: Counter[str] = Counter()
-    noted: set[tuple[Any, ...]] = set()
+    counted: set[tuple[Any, ...]] = set()
     for line in lines:
         if "fault" in line:
             found[str(line["fault"])] += 1
-            noted.add(_which(line))
-        elif is_reply(line) and _which(line) not in noted and not line["reply"].get("cached"):
+            counted.add(_which(line))
+        elif is_reply(line) and _which(line) not in counted and not line["reply"].get("cached"):
             found.update(line["reply"].get("faults", ()))
     return found
 

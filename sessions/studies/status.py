@@ -40,10 +40,10 @@ def overview(study: Study, data: Path) -> Overview:
     everybody = sorted(people(folder), key=lambda person: (KINDS.index(person.kind), person.number))
     through = 0
     for person in everybody:
-        own = [] if person.withdrawn or person.name is None else runs(folder, person.name)
+        folders = [] if person.withdrawn or person.name is None else runs(folder, person.name)
         try:
-            rows += [_row(study, person, folder_of_run, names) for folder_of_run in own] or [_bare(person, len(names))]
-            through += person.kind == "person" and bool(own) and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
+            rows += [_row(study, person, folder_of_run, names) for folder_of_run in folders] or [_bare(person, len(names))]
+            through += person.kind == "person" and bool(folders) and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
         except SpanLabError as error:  # one damaged file must not hide the others
             rows.append((*_bare(person, len(names))[:-1], str(error)))
     counted = [person for person in everybody if person.kind == "person"]
@@ -117,8 +117,8 @@ class Belongings:
 
 def belongings(study_folder: Path, person: Person) -> Belongings:
     """What there is of a participant."""
-    own = study_folder / (person.name or "")
-    if person.name is None or not own.exists():
+    person_folder = study_folder / (person.name or "")
+    if person.name is None or not person_folder.exists():
         return Belongings(0, 0, 0, (), ())
     folders = runs(study_folder, person.name)
     lines, sessions = [], 0
@@ -129,4 +129,4 @@ def belongings(study_folder: Path, person: Person) -> Belongings:
         except SpanLabError as error:  # what is damaged can be removed like anything else
             parts = str(error)
         lines.append(f"{folder.name}: {parts}")
-    return Belongings(*size_of(own), sessions, tuple(lines), tuple(folders))
+    return Belongings(*size_of(person_folder), sessions, tuple(lines), tuple(folders))

@@ -174,7 +174,7 @@ def build_study(document: Document, file: Path) -> Study:
         use_font(None if checked.font is None else file.parent / checked.font)
     except ValueError as error:
         problems.append(document.problem(("font",), str(error)))
-    entries, own = (
+    entries, field_entries = (
         {n: item for n, item in enumerate(data[key]) if (key, n) not in amiss and (key,) not in {path for path, _ in found}}
         if isinstance(data.get(key), list)
         else {}
@@ -188,7 +188,7 @@ def build_study(document: Document, file: Path) -> Study:
     if misnamed(checked.study):
         problems.append(document.problem(("study",), f"the folder of the data cannot be called '{checked.study}': {misnamed(checked.study)}"))
     problems += [document.problem(path, message) for path, message in _texts_amiss(checked)]
-    fields, wrong = _fields(own, checked.languages)
+    fields, wrong = _fields(field_entries, checked.languages)
     problems += [document.problem(path, message) for path, message in wrong]
     if problems:
         raise ParadigmError(in_order(problems))

@@ -324,15 +324,17 @@ def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = 
         visit, goes_on = _seated(study, folder, person, wanted)
         if goes_on:
             return visit, True
-        own = visit.folder
-        if (own / JOURNAL).exists() or any(own.glob("*/session.json")):
-            raise SpanLabError(f"{own} has data, but no {HEAD}, which names the participant; restore that file from a copy, or move the folder elsewhere")
+        visit_folder = visit.folder
+        if (visit_folder / JOURNAL).exists() or any(visit_folder.glob("*/session.json")):
+            raise SpanLabError(
+                f"{visit_folder} has data, but no {HEAD}, which names the participant; restore that file from a copy, or move the folder elsewhere"
+            )
         try:
-            own.mkdir(parents=True, exist_ok=True)
-            sync_folder(own.parent)
+            visit_folder.mkdir(parents=True, exist_ok=True)
+            sync_folder(visit_folder.parent)
         except OSError as error:
-            raise SpanLabError(f"cannot write {own}: {error.strerror or error}") from None
-        write_json(own / HEAD, _head(visit, now()))
+            raise SpanLabError(f"cannot write {visit_folder}: {error.strerror or error}") from None
+        write_json(visit_folder / HEAD, _head(visit, now()))
     return visit, False
 
 
@@ -355,9 +357,9 @@ def _seated(study: Study, folder: Path, person: Person, wanted: Wanted) -> tuple
     fields = read_typed(study.fields, wanted.fields, known)[0]
     run = 1 + max((read_head(path)["run"] for path in before), default=0)
     language = wanted.language.strip() or study.languages[0]
-    own = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
+    visit_folder = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
     study.seeds_for(person.number, session, study.paradigms[0].name, run, person.kind)
-    return Visit(own, study, person, session, run, language, fields), False
+    return Visit(visit_folder, study, person, session, run, language, fields), False
 
 
 def _head(visit: Visit, created: str) -> dict[str, Any]:

@@ -32,8 +32,8 @@ def _read(value: Any) -> Any:
     try:
         return cls.model_validate(dict(parameters))
     except ValidationError as error:
-        said = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}".removeprefix(": ") for one in error.errors())
-        raise ValueError(f"'{name}': {said}") from None
+        problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}".removeprefix(": ") for one in error.errors())
+        raise ValueError(f"'{name}': {problems}") from None
 
 
 def _placeable(stimulus: Stimulus) -> Stimulus:

@@ -127,8 +127,8 @@ class Sprites:
             values.append(network_frame(Scene(primitives, self._background)).reshape(-1, 3)[covered[-1]])
             self._pictures[key] = len(self._pictures)
         most = max(self._covered.shape[1], *map(len, covered))
-        self._covered = np.concatenate((_widened(self._covered, 1, most), [_widened(own, 0, most) for own in covered]))
-        self._values = np.concatenate((_widened(self._values, 1, most), [_widened(own, 0, most) for own in values]))
+        self._covered = np.concatenate((_widened(self._covered, 1, most), [_widened(rows, 0, most) for rows in covered]))
+        self._values = np.concatenate((_widened(self._values, 1, most), [_widened(rows, 0, most) for rows in values]))
 
 
 def _widened(array: np.ndarray, axis: int, length: int) -> np.ndarray:
@@ -207,20 +207,20 @@ def _frames(stimuli: list[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
     single = list(others.values())
     end = 0
     for family, members in tilings.items():
-        own = list(members.values())
-        start, end = end, end + len(own)
-        places[own] = np.arange(start, end)
-        table = _TABLES.get(family, len(own))
+        numbers_of_frames = list(members.values())
+        start, end = end, end + len(numbers_of_frames)
+        places[numbers_of_frames] = np.arange(start, end)
+        table = _TABLES.get(family, len(numbers_of_frames))
         if table is None:
-            single += own
+            single += numbers_of_frames
         else:
-            table.look_up(np.frombuffer(b"".join(members), np.uint8).reshape(len(own), -1), result[start:end])
+            table.look_up(np.frombuffer(b"".join(members), np.uint8).reshape(len(numbers_of_frames), -1), result[start:end])
     for paint, scattered in scatters.items():
-        own = list(scattered)
-        start, end = end, end + len(own)
-        places[own] = np.arange(start, end)
-        sprites = _SPRITES.get(paint, len(own))
-        single += own if sprites is None else [own[number] for number in sprites.paste(list(scattered.values()), result[start:end])]
+        numbers_of_frames = list(scattered)
+        start, end = end, end + len(numbers_of_frames)
+        places[numbers_of_frames] = np.arange(start, end)
+        sprites = _SPRITES.get(paint, len(numbers_of_frames))
+        single += numbers_of_frames if sprites is None else [numbers_of_frames[number] for number in sprites.paste(list(scattered.values()), result[start:end])]
     places[list(others.values())] = np.arange(end, len(shown))
     for number in single:
         result[places[number]] = _drawn(shown[number])  # pyright: ignore[reportArgumentType] (frozen pydantic models are hashable)

@@ -179,12 +179,12 @@ class _Codes:
         rest = np.arange(self.counts[number])
         digits = np.zeros((len(family.tiles) + (len(family.tiles) // family.group if family.group else 0), len(rest)), np.uint16)
         for group, tiles in self._causes[number]:
-            rest, own = np.divmod(rest, _combinations(family, ((group, tiles),)))
+            rest, digit = np.divmod(rest, _combinations(family, ((group, tiles),)))
             if group >= 0:
-                digits[len(family.tiles) + group] = own > 0
-                own = np.maximum(own, 1) - 1
+                digits[len(family.tiles) + group] = digit > 0
+                digit = np.maximum(digit, 1) - 1
             for tile in tiles:
-                own, digits[tile] = np.divmod(own, _size(family, tile))
+                digit, digits[tile] = np.divmod(digit, _size(family, tile))
         return digits
 
     def of(self, states: np.ndarray) -> np.ndarray:
