@@ -243,7 +243,7 @@ class Faulty(OwnNetwork):
         ("last", r"outputs of the shape \(3, 9\), and its description says \(trials, steps, logits\)"),
         ("pair", "it gives (tuple|list) instead of one tensor"),
         ("few", "it gives 3 logits at a step, and its description uses the number 8"),
-        ("infinite", "no finite numbers"),
+        ("infinite", "not finite numbers"),
     ],
 )
 def test_a_network_that_does_not_do_what_is_said_is_refused(kind: str, said: str) -> None:
