@@ -242,7 +242,7 @@ def test_a_record_that_contradicts_the_staircase_is_damaged(tmp_path: Path, vsr:
     Runner(session, Limited(5)).run()
     log = session.folder / "events.jsonl"
     log.write_text(log.read_text(encoding="utf-8").replace('"list_length":4', '"list_length":7'), encoding="utf-8")
-    with pytest.raises(SpanLabError, match="trial 3 was not at the level"):
+    with pytest.raises(SpanLabError, match="trial 3 does not have the level"):
         trials_left(read_session(session.folder), read_events(session.folder))
 
 
