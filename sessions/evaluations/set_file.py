@@ -26,6 +26,7 @@ from ..chosen_trials import ChosenTrials, choose_trials
 from ..conduct import Watcher, agent_again, carry_out, make_machine, prepare
 from ..record.reader import failed_trials, find_sessions, finished_trials, is_practice, read_events, read_session
 from ..session import Session, begin, complete, reopen
+from ..transcripts import Transcript
 
 #: under which key a session's record says to which set it belongs
 KEY = "evaluation"
@@ -198,9 +199,11 @@ class EvaluationSet:
         if folder is None:
             return Progress(entry, "waiting")
         info, events = read_session(folder), read_events(folder)
-        account = info.get("account", {})
-        ended = next((event for event in reversed(events) if event["event"] in ("interrupted", "session_end")), None)
         over = complete(folder)
+        # of a session that was killed the replies tell, and not the account of an earlier part
+        chat = info["agent_kind"] == CHAT.name
+        account = info["account"] if over and "account" in info else Transcript(folder).account() if chat else {}
+        ended = next((event for event in reversed(events) if event["event"] in ("interrupted", "session_end")), None)
         return Progress(
             entry,
             "done" if over else "stopped" if ended is not None and ended["event"] == "interrupted" else "begun",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from spanlab.agents.chat.servers.local import LocalServer
 
-from .environments import LLAMA_CPP, TRANSFORMERS, Environment
+from .environments import LLAMA_CPP, TRANSFORMERS, VLLM, Environment
 
 _HERE = Path(__file__).resolve().parent
 _MAKE = "import runpy\nsys.argv = {arguments!r}\nrunpy.run_path({script!r}, run_name='__main__')\n"
@@ -24,10 +25,10 @@ class _Server(LocalServer):
     #: The name of its model.
     model: str
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, timeout_s: float = 180) -> None:
         if not environment.python.exists():
             pytest.skip(f"{environment.name} is not installed; 'make test-servers' installs it")
-        super().__init__(environment.name, f"delete {environment.home} and try again", timeout_s=180)
+        super().__init__(environment.name, f"delete {environment.home} and try again", timeout_s=timeout_s)
         self._python = environment.python
 
 
@@ -72,3 +73,41 @@ class TextServer(_Server):
         arguments = ["llama_cpp.server", *(word for name, value in options.items() for word in (f"--{name}", str(value)))]
         made = _make("tiny_text.py", "tiny.gguf", *(["prints"] if self._prints else []))
         return self._python, f"{made}sys.argv = {arguments!r}\nrunpy.run_module('llama_cpp.server', run_name='__main__')\n", (), {}
+
+
+#: Says that it runs, as the others do, once it answers; whatever it has started ends with it.
+_SAYS = """
+import os, signal, threading, time, urllib.request
+os.setpgrp()
+os._exit = lambda status: os.killpg(0, signal.SIGKILL)
+def say():
+    while True:
+        try:
+            urllib.request.urlopen('http://127.0.0.1:{port}/health').read()
+            return print('Uvicorn running on http://127.0.0.1:{port}', flush=True)
+        except OSError:
+            time.sleep(0.2)
+threading.Thread(target=say, daemon=True).start()
+"""
+
+
+class PromptServer(_Server):
+    """vLLM with a tiny model: it tells how probable what it is sent is."""
+
+    model = "tiny-chat"
+
+    def __init__(self) -> None:
+        super().__init__(VLLM, timeout_s=600)
+
+    def program(self, folder: Path) -> tuple[Path, str, Sequence[str], Mapping[str, str]]:
+        """One thread, and probabilities of every token."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        options = {"model": "model", "served-model-name": self.model, "host": "127.0.0.1", "port": port, "dtype": "float32", "max-model-len": 8192}
+        words = [word for name, value in {**options, "max-logprobs": 300}.items() for word in (f"--{name}", str(value))]
+        arguments = ["vllm", *words, "--enforce-eager"]
+        code = f"{_make('tiny_chat.py', 'model')}{_SAYS.format(port=port)}sys.argv = {arguments!r}\n"
+        run = "runpy.run_module('vllm.entrypoints.openai.api_server', run_name='__main__')\n"
+        offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "HF_HOME": str(folder), "VLLM_CACHE_ROOT": str(folder)}
+        return self._python, code + run, (), {**offline, "VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}

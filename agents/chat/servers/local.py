@@ -35,7 +35,7 @@ def python_of(home: Path) -> Path:
     return home / (Path("Scripts", "python.exe") if sys.platform == "win32" else Path("bin", "python"))
 
 
-def environment(home: Path, packages: Sequence[str], pins: Sequence[str], what: str) -> Path:
+def environment(home: Path, packages: Sequence[str], pins: Sequence[str], what: str, bare: Sequence[str] = ()) -> Path:
     """The Python of an environment, which is made when it is not there yet (needs the network).
 
     Parameters
@@ -43,6 +43,7 @@ def environment(home: Path, packages: Sequence[str], pins: Sequence[str], what: 
     home : its folder
     packages, pins : what pip installs, and the exact versions of all that comes with it
     what : what it is for, as messages call it
+    bare : packages that are installed besides, without what they ask for
 
     Raises
     ------
@@ -62,8 +63,10 @@ def environment(home: Path, packages: Sequence[str], pins: Sequence[str], what: 
         venv.EnvBuilder(with_pip=True, symlinks=sys.platform != "win32").create(aside)
         constraints = aside / "constraints.txt"
         constraints.write_text("".join(f"{pin}\n" for pin in pins), encoding="utf-8")
-        command = [str(python_of(aside)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint", str(constraints), *packages]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        pip = [str(python_of(aside)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        done = subprocess.run([*pip, "--constraint", str(constraints), *packages], capture_output=True, text=True, check=False)
+        if bare and not done.returncode:
+            done = subprocess.run([*pip, "--no-deps", *bare], capture_output=True, text=True, check=False)
         failed = done.stderr.strip().splitlines()[-1:] if done.returncode else []
         if not done.returncode:
             try:

@@ -84,20 +84,22 @@ def test_a_completion_endpoint_that_repeats_what_it_was_sent(tmp_path: Path) -> 
     assert own.info["agent_settings"]["template"].startswith("{%- for message"), "the record holds the template, not the name of a file"
 
 
-def test_what_is_kept_is_not_asked_again_and_is_foreseen(tmp_path: Path) -> None:
-    dies = iter([False] * 15 + [True] + [False] * 100)
+@pytest.mark.parametrize("conversation", ["trial", "session"])
+def test_what_is_kept_is_not_asked_again_and_is_foreseen(tmp_path: Path, conversation: str) -> None:
+    settings = ChatSettings.read({"likelihoods": "prompt", "conversation": conversation})
+    dies = iter([False] * 30 + [True] + [False] * 100)
 
     def sometimes(request: Request) -> Answer:
         return (401, "application/json", b"{}") if next(dies) else like_vllm(request)
 
     with listening(sometimes) as tap:
-        agent = ChatAgent("m", ChatSettings.read({"likelihoods": "prompt"}), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
+        agent = ChatAgent("m", settings, Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
         foreseen = estimate_session(agent, VSR, PLAN, Wanted(seed=4), lambda sentence: None)["estimate"]
         assert foreseen["requests"] == 44
         session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
         with pytest.raises(SpanLabError, match="refused the key"):
             Runner(session, agent).run()
-        again = ChatAgent("m", ChatSettings.read({"likelihoods": "prompt"}), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
+        again = ChatAgent("m", settings, Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
         Runner(session, again).run()
     assert len(tap.requests) == 44 + 1
     assert len(recorded(session)) == 4
