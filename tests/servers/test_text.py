@@ -236,7 +236,8 @@ def test_likelihoods_are_the_product_of_what_the_server_says_of_each_token(tap: 
     before = prompts[0]
     # the space before an answer is three bytes in this vocabulary, the same for all answers
     shared = [recorded[0]["logprobs"][digit] - next_tokens(f"{before} ")[digit] - next_tokens(f"{before} {digit}")["\n"] for digit in "19"]
-    assert shared[0] == pytest.approx(shared[1], abs=0.02)
+    # numbers of half precision in its cache: .02 a token, five of them
+    assert shared[0] == pytest.approx(shared[1], abs=0.1)
     assert shared[0] < 0
 
 
