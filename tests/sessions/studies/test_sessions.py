@@ -142,7 +142,7 @@ def test_identifiers_that_cannot_be_folders_are_refused(study: Study, data: Path
 
 def test_identifiers_that_are_too_alike_and_other_kinds_are_refused(study: Study, data: Path) -> None:
     take(study, data, "p01")
-    assert "capitals only" in check_wanted(study, data, Wanted("P01", fields=FIELDS))["participant"]
+    assert "differ only in capitals" in check_wanted(study, data, Wanted("P01", fields=FIELDS))["participant"]
     assert "leave out --pilot" in check_wanted(study, data, Wanted("p01", "2", fields=FIELDS, kind="pilot"))["participant"]
     assert "has the number 1 permanently" in check_wanted(study, data, Wanted("p01", "2", "5", fields=FIELDS))["number"]
 
