@@ -4,7 +4,7 @@
 * **Chance**: as many bits as a uniform guess among the allowed answers has.
 * **Blind**: somebody who knows how often this person gives each answer, and nothing of the trial. Each answer is guessed from the person's other answers to
   questions with the same allowed answers, each allowed answer counted half a time more than it was given (Krichevsky & Trofimov, 1981). So it never knows the
-  answer that it guesses, and where there are few answers it is chance.
+  answer that it guesses. Where this has more bits than chance, as with few answers, or with none of them preferred, the blind guess is chance.
 
 Answers of a trial hang together. Intervals (95 %) are those of a mean whose clusters are trials, with the t distribution of as many trials less one.
 """
@@ -76,17 +76,17 @@ class ChoiceBits:
     def __str__(self) -> str:
         bound = "at least " if self.at_least else ""
         told = (
-            f"{bound}{self.model} bits per choice in {self.answers:,} answers of {self.trials:,} trials; "
+            f"{bound}{self.model} bits per choice in {self.answers:,} answers of {self.trials:,} {'trial' if self.trials == 1 else 'trials'}; "
             f"chance {self.chance:.2f}, blind guess {self.blind:.2f}; "
-            f"{_better(self.below_chance, 'chance', self.at_least > 0)}, {_better(self.below_blind, 'the blind guess', self.at_least > 0)}"
+            f"gain over chance {_gain(self.below_chance, self.at_least > 0)}, over the blind guess {_gain(self.below_blind, self.at_least > 0)} bits"
         )
         if self.at_least:
             told += f" (of {self.at_least:,} answers the server does not tell all probabilities, and no more is known than this bound)"
         return told
 
 
-def _better(by: Mean, what: str, at_most: bool) -> str:
-    return f"{'at most ' if at_most else ''}{by} bits better than {what}"
+def _gain(by: Mean, at_most: bool) -> str:
+    return f"{'at most ' if at_most else ''}{by}"
 
 
 def choice_bits(table: Path | pd.DataFrame) -> ChoiceBits:
@@ -103,6 +103,8 @@ def choice_bits(table: Path | pd.DataFrame) -> ChoiceBits:
         raise SpanLabError("no answer could be scored: " + "; ".join(f"{count:,}: {why}" for why, count in Counter(read["left_out"]).items()))
     bits = -rows["log_probability"].to_numpy(float) / math.log(2)
     chance, blind = np.log2(rows["allowed"].to_numpy(float)), blind_bits(rows["answer"].tolist(), rows["answers"].tolist(), rows["allowed"].tolist())
+    if blind.mean() > chance.mean():
+        blind = chance
     trials = rows["trial"].to_numpy()
     bound = rows["at_most"].astype(str).str.lower().eq("true").sum()
     return ChoiceBits(

@@ -218,6 +218,8 @@ def test_a_sure_model_has_no_bits_and_a_table_says_what_it_rests_on(tmp_path: Pa
     found = choice_bits(pd.DataFrame({**rows, "left_out": [""] * 4}))
     assert (found.model.mean, found.answers, found.trials, found.at_least) == (0.0, 4, 2, 0)
     assert found.below_chance.mean == pytest.approx(math.log2(9))
+    few = pd.DataFrame({**rows, "answer": list("1234"), "left_out": [""] * 4})
+    assert choice_bits(few).blind == pytest.approx(math.log2(9)), "a blind guess is never worse than chance"
     assert math.isnan(clustered(np.array([1.0, 2.0]), np.array([1, 1])).low), "one trial has no interval"
 
 
