@@ -75,7 +75,7 @@ def check_paradigm(source: str | Path, seen: Callable[[Paradigm, Trial], None] =
     for path, why in illegible(paradigm.data, paradigm.instructions):
         problem = paradigm.reader.document.problem(path, why)
         problems.setdefault((problem.where, problem.key), problem)
-    for problem in _dead_keys(paradigm, kinds):
+    for problem in (*_dead_keys(paradigm, kinds), *_not_for_networks(paradigm, kinds)):
         problems.setdefault((problem.where, problem.key), problem)
     if problems:
         raise ParadigmError(in_order(problems.values()))
@@ -170,16 +170,25 @@ def _stimuli(step: Step) -> Iterator[Stimulus]:
     return (display.stimulus for percept in percepts for display in percept.displays)
 
 
+def _not_for_networks(paradigm: Paradigm, kinds: dict[ResponseKind, None]) -> Iterator[Problem]:
+    """Questions that no network can answer, in a paradigm for networks."""
+    if paradigm.network is not None and (kind := next((kind for kind in kinds if kind.not_for_networks), None)) is not None:
+        yield paradigm.reader.document.problem(
+            ("network",), f"the question '{kind.name}' is none for networks: {kind.not_for_networks}; or leave out 'network'"
+        )
+
+
 def _dead_keys(paradigm: Paradigm, kinds: dict[ResponseKind, None]) -> Iterator[Problem]:
     """Keys of questions that no press can be told of, at the place in the file where they are given."""
     for kind in kinds:
-        for key, value in kind.surface().keys:
+        surface = kind.surface()
+        for key, value in surface.keys:
             why = key_problem(key)
-            if why:
+            if why and not (surface.ordered is not None and any(region.value == value for region in surface.regions)):
                 named = _paths_to(paradigm.data.get("timeline"), ("timeline",), lambda at, given, key=key: at == "keys" and _holds(given, key))
                 asked = _paths_to(paradigm.data.get("timeline"), ("timeline",), lambda at, given, kind=kind: at == kind.name)
                 path = next(itertools.chain(named, asked), ("timeline",))
-                yield paradigm.reader.document.problem(path, f"the answer '{kind.write(value)}' could not be given: {why}")
+                yield paradigm.reader.document.problem(path, f"the answer '{kind.label(value)}' could not be given: {why}")
 
 
 def _holds(given: Any, key: str) -> bool:

@@ -115,12 +115,13 @@ def _adaptive(
     """As many trials as an adaptive session may have, all at the level of the first one."""
     if adaptive.factor in levels:
         raise SpanLabError(f"{paradigm.name}: this design is adaptive and chooses {adaptive.factor} itself: leave out --set {adaptive.factor}")
-    others, _ = _stairs_of(combinations, adaptive, paradigm.name)
+    others, stairs = _stairs_of(combinations, adaptive, paradigm.name)
+    many = adaptive.trials if adaptive.rule == "staircase" else adaptive.lists * sum(level >= adaptive.start for level in stairs)
     random = stream(paradigm.name, seed, "design")
     first = {**others, adaptive.factor: adaptive.start}
     return [
         PlannedTrial(1, n + 1, first, trial_seed("session", seed, n), interval_ms=_interval(design, random), varies=adaptive.factor)
-        for n in range(adaptive.trials if trials is None else trials)
+        for n in range(many if trials is None else trials)
     ]
 
 
@@ -146,8 +147,7 @@ def staircase_rule(paradigm: Paradigm, design: str, planned: Sequence[PlannedTri
     assert isinstance(chosen, SessionDesign)
     fixed = {name: level for name, level in planned[0].levels.items() if name != adaptive.factor}
     _, stairs = _stairs_of(combinations_of(paradigm, chosen, fixed), adaptive, paradigm.name)
-    rule = adaptive.model_dump(exclude={"least", "most"})
-    return {**rule, "stairs": stairs, "trials": len(planned)}
+    return adaptive.noted(len(planned), stairs)
 
 
 def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1, levels: Sequence[Mapping[str, Any]] | None = None) -> list[PlannedTrial]:

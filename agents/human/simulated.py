@@ -11,6 +11,7 @@ from typing_extensions import override
 from ...core.agent_kinds import SIMULATED, AgentKind
 from ...core.errors import SpanLabError
 from ...paradigms import AnswerKeys, Ask, Dial, Percept, Surface, Truth
+from ...paradigms.responses.keys import is_key
 from ...paradigms.translation import Words
 from ...stimuli.render.palette import PaletteName
 from ..base import AgentOptions, Option, Response, TrialContext
@@ -260,7 +261,7 @@ class SimulatedParticipant(Participant):
     def _event_for(self, surface: Surface, value: int | str | None) -> InputEvent:
         if value is None:
             return self._unknown(surface)
-        keys = [key for key, stands_for in surface.keys if stands_for == value]
+        keys = [key for key, stands_for in surface.keys if stands_for == value and is_key(key)]
         region = next((region for region in surface.regions if region.value == value), None)
         hold = 0.05 / max(1.0, self._speed)
         if region is not None and (not keys or self._by_mouse()):

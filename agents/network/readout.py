@@ -25,6 +25,8 @@ def view_of(context: TrialContext) -> NetworkView:
     SpanLabError
         when it does not say.
     """
+    if (kind := next((kind for kind in context.asks if kind.not_for_networks), None)) is not None:
+        raise SpanLabError(f"networks cannot take {context.paradigm}: it asks with '{kind.name}', and {kind.not_for_networks}")
     if context.network is None:
         raise SpanLabError(f"networks cannot take {context.paradigm}: the paradigm has no 'network' section that says its task and head; add one to the file")
     return context.network

@@ -26,6 +26,7 @@ NUMBERS: Mapping[str, tuple[float, float, bool]] = {
     **dict.fromkeys(("set_size", "list_length", "retention_steps"), (0, np.inf, True)),
     **dict.fromkeys(("serial_position", "output_position"), (1, np.inf, True)),
     **dict.fromkeys(("chance", "blind"), (0, 1, False)),
+    "edit_distance": (0, np.inf, True),
 }
 #: Columns that hold yes or no.
 YES_NO = ("correct", "oracle", "practice", "pilot", "warm_up")

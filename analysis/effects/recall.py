@@ -22,7 +22,7 @@ from ...core.agent_kinds import CHAT
 from ..data.coding import decoded, groups
 from ..data.scoring import Scored
 from .reaction_times import KINDS as TIMED
-from .transforms import TRIAL, recalls
+from .transforms import TRIAL, in_order, recalls
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 IN_ORDER = (*TIMED, CHAT.name, "")
 ERRORS = ("transposition", "intrusion", "omission")
 CLUSTERING = ("as recalled", "shuffled")
+LIST_SCORES = ("items in place", "whole list", "edit score")
 #: Shuffles of each trial for its baseline.
 SHUFFLES = 10
 
@@ -38,14 +39,16 @@ SHUFFLES = 10
 def _serial(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
     """Whole lists of serial recall: items, the number of each one's trial, whether it was answered, and the position that its answer belongs to (0: none).
 
-    A list is serial recall where each of its positions is asked for by itself and every item has an answer of its own; else answers name no items.
+    A list is serial recall where each of its positions is asked for by itself, or all of them by one sequence, and every item has an answer of its own; else
+    answers name no items.
     """
     items = scored.items
-    asked = items["serial_position"].notna() & items["list_length"].notna() & items["output_position"].isna()
+    asked = items["serial_position"].notna() & items["list_length"].notna() & (items["output_position"].isna() | in_order(items))
     items = items[asked].reset_index(drop=True)
     nothing = items.iloc[:0], np.empty(0, int), np.empty(0, bool), np.empty(0, int)
     question, _ = groups(items, TRIAL)
-    if not len(items) or (np.bincount(question) > 1).any():  # one question about a whole list is free recall
+    sequence = in_order(items).to_numpy(bool)
+    if not len(items) or (np.bincount(question[~sequence], minlength=1) > 1).any():  # one question about a whole list is free recall
         return nothing
     number, first = groups(items, [name for name in TRIAL if name not in ("step", "ask")])
     place = items["serial_position"].to_numpy(float).astype(int)
@@ -57,7 +60,8 @@ def _serial(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.nd
     for trial, answer, at in zip(number[kept], truth[kept], place[kept], strict=True):
         if where.setdefault((int(trial), answer), int(at)) != at:
             return nothing
-    answered = ~items["outcome"].isin(["omitted", "invalid"]).to_numpy()
+    # an item of a sequence that was left open, or not reached, is an omission
+    answered = ~items["outcome"].isin(["omitted", "invalid"]).to_numpy() & ~(sequence & items["answer"].isna().to_numpy())
     told = [where.get((int(trial), answer), 0) if said else 0 for trial, answer, said in zip(number, given, answered, strict=True)]
     return items[kept].reset_index(drop=True), number[kept], answered[kept], np.array(told, int)[kept]
 
@@ -98,6 +102,22 @@ def error_kinds(scored: Scored) -> Scored:
     return Scored(pd.concat(parts, ignore_index=True), scored.intrusions, scored.notes)
 
 
+def list_scores(scored: Scored) -> Scored:
+    """Three rows for each answer in order: share of items in their places, whether all of them are, and what is left of the list after edits (``score``)."""
+    import pandas as pd
+
+    items = scored.items[in_order(scored.items)]
+    number, first = groups(items, TRIAL)
+    heads = items.iloc[first]
+    many = np.bincount(number, minlength=len(first)).astype(float)
+    right = np.bincount(number, weights=items["correct"].to_numpy(float), minlength=len(first))
+    edits = heads["edit_distance"].to_numpy(float)
+    values = {"items in place": right / many, "whole list": ((right == many) & (edits == 0)).astype(float), "edit score": np.maximum(0.0, 1 - edits / many)}
+    guessing = {"items in place": heads["chance"]}
+    parts = [heads.assign(score=name, asked_for=many, correct=values[name], chance=guessing.get(name, np.nan)) for name in LIST_SCORES]
+    return Scored(pd.concat(parts, ignore_index=True) if len(items) else heads.assign(score="", asked_for=np.nan), scored.intrusions, scored.notes)
+
+
 def _outputs(scored: Scored) -> tuple[pd.DataFrame, list[np.ndarray]]:
     """Trials of free recall by somebody who answers in order: their first items, and of each the positions of its answers in their order (0: an intrusion)."""
     both, number, first = recalls(Scored(_in_order(scored.items), _in_order(scored.intrusions), scored.notes))
@@ -116,7 +136,7 @@ def _in_order(table: pd.DataFrame) -> pd.DataFrame:
 def first_recalls(scored: Scored) -> Scored:
     """Every position of every list with an answer: whether it was recalled first."""
     items = _in_order(scored.items)
-    items = items[items["serial_position"].notna() & items["list_length"].notna()]
+    items = items[items["serial_position"].notna() & items["list_length"].notna() & ~in_order(items)]
     number, first = groups(items, TRIAL)
     said = np.bincount(number, weights=items["output_position"].notna().to_numpy(float), minlength=len(first)) > 0
     chance = items["chance"].to_numpy(float) / items["list_length"].to_numpy(float)

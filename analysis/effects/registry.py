@@ -28,7 +28,7 @@ _OURS = (
     Effect(
         name="serial_position",
         title="correct by serial position",
-        paradigms=("vsr", "vsrec", "lsr", "sfr", "vir", "cs"),
+        paradigms=("vsr", "vsrec", "lsr", "sfr", "vir", "cs", "digit_span", "corsi", "operation_span", "symmetry_span", "running_span"),
         x="serial_position",
         x_title="serial position",
         panels=("list_length",),
@@ -40,7 +40,7 @@ _OURS = (
     Effect(
         name="primacy_recency",
         title="primacy and recency",
-        paradigms=("vsr", "vsrec", "lsr", "sfr"),
+        paradigms=("vsr", "vsrec", "lsr", "sfr", "digit_span", "corsi", "operation_span", "symmetry_span"),
         x="list_length",
         x_title="list length",
         panels=("index",),
@@ -86,7 +86,7 @@ _OURS = (
     Effect(
         name="set_size",
         title="correct by set size",
-        paradigms=("smu", "cd", "vsr", "vsrec", "lsr", "sfr", "vir", "sc"),
+        paradigms=("smu", "cd", "vsr", "vsrec", "lsr", "sfr", "vir", "sc", "sternberg"),
         x="set_size",
         x_title="set size",
         needs=("set_size",),
@@ -95,7 +95,7 @@ _OURS = (
     Effect(
         name="retention_interval",
         title="correct by retention interval",
-        paradigms=("vir", "cd"),
+        paradigms=("vir", "cd", "delayed_match"),
         x="retention_steps",
         x_title="retention interval (model steps)",
         panels=("set_size",),
@@ -319,7 +319,7 @@ _OURS = (
     Effect(
         name="transpositions",
         title="transpositions by distance",
-        paradigms=("vsr", "lsr"),
+        paradigms=("vsr", "lsr", "digit_span", "corsi", "operation_span", "symmetry_span"),
         x="distance",
         x_title="distance from the right position",
         panels=("list_length",),
@@ -329,12 +329,12 @@ _OURS = (
         measure="answered, for each item at that distance",
         human=False,
         method="How often an item was answered that belongs so many positions earlier or later, divided by the number of such items in the list. Only where "
-        "every position is asked for by itself and answers name items.",
+        "every position has an answer of its own and answers name items.",
     ),
     Effect(
         name="recall_errors",
         title="kinds of errors in serial recall",
-        paradigms=("vsr", "lsr"),
+        paradigms=("vsr", "lsr", "digit_span", "corsi", "operation_span", "symmetry_span"),
         x="list_length",
         x_title="list length",
         panels=("error",),
@@ -345,6 +345,22 @@ _OURS = (
         human=False,
         method="Share of all positions at which another item of the list was answered (transposition), something that was not in it (intrusion), or nothing "
         "that is an answer (omission).",
+    ),
+    Effect(
+        name="list_scores",
+        title="scores of whole lists",
+        paradigms=("digit_span", "corsi", "operation_span", "symmetry_span", "running_span"),
+        x="asked_for",
+        x_title="items asked for",
+        panels=("score",),
+        panel_order=recall.LIST_SCORES,
+        needs=("serial_position", "output_position", "edit_distance"),
+        prepare=recall.list_scores,
+        measure="score",
+        human=False,
+        method="Of answers in order. Items in place: the share of items at their right place, whose mean over lists is the partial-credit score with each "
+        "list weighted alike (Conway et al., 2005). Whole list: whether all of them are, the all-or-nothing score. Edit score: 1 minus the edit distance of "
+        "the answer per item of the list, at least 0; an item that was left out or too many costs once, and not also the places after it.",
     ),
     Effect(
         name="first_recall",

@@ -106,11 +106,16 @@ def detections(scored: Scored) -> Scored:
     return _with(scored, items[asked].assign(changed=(truth[asked] == "different").to_numpy()))
 
 
+def in_order(table: pd.DataFrame) -> pd.Series:
+    """Which rows are of an answer in order: of a sequence, which alone has an edit distance and the place of each item in it."""
+    return table["edit_distance"].notna() & table["output_position"].notna()
+
+
 def recalls(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Items and intrusions of free recall in one table, the number of each row's trial, and the first item of each trial."""
     import pandas as pd
 
-    items = scored.items[scored.items["serial_position"].notna() & scored.items["list_length"].notna()]
+    items = scored.items[scored.items["serial_position"].notna() & scored.items["list_length"].notna() & ~in_order(scored.items)]
     wrong = scored.intrusions
     both = pd.concat([items.assign(_item=True), wrong.assign(_item=False)], ignore_index=True) if len(wrong) else items.assign(_item=True)
     number, first = groups(both, TRIAL)

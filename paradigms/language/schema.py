@@ -95,18 +95,41 @@ class Breaks(_Part):
 
 
 class Adaptive(_Part):
-    """A staircase over the levels of one factor: which level comes next follows from how the trials before went."""
+    """Levels of one factor that follow from how the trials before went: by a staircase, or by the rule of span tests."""
 
+    rule: Literal["staircase", "span"] = Field(
+        default="staircase", description="staircase (up and down), or span (a number of lists at each level, until too many of one level are wrong)"
+    )
     factor: str = Field(description="the factor, such as list_length; its levels in use, in order, are the steps of the staircase")
     start: StrictInt | StrictFloat = Field(description="level of the first trial")
     up_after: Annotated[int, Field(ge=1, le=20)] = Field(default=2, description="number of correct trials in a row after which the level goes up")
     down_after: Annotated[int, Field(ge=1, le=20)] = Field(default=1, description="number of other trials in a row after which the level goes down")
-    trials: Annotated[int, Field(ge=1, le=10_000)] = Field(default=40, description="largest number of trials")
+    lists: Annotated[int, Field(ge=1, le=20)] = Field(default=2, description="of the rule span: number of trials at each level")
+    failures: Annotated[int, Field(ge=1, le=20)] | None = Field(
+        default=None, description="of the rule span: number of wrong trials at one level after which the session ends; all of them when not given"
+    )
+    trials: Annotated[int, Field(ge=1, le=10_000)] = Field(default=40, description="largest number of trials; of the rule span as many as the levels need")
     reversals: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, description="number of reversals after which the session ends")
     least: StrictInt | StrictFloat | None = Field(default=None, description="lowest level in use")
     most: StrictInt | StrictFloat | None = Field(default=None, description="highest level in use")
     share: Annotated[float, Field(gt=0, le=1)] = Field(default=1, description="proportion of items that must be right for a trial to count as correct")
     leave_out: Annotated[int, Field(ge=0, le=100)] = Field(default=2, description="number of first reversals that are left out of the estimate")
+
+    @model_validator(mode="after")
+    def _of_one_rule(self) -> Adaptive:
+        others = ("lists", "failures") if self.rule == "staircase" else ("up_after", "down_after", "trials", "reversals", "leave_out")
+        if wrong := [name for name in others if name in self.model_fields_set]:
+            raise ValueError(f"{', '.join(wrong)} belong{'s' if len(wrong) == 1 else ''} to the rule '{'span' if self.rule == 'staircase' else 'staircase'}'")
+        if self.failures is not None and self.failures > self.lists:
+            raise ValueError(f"{self.failures} failures of {self.lists} lists at a level never come: failures is at most lists")
+        return self
+
+    def noted(self, trials: int, stairs: list[int | float]) -> dict[str, Any]:
+        """The rule as the record of a session keeps it: what belongs to it, and nothing else."""
+        own = {"rule", "lists"} if self.rule == "span" else {"up_after", "down_after", "reversals", "leave_out"}
+        kept = self.model_dump(include={"factor", "start", "share", "trials", *own})
+        failures = {"failures": self.failures or self.lists} if self.rule == "span" else {}
+        return {**kept, **failures, "stairs": stairs, "trials": trials}
 
 
 class MaxRun(_Part):

@@ -138,6 +138,8 @@ class ResponseKind(Component):
 
     #: parameters that are not part of the trial: they say what a laboratory may do with keys
     beside_the_trial: ClassVar[frozenset[str]] = frozenset()
+    #: why networks cannot answer, in a clause, and what to ask instead; empty for kinds that they can answer
+    not_for_networks: ClassVar[str] = ""
 
     def record_key(self) -> str:
         """What this kind of question is called where a record says something of it: its name and the parameters that are not at their defaults."""

@@ -26,10 +26,6 @@ _SYMBOL = re.compile(r"[^\W_]{1,12}")
 _LAYOUT = re.compile(r"(\d{1,2})x(\d{1,2})|\d{1,2}(?:\+\d{1,2})+")
 #: The part of the area that the line of what was given takes, and of the space of a key that is free on each side.
 _LINE, _FREE = 0.22, 0.06
-_NO_NETWORK = (
-    "a network answers with one class at a step, so it cannot answer a question of the kind 'sequence'; ask for one item a step with 'choice', as the "
-    "paradigm vsr does, or leave out 'network'"
-)
 
 
 @RESPONSES.register
@@ -41,6 +37,7 @@ class SerialOrder(ResponseKind):
     """
 
     name: ClassVar[str] = "sequence"
+    not_for_networks: ClassVar[str] = "a network answers with one class at a step; ask for one item a step with 'choice', as the paradigm vsr does"
 
     options: Annotated[int, Field(ge=2, le=40)] | Words = Field(
         description="how many places there are, or the list of symbols (letters, digits or short words)"
@@ -96,7 +93,8 @@ class SerialOrder(ResponseKind):
     @property
     def most(self) -> int:
         """How many items an answer may have."""
-        return max(2 * self.take, self.take + 4) if self.free else self.take
+        most = max(2 * self.take, self.take + 4) if self.free else self.take
+        return most if self.repeats else min(most, self.count)
 
     @property
     def _rows(self) -> tuple[int, ...]:
@@ -208,10 +206,10 @@ class SerialOrder(ResponseKind):
     # -- scores ----------------------------------------------------------------------------------------------------------------------------------
 
     def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
-        raise SpanLabError(_NO_NETWORK)
+        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
 
     def target(self, answer: Answer) -> int | tuple[int, ...]:
-        raise SpanLabError(_NO_NETWORK)
+        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
 
     def guess(self, random: np.random.RandomState) -> Answer:
         """As many items as there are, each place or symbol equally likely."""

@@ -34,6 +34,7 @@ class TypedText(ResponseKind):
     """A typed word or number. Capitals and small letters count as the same. Scored as right or wrong, and by edit distance."""
 
     name: ClassVar[str] = "text"
+    not_for_networks: ClassVar[str] = "a network answers with one class at a step; ask with 'choice', which has a class for each answer"
 
     characters: Literal["letters", "digits", "letters_and_digits"] = Field("letters", description="what can be typed")
     more: str = Field("", description="further characters that can be typed, such as äöüß; a blank among them allows several words")
@@ -120,10 +121,10 @@ class TypedText(ResponseKind):
         return value.lower() if self.allows(value) else None
 
     def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
-        raise SpanLabError(_NO_NETWORK)
+        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
 
     def target(self, answer: Answer) -> int | tuple[int, ...]:
-        raise SpanLabError(_NO_NETWORK)
+        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
 
     def guess(self, random: np.random.RandomState) -> Answer:
         """Any text that can be typed, each as likely as any other of its length; the longest are by far the most."""
@@ -143,9 +144,3 @@ class TypedText(ResponseKind):
         """One score, with the edit distance of the whole text."""
         said, wanted = "" if answer in (None, UNKNOWN) else str(answer).lower(), str(correct).lower()
         return [ItemScore(answer=answer, correct_answer=correct, correct=said == wanted, edit_distance=edit_distance(said, wanted))]  # type: ignore[arg-type]
-
-
-_NO_NETWORK = (
-    "a network answers with one class at a step, so it cannot answer a question of the kind 'text'; ask with 'choice', which has a class for each answer, "
-    "or leave out 'network'"
-)

@@ -101,6 +101,7 @@ class Climbed(TypedDict):
     correct_trials: Annotated[int, Holds("number of trials that counted as correct")]
     highest_reached: Annotated[float | None, Holds("the highest level reached")]
     at_limit: Annotated[dict[str, int], Holds("number of trials at the `lowest` and at the `highest` level")]
+    rule: NotRequired[Annotated[str, Holds("`span` for a span test; a staircase if missing")]]
 
 
 @final

@@ -150,7 +150,7 @@ def staircase_of(session: Mapping[str, Any], events: Iterable[Event]) -> Stairca
     if "adaptive" not in session:
         return None
     events = list(events)
-    staircase = Staircase(Rule.read(session["adaptive"]))
+    staircase = Staircase.begin(Rule.read(session["adaptive"]))
     scores, starts = finished_scores(events), trials_taken(events)
     for key in sorted((key for key in scores if not is_practice(key)), key=int):
         if starts[key]["levels"].get(staircase.rule.factor) != staircase.level:

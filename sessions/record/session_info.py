@@ -47,11 +47,14 @@ class Adaptive(TypedDict):
     stairs: Annotated[list[Any], Holds("its levels, in ascending order")]
     start: Annotated[float, Holds("the level of the first trial")]
     share: Annotated[float, Holds("the proportion of items that must be right for a trial to count as correct")]
-    up_after: Annotated[int, Holds("number of correct trials in a row after which the level goes up")]
-    down_after: Annotated[int, Holds("number of other trials in a row after which the level goes down")]
+    up_after: NotRequired[Annotated[int, Holds("of a staircase: number of correct trials in a row after which the level goes up")]]
+    down_after: NotRequired[Annotated[int, Holds("of a staircase: number of other trials in a row after which the level goes down")]]
     trials: Annotated[int, Holds("largest number of trials")]
-    leave_out: Annotated[int, Holds("number of first reversals that are left out of the estimate")]
-    reversals: Annotated[int | None, Holds("number of reversals after which the session ends; null for no such rule")]
+    leave_out: NotRequired[Annotated[int, Holds("of a staircase: number of first reversals that are left out of the estimate")]]
+    reversals: NotRequired[Annotated[int | None, Holds("of a staircase: number of reversals after which the session ends; null for no such rule")]]
+    rule: NotRequired[Annotated[str, Holds("`span` for the rule of span tests; a staircase if missing")]]
+    lists: NotRequired[Annotated[int, Holds("of a span test: number of trials at each level")]]
+    failures: NotRequired[Annotated[int, Holds("of a span test: number of wrong trials at one level after which the session ends")]]
 
 
 @with_config(OPEN)

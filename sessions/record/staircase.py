@@ -1,11 +1,13 @@
-"""The staircase of an adaptive session: which level comes next, when it is over, and the span that follows from it. Decided from finished trials alone, so that
-a session that goes on after an interruption climbs the very same stairs."""
+"""The staircase of an adaptive session, or its span test: which level comes next, when it is over, and the span that follows from it. Decided from finished
+trials alone, so that a session that goes on after an interruption climbs the very same stairs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
+
+from typing_extensions import override
 
 from .events import Climbed
 from .session_info import Adaptive
@@ -19,9 +21,13 @@ FORMULA = (
 )
 
 
+#: The same of a span test.
+SPAN_FORMULA = "highest level at which at least {least} of {lists} trials counted as correct, as at every level before it"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When a staircase goes up or down, and when it is over.
+    """When a staircase or a span test goes to another level, and when it is over.
 
     Parameters
     ----------
@@ -33,17 +39,22 @@ class Rule:
     reversals : over after so many changes of direction, unless None
     share : of a trial's items that makes it a correct one
     leave_out : first reversals that are left out of the estimate
+    rule : ``staircase`` or ``span``
+    lists, failures : of a span test, the trials at each level, and how many of one level end it when they are not correct
     """
 
     factor: str
     stairs: tuple[Level, ...]
     start: Level
-    up_after: int
-    down_after: int
     trials: int
-    reversals: int | None
     share: float
-    leave_out: int
+    up_after: int = 2
+    down_after: int = 1
+    reversals: int | None = None
+    leave_out: int = 2
+    rule: str = "staircase"
+    lists: int = 2
+    failures: int = 2
 
     @classmethod
     def read(cls, noted: Adaptive) -> Rule:
@@ -73,6 +84,11 @@ class Staircase:
 
     def __post_init__(self) -> None:
         self._step = self.rule.stairs.index(self.rule.start)
+
+    @staticmethod
+    def begin(rule: Rule) -> Staircase:
+        """A staircase, or the span test that goes by the rule."""
+        return SpanTest(rule) if rule.rule == "span" else Staircase(rule)
 
     @property
     def level(self) -> Level:
@@ -108,15 +124,58 @@ class Staircase:
         counted = counted[len(counted) % 2 :]
         return round(sum(counted) / len(counted), 4) if counted else None
 
+    @property
+    def formula(self) -> str:
+        """How the span follows, in words."""
+        return FORMULA.format(leave_out=self.rule.leave_out)
+
     def summary(self) -> Climbed:
         """What the record keeps of it, fit for JSON."""
-        return {
+        summed: Climbed = {
             "factor": self.rule.factor,
             "span": self.span,
-            "formula": FORMULA.format(leave_out=self.rule.leave_out),
+            "formula": self.formula,
             "reversals": list(self.turned_at),
             "trials": len(self.levels),
             "correct_trials": sum(self.correct),
             "highest_reached": max(self.levels, default=None),
             "at_limit": {"lowest": self.levels.count(self.rule.stairs[0]), "highest": self.levels.count(self.rule.stairs[-1])},
         }
+        if self.rule.rule != "staircase":
+            summed["rule"] = self.rule.rule
+        return summed
+
+
+@dataclass(slots=True)
+class SpanTest(Staircase):
+    """A span test under way: some trials at each level, one level after another, until too many of one level are not correct."""
+
+    _passed: Level | None = None
+    _failed: bool = False
+
+    @property
+    @override
+    def over(self) -> bool:
+        return self._failed or len(self.levels) >= self.rule.trials or (self._passed == self.rule.stairs[-1])
+
+    @override
+    def take(self, correct: bool) -> None:
+        self.levels.append(self.level)
+        self.correct.append(correct)
+        here = [one for level, one in zip(self.levels, self.correct, strict=True) if level == self.level]
+        if here.count(False) >= self.rule.failures:
+            self._failed = True
+        elif len(here) >= self.rule.lists:
+            self._passed = self.level
+            self._step = min(self._step + 1, len(self.rule.stairs) - 1)
+
+    @property
+    @override
+    def span(self) -> float | None:
+        """The highest level that was passed; None where the first one was not."""
+        return self._passed
+
+    @property
+    @override
+    def formula(self) -> str:
+        return SPAN_FORMULA.format(least=self.rule.lists - self.rule.failures + 1, lists=self.rule.lists)

@@ -1,10 +1,11 @@
 """The stimuli, one family a file. Importing this package registers them all."""
 
-from . import arrays, bars, boxes, figure, lettering, matrix, noise, oriented, plain, reporting, span, squares, switching, together, vocabulary
+from . import arrays, bars, blocks, boxes, figure, lettering, matrix, noise, oriented, plain, reporting, span, squares, switching, together, vocabulary
 
 __all__ = [
     "arrays",
     "bars",
+    "blocks",
     "boxes",
     "figure",
     "lettering",

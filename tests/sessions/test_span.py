@@ -279,3 +279,45 @@ def test_the_command_line_tells_the_span(tmp_path: Path, monkeypatch: pytest.Mon
     status, _, err = run("replay", "--like", "data/vsrec-capacity-4-s1", "--agent", "ideal")
     assert status == 0
     assert (tmp_path / "data" / "vsrec-ideal-s1").is_dir()
+
+
+# -- span tests ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def span_test(**other: Any) -> Staircase:
+    return Staircase.begin(Rule(**{"factor": "list_length", "stairs": LADDER, "start": 3, "trials": 200, "share": 1.0, "rule": "span", **other}))
+
+
+@given(st.lists(st.booleans(), max_size=60), st.integers(1, 4), st.integers(1, 4))
+def test_a_span_test_goes_on_while_lists_of_a_length_are_right(answers: list[bool], lists: int, failures: int) -> None:
+    failures = min(failures, lists)
+    test, given_answers = span_test(lists=lists, failures=failures), iter(answers)
+    for correct in given_answers:
+        if test.over:
+            break
+        test.take(correct)
+    by_level = {level: [one for at, one in zip(test.levels, test.correct, strict=True) if at == level] for level in dict.fromkeys(test.levels)}
+    assert test.levels == sorted(test.levels)
+    passed = [level for level, taken in by_level.items() if len(taken) == lists and taken.count(False) < failures]
+    assert test.span == max(passed, default=None)
+    for level, taken in by_level.items():
+        if level + 1 in by_level:
+            assert level in passed, "the next length comes when this one was passed"
+        assert taken.count(False) <= failures
+    assert test.over == (any(taken.count(False) >= failures for taken in by_level.values()) or LADDER[-1] in passed)
+
+
+def test_the_classical_rule_two_lists_a_length_and_an_end_after_two_failures() -> None:
+    test = span_test()
+    for correct in (True, True, False, True, True, False, False, False):
+        assert not test.over
+        test.take(correct)
+    assert test.over
+    assert test.levels == [3, 3, 4, 4, 5, 5, 6, 6]
+    assert test.span == 5
+    assert test.summary()["correct_trials"] == 4
+    assert test.summary().get("rule") == "span"
+    below = span_test()
+    below.take(False)
+    below.take(False)
+    assert (below.over, below.span) == (True, None)

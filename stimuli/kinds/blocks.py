@@ -1,0 +1,47 @@
+"""Blocks at places of one's own, one of which may be lit: the board of block-tapping tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, ClassVar, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from ..parameters import ColourName, colour_words, rgb
+from ..scene import CANVAS, COLOURS, Primitive, Rectangle
+from ..stimulus import STIMULI, Stimulus
+
+Box = Annotated[tuple[int, int, int, int], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
+Boxes = Annotated[tuple[Box, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
+
+
+@STIMULI.register
+class Blocks(Stimulus):
+    """Blocks at given places, all alike but for the one that is lit."""
+
+    name: ClassVar[str] = "blocks"
+
+    areas: Boxes = Field(description="where each block is, as [x0, y0, x1, y1] in canvas units")
+    lit: int | None = Field(None, description="the block that is lit, from 0; none when not given")
+    colour: ColourName = Field("#2455a4", description="colour of the blocks")
+    light: ColourName = Field("#ffd21f", description="colour of the one that is lit")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not self.areas:
+            raise ValueError("there are no blocks: give at least one area")
+        for area in self.areas:
+            x0, y0, x1, y1 = area
+            if not (0 <= x0 < x1 <= CANVAS and 0 <= y0 < y1 <= CANVAS):
+                raise ValueError(f"an area is [x0, y0, x1, y1], from its top left to its bottom right corner, within 0 to {CANVAS}; found {list(area)}")
+        if self.lit is not None and not 0 <= self.lit < len(self.areas):
+            raise ValueError(f"there is no block {self.lit}: blocks are 0 to {len(self.areas) - 1}")
+        return self
+
+    def primitives(self) -> Iterable[Primitive]:
+        for number, (x0, y0, x1, y1) in enumerate(self.areas):
+            yield Rectangle(x0, y0, x1 - 1, y1 - 1, rgb(self.light if number == self.lit else self.colour), COLOURS["black"])
+
+    def words(self) -> str:
+        many = f"{len(self.areas)} {colour_words(self.colour)} blocks"
+        return f"{many}, none of them lit." if self.lit is None else f"{many}; block {self.lit + 1} is lit ({colour_words(self.light)})."
