@@ -23,7 +23,7 @@ class Blocks(Stimulus):
 
     areas: Boxes = Field(description="where each block is, as [x0, y0, x1, y1] in canvas units")
     lit: int | None = Field(None, description="the block that is lit, from 0; none when not given")
-    colour: ColourName = Field("#2455a4", description="colour of the blocks")
+    colour: ColourName = Field("#6b7280", description="colour of the blocks")
     light: ColourName = Field("#ffd21f", description="colour of the one that is lit")
 
     @model_validator(mode="after")
