@@ -56,7 +56,7 @@ SHOWN: dict[str, tuple[dict[str, Any], int]] = {
     "sfr": ({"list_length": 8}, 1),
     "si": ({"part_size": 3}, 1),
     "smu": ({"set_size": 4}, 1),
-    "sternberg": ({"set_size": 3, "presence": "present"}, 1),
+    "sternberg": ({"set_size": 3}, 1),
     "sts": ({"switch_probability": 0.2}, 3),
     "sts_congruency": ({"switch_probability": 0.2, "congruent_share": 0.25}, 1),
     "symmetry_span": ({"list_length": 3}, 1),

@@ -75,7 +75,7 @@ class TypedText(ResponseKind):
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
             return self.question()
-        names = ["text", "sequence_undo", *(["text_unknown"] if self.unknown else []), "sequence_done"]
+        names = ["text", "sequence_undo", *(["sequence_unknown"] if self.unknown else []), "sequence_done"]
         return " ".join(sentence(f"legend.{name}", language) for name in names)
 
     def surface(self) -> Surface:

@@ -22,7 +22,7 @@ from scipy import stats
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import SAMPLERS, Answer, Generator, Paradigm, ResponseKind, Step, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.chance import boxes, chance_rows, guess_odds
-from spanlab.paradigms.responses import Cells, Choice
+from spanlab.paradigms.responses import Cells, Choice, SerialOrder
 
 PARADIGMS = list_paradigms()
 GENERATORS: tuple[Generator, ...] = ("corrected", "published")
@@ -111,7 +111,11 @@ class Question:
     def answer(self) -> tuple[int, ...]:
         """Where the answer stands among those that are allowed: the same option may be another word in every trial."""
         assert self.step.truth.answer is not None
-        target = self.kind.target(self.step.truth.answer)
+        kind = self.kind
+        if isinstance(kind, SerialOrder):  # which option at which place
+            given = kind.values_of(self.step.truth.answer)
+            return tuple(place * kind.count + kind.values.index(value) for place, value in enumerate(given) if value is not None)
+        target = kind.target(self.step.truth.answer)
         return target if isinstance(target, tuple) else (target,)
 
     @property
