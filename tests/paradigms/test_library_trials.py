@@ -53,7 +53,7 @@ def test_a_file_says_all_that_a_list_of_paradigms_needs(name: str) -> None:
     assert "human" in paradigm.designs
     if paradigm.family in ("Span tests", "Recognition"):  # tests for people, with a literature of their own
         assert paradigm.source.study
-        kinds = {step.percept.ask.kind for step in compile_trial(paradigm, some_conditions(paradigm)[0], 1).steps if step.percept.ask is not None}
+        kinds = [step.percept.ask.kind for step in compile_trial(paradigm, some_conditions(paradigm)[0], 1).steps if step.percept.ask is not None]
         assert (paradigm.network is None) == any(kind.not_for_networks for kind in kinds)
     else:
         assert paradigm.source.benchmark
