@@ -28,7 +28,7 @@ _OURS = (
     Effect(
         name="serial_position",
         title="correct by serial position",
-        paradigms=("vsr", "vsrec", "lsr", "sfr", "vir", "cs", "digit_span", "corsi", "operation_span", "symmetry_span", "running_span"),
+        paradigms=("vsr", "vsrec", "lsr", "sfr", "vir", "cs"),
         x="serial_position",
         x_title="serial position",
         panels=("list_length",),
@@ -40,7 +40,7 @@ _OURS = (
     Effect(
         name="primacy_recency",
         title="primacy and recency",
-        paradigms=("vsr", "vsrec", "lsr", "sfr", "digit_span", "corsi", "operation_span", "symmetry_span"),
+        paradigms=("vsr", "vsrec", "lsr", "sfr"),
         x="list_length",
         x_title="list length",
         panels=("index",),
@@ -86,7 +86,7 @@ _OURS = (
     Effect(
         name="set_size",
         title="correct by set size",
-        paradigms=("smu", "cd", "vsr", "vsrec", "lsr", "sfr", "vir", "sc", "sternberg"),
+        paradigms=("smu", "cd", "vsr", "vsrec", "lsr", "sfr", "vir", "sc"),
         x="set_size",
         x_title="set size",
         needs=("set_size",),
@@ -95,7 +95,7 @@ _OURS = (
     Effect(
         name="retention_interval",
         title="correct by retention interval",
-        paradigms=("vir", "cd", "delayed_match"),
+        paradigms=("vir", "cd"),
         x="retention_steps",
         x_title="retention interval (model steps)",
         panels=("set_size",),
@@ -319,7 +319,7 @@ _OURS = (
     Effect(
         name="transpositions",
         title="transpositions by distance",
-        paradigms=("vsr", "lsr", "digit_span", "corsi", "operation_span", "symmetry_span"),
+        paradigms=("vsr", "lsr"),
         x="distance",
         x_title="distance from the right position",
         panels=("list_length",),
@@ -334,7 +334,7 @@ _OURS = (
     Effect(
         name="recall_errors",
         title="kinds of errors in serial recall",
-        paradigms=("vsr", "lsr", "digit_span", "corsi", "operation_span", "symmetry_span"),
+        paradigms=("vsr", "lsr"),
         x="list_length",
         x_title="list length",
         panels=("error",),
@@ -349,7 +349,7 @@ _OURS = (
     Effect(
         name="list_scores",
         title="scores of whole lists",
-        paradigms=("digit_span", "corsi", "operation_span", "symmetry_span", "running_span"),
+        paradigms=(),
         x="asked_for",
         x_title="items asked for",
         panels=("score",),

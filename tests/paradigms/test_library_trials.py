@@ -21,8 +21,8 @@ def test_the_library_is_complete() -> None:
     variants = {"cd_noise", "lsr", "lsr_long", "sts_congruency"}
     verbal = {f"nback_verbal{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
     spatial = {f"nback_spatial{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
-    spans = {"digit_span", "corsi", "operation_span", "symmetry_span", "running_span"}
-    assert set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"} | spans | {"sternberg", "delayed_match"}
+    continuous = {"continuous_colour", "continuous_orientation"}
+    assert set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"} | continuous
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
@@ -43,22 +43,16 @@ def test_every_combination_of_levels_compiles(name: str, generator: Generator) -
 def test_a_file_says_all_that_a_list_of_paradigms_needs(name: str) -> None:
     paradigm = load_paradigm(name)
     assert {"en", "de"} <= set(paradigm.instructions)
-    assert paradigm.family in ("WorM", "WorM variants", "N-back", "Span tests", "Recognition")
+    assert paradigm.family in ("WorM", "WorM variants", "N-back", "Continuous report")
     assert paradigm.domains
     assert set(paradigm.domains) <= {"visual", "spatial", "verbal", "temporal"}
     assert paradigm.functions
     assert set(paradigm.functions) <= {"storage", "integration", "supervision", "updating", "processing"}
     assert paradigm.characteristics
+    assert paradigm.source.benchmark or paradigm.family == "Continuous report"
     assert paradigm.practice is not None
-    assert "human" in paradigm.designs
-    if paradigm.family in ("Span tests", "Recognition"):  # tests for people, with a literature of their own
-        assert paradigm.source.study
-        kinds = [step.percept.ask.kind for step in compile_trial(paradigm, some_conditions(paradigm)[0], 1).steps if step.percept.ask is not None]
-        assert (paradigm.network is None) == any(kind.not_for_networks for kind in kinds)
-    else:
-        assert paradigm.source.benchmark
-        assert "published" in paradigm.designs
-        assert paradigm.network is not None
+    assert {"human", "published"} <= set(paradigm.designs)
+    assert paradigm.network is not None
     for levels in some_conditions(paradigm):
         told = {language: paradigm.instructions_in(language, compile_trial(paradigm, levels, 1).levels) for language in paradigm.instructions}
         assert all("{=" not in text and len(text) > 60 for text in told.values())
