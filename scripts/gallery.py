@@ -28,12 +28,14 @@ WIDTH = 1600
 #: Of the palette of each picture: colours taken as they are, and colours between them.
 EXACT, COLOURS = 48, 80
 #: Families of paradigms, in the order of the page.
-FAMILIES = ("WorM", "WorM variants", "N-back")
+FAMILIES = ("WorM", "WorM variants", "N-back", "Continuous report")
 _BLOCK = {"n": 2, "lures": "low", "block_length": 24}
 #: For every paradigm the levels and the seed of the trial that is shown.
 SHOWN: dict[str, tuple[dict[str, Any], int]] = {
     "cd": ({"feature": "colour", "set_size": 4, "retention_steps": 6}, 2),
     "cd_noise": ({"feature": "orientation", "set_size": 4, "retention_steps": 6}, 2),
+    "continuous_colour": ({"set_size": 3}, 2),
+    "continuous_orientation": ({"set_size": 3}, 2),
     "cs": ({"storage": "spatial", "distractor_domain": "visual", "load": 3}, 1),
     "lsr": ({"list_length": 5}, 1),
     "lsr_long": ({"list_length": 12}, 1),
