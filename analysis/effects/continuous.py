@@ -109,6 +109,8 @@ def _fitted(model: Model, errors: np.ndarray, answered: pd.DataFrame, factor: fl
     fitted = fit_mixture(errors, others)
     if fitted.log_likelihood + len(errors) * math.log(2 * math.pi) < MORE_LIKELY:
         return {}, "answers no better than guesses: no fit"
+    if fitted.sd / factor < LEAST_SD:
+        return {}, f"answers about the right value spread by less than {LEAST_SD:g}°: no fit"
     values = dict(zip(COMPONENTS[model], fitted.weights, strict=True)) | {"sd": fitted.sd / factor, "log_likelihood": fitted.log_likelihood}
     ends = mixture_limits(errors, fitted, others, level)
     for name, (low, high) in ends.items():

@@ -42,13 +42,13 @@ def test_every_combination_of_levels_compiles(name: str, generator: Generator) -
 def test_a_file_says_all_that_a_list_of_paradigms_needs(name: str) -> None:
     paradigm = load_paradigm(name)
     assert {"en", "de"} <= set(paradigm.instructions)
-    assert paradigm.family in ("WorM", "WorM variants", "N-back")
+    assert paradigm.family in ("WorM", "WorM variants", "N-back", "Continuous report")
     assert paradigm.domains
     assert set(paradigm.domains) <= {"visual", "spatial", "verbal", "temporal"}
     assert paradigm.functions
     assert set(paradigm.functions) <= {"storage", "integration", "supervision", "updating", "processing"}
     assert paradigm.characteristics
-    assert paradigm.source.benchmark
+    assert paradigm.source.benchmark or paradigm.family == "Continuous report"
     assert paradigm.practice is not None
     assert {"human", "published"} <= set(paradigm.designs)
     assert paradigm.network is not None
