@@ -141,6 +141,7 @@ ERROR_DISTRIBUTION = FigureDeclaration(
     _unscaled,
     _lacking,
     line="errors on a continuous scale, with the fitted mixture of memory and guessing (and swaps, in the table)",
+    answers="items",
     expected=("continuous_colour", "continuous_orientation"),
     by=True,
 )
