@@ -21,7 +21,8 @@ def test_the_library_is_complete() -> None:
     variants = {"cd_noise", "lsr", "lsr_long", "sts_congruency"}
     verbal = {f"nback_verbal{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
     spatial = {f"nback_spatial{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
-    assert set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"}
+    continuous = {"continuous_colour", "continuous_orientation"}
+    assert set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"} | continuous
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
