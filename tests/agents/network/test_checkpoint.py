@@ -42,7 +42,7 @@ def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
     plain.write_bytes(pickle.dumps(Hostile(str(trap))))
     torch.save({"format": "spanlab network", "weights": Hostile(str(trap))}, zipped)
     for path in (plain, zipped):
-        with pytest.raises(SpanLabError, match=r"no checkpoint that SpanLab can use: it holds code or objects, which are not loaded.*spanlab train"):
+        with pytest.raises(SpanLabError, match=r"not a checkpoint that SpanLab can use: it holds code or objects, which are not loaded.*spanlab train"):
             NetworkAgent(path)
     assert not trap.exists()
 
@@ -103,6 +103,9 @@ KNOWN = {
     **dict.fromkeys(("vsr", "sfr", "smu"), "laptop"),
     **dict.fromkeys(("sts", "sts_congruency", "nback_verbal", "nback_verbal_noise", "nback_verbal_reasoning"), "laptop-nback"),
     **dict.fromkeys(("nback_spatial", "nback_spatial_noise", "nback_spatial_reasoning", "nback_abstraction", "nback_abstraction_strict"), "laptop-nback"),
+    **dict.fromkeys(("sc", "si", "cd", "cd_noise"), "laptop-changes"),
+    **dict.fromkeys(("vsrec", "vir"), "laptop-recognition"),
+    **dict.fromkeys(("lsr", "lsr_long"), "laptop-lists"),
 }
 
 
