@@ -12,6 +12,7 @@ from ..core.registry import Instances, nearest
 from .effects.registry import EFFECTS
 from .figures.conditions_figure import CONDITIONS
 from .figures.effect_figure import effect_figure
+from .figures.error_figure import ERROR_DISTRIBUTION
 from .figures.figure import SECTIONS, FigureDeclaration, Wish
 from .figures.nback_study import NBACK_FIGURES
 from .figures.reaction_time_figure import REACTION_TIME
@@ -22,7 +23,7 @@ class Figures(Instances[FigureDeclaration]):
     """All figures that are made of answers: one for each effect, then SpanLab's others, then those of other packages (entry points ``spanlab.figures``)."""
 
     def __init__(self) -> None:
-        own = (CONDITIONS, REACTION_TIME, *NBACK_FIGURES, *map(paper_figure, PAPER_FIGURES))
+        own = (CONDITIONS, ERROR_DISTRIBUTION, REACTION_TIME, *NBACK_FIGURES, *map(paper_figure, PAPER_FIGURES))
         super().__init__("figure", "spanlab.figures", FigureDeclaration, own)
 
     @override

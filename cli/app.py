@@ -214,9 +214,10 @@ def timetable(csv: Annotated[Path | None, typer.Option("--csv", help="write it t
 @app.command()
 def demo(
     me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="nine paradigms for machines instead of two (about three times as long)")] = False,
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")] = Path("demo"),
 ) -> None:
     """Show everything in a few minutes: a participant, a scripted chat server, a network and simulated observers take the same trials; then the report."""
     from .demo import run_demo
 
-    run_demo(output, me)
+    run_demo(output, me, everything)

@@ -6,11 +6,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from ..agents.base import Agent
 from ..core.errors import SpanLabError
 from ..core.extras import need
-from ..paradigms import PlannedTrial, load_paradigm, plan_session
+from ..paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, network_tasks, plan_session
 from ..paradigms.language.schema import SessionDesign
 from ..sessions import Request, Runner, Session, begin
 from ..sessions.conduct import remove_unused
@@ -21,16 +22,28 @@ LENGTH = 6
 REPETITIONS = 12
 #: trials of the paradigms that only machines take here, and the levels that they have where these are not all
 MACHINE_TRIALS = 96
-LEVELS: dict[str, dict[str, list[int]]] = {"sfr": {"list_length": [4, 8, 12]}, "smu": {}}
+LEVELS: dict[str, dict[str, list[Any]]] = {"sfr": {"list_length": [4, 8, 12]}, "smu": {}}
+#: the other paradigms of ``--all``; blocks of N-back have twenty-four questions each
+ALL_LEVELS: dict[str, dict[str, list[Any]]] = {
+    "vsrec": {"list_length": [2, 4, 6]},
+    "vir": {"list_length": [4], "retention_steps": [0, 5]},
+    "cd": {"feature": ["colour"], "set_size": [2, 4, 6, 8, 12]},
+    "si": {"part_size": [2, 4, 6, 12]},
+    "sc": {},
+    "lsr": {},
+    "nback_verbal": {"lures": ["none"]},
+}
+BLOCKS = 12
 
 
-def run_demo(output: Path, me: bool = False) -> Path:
-    """A PsychoPy session of visual serial recall; the same trials for machines; two more paradigms for machines; the report.
+def run_demo(output: Path, me: bool = False, everything: bool = False) -> Path:
+    """A PsychoPy session of visual serial recall; the same trials for machines; two more paradigms for machines, or nine; the report.
 
     Parameters
     ----------
     output : folder for sessions and report; a fresh one beside it when it is taken
     me : whether somebody sits at the screen
+    everything : whether machines take the paradigms of :data:`ALL_LEVELS`, too
 
     Returns
     -------
@@ -41,7 +54,8 @@ def run_demo(output: Path, me: bool = False) -> Path:
     SpanLabError
         when a part that is needed is missing; the message says what to do.
     """
-    from ..agents.chat.servers.scripted import ScriptedServer
+    from ..agents.base import AgentOptions
+    from ..agents.chat.servers.scripted import ScriptedServer, demonstration_rules, first_option_rules
     from ..agents.human.display.window import need_window
     from ..agents.network.agent import NetworkAgent
     from ..agents.oracles import CapacityAgent, Chance, IdealAgent
@@ -58,27 +72,43 @@ def run_demo(output: Path, me: bool = False) -> Path:
     plan = plan_session(vsr, SEED, SessionDesign(repetitions=REPETITIONS, interval=500.0), {"list_length": [LENGTH]})
     with ExitStack() as stack:
         output = stack.enter_context(_fresh(output))
+        machines = _machine_sessions(everything)
         with _stage("starting a scripted chat server (fakellm) on this machine"):
-            server = stack.enter_context(ScriptedServer())
+            server = stack.enter_context(ScriptedServer([*demonstration_rules(), *first_option_rules(_others(machines))]))
         person, label = _participant(me, stack)
-        network = NetworkAgent("laptop")
         data = output / "data"
         with _stage(f"{label}: {len(plan)} trials of visual serial recall in a PsychoPy window, about {_minutes(plan)}"):
             request = Request(SEED, participant="me" if me else "", design="demo", practice=me)
             session = _take(begin(data, vsr, person, plan, request), person)
-        for agent in (IdealAgent(), CapacityAgent(), Chance(), network, server.agent()):
+        for agent in (IdealAgent(), CapacityAgent(), Chance(), NetworkAgent("laptop"), server.agent()):
             with _stage(f"{agent.name}: the same trials"):
                 _take(begin(data, vsr, agent, plan, Request(SEED, design="demo", like=session.name)), agent)
-        for name, levels in LEVELS.items():
-            paradigm = load_paradigm(name)
-            trials = plan_session(paradigm, SEED, SessionDesign(), levels, trials=MACHINE_TRIALS)
+        for paradigm, trials in machines:
+            network = NetworkAgent.from_name("laptop", AgentOptions(tasks=network_tasks(paradigm, trials)))
             for agent in (IdealAgent(), CapacityAgent(), Chance(), network, server.agent()):
-                with _stage(f"{agent.name}: {MACHINE_TRIALS} trials of {name}"):
+                with _stage(f"{agent.name}: {len(trials)} trials of {paradigm.name}"):
                     _take(begin(data, paradigm, agent, trials, Request(SEED, design="demo")), agent)
         with _stage("comparing"):
             report = compare([data], output / "report", conversations=report_pages([data], output / "report"))
     print(f"\ndone in {time.monotonic() - began:.0f} s. Open {report.resolve()} in a browser.")
     return report
+
+
+def _machine_sessions(everything: bool) -> list[tuple[Paradigm, list[PlannedTrial]]]:
+    """The paradigms that machines alone take, with their trials."""
+    planned = []
+    for name, levels in ((LEVELS | ALL_LEVELS) if everything else LEVELS).items():
+        paradigm = load_paradigm(name)
+        count = BLOCKS if name.startswith("nback") else MACHINE_TRIALS
+        planned.append((paradigm, plan_session(paradigm, SEED, SessionDesign(), levels, trials=count)))
+    return planned
+
+
+def _others(machines: Sequence[tuple[Paradigm, Sequence[PlannedTrial]]]) -> Iterator[Trial]:
+    """The trials of the paradigms for which the scripted server has no rules of its own."""
+    for paradigm, trials in machines:
+        if paradigm.name not in LEVELS:
+            yield from (planned.compile(paradigm, "corrected") for planned in trials)
 
 
 @contextmanager

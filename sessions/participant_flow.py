@@ -209,9 +209,16 @@ class ParticipantFlow:
 
 
 def result_of(judged: Sequence[Scores], language: str) -> str:
-    """What is said after a practice trial: how many of the answers were right, and which where they are few; nothing of what they should have been."""
+    """What is said after a practice trial: how many of the answers were right, and which where they are few; how far off those on a continuous scale were.
+
+    Nothing is said of what they should have been.
+    """
     items = items_of([score for scores in judged for score in scores])
     total = sentence("session.right", language) if all(items) else sentence("session.some", language, right=sum(items), all=len(items))
+    errors = [error for scores in judged for score in scores if (error := score.get("error")) is not None]
+    if errors:
+        off = ", ".join(f"{abs(error):g}°" for error in errors)
+        return f"{total}\n\n{sentence('session.off', language, off=off)}"
     single = [scores[0]["correct"] for scores in judged if len(scores) == 1]
     if all(items) or len(single) != len(judged) or not 2 <= len(judged) <= _FEW:
         return total

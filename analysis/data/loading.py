@@ -14,6 +14,7 @@ from ...core.agent_kinds import NETWORK
 from ...core.errors import SpanLabError
 from ...sessions.record.reader import COLUMNS as RECORDED
 from ...sessions.record.reader import read_session
+from .coding import decoded
 from .exclusions import Exclusions, Rule, apply_exclusions, of_sessions
 from .scoring import NEEDED, Scored, score_table
 from .sessions import SessionFacts, gather
@@ -92,12 +93,25 @@ def described(
         scored=scored,
         human={name: next((facts.human for facts in sessions if facts.paradigm == name and facts.human), name) for name in paradigms},
         titles={name: title_of(name, sessions) for name in paradigms},
-        notes=(*problems, *(exclusions.notes if exclusions else ()), *scored.notes),
+        notes=(*problems, *(exclusions.notes if exclusions else ()), *scored.notes, *_tolerances(scored)),
         readouts=readouts(sessions),
         sessions=tuple(sessions),
         problems=tuple(problems),
         exclusions=exclusions,
     )
+
+
+def _tolerances(scored: Scored) -> list[str]:
+    """What counts as right where answers are on a continuous scale, for each paradigm with such answers."""
+    if "tolerance" not in scored.items.columns:
+        return []
+    found: list[str] = []
+    for paradigm, part in scored.parts.items():
+        known = sorted(set(float(value) for value in decoded(part.items["tolerance"]).dropna()))
+        if known:
+            listed = " or ".join(f"{value:g}°" for value in known)
+            found.append(f"{paradigm}: an answer on the continuous scale counts as right when its error is at most {listed}, as the paradigm declares.")
+    return found
 
 
 def _without(tables: list[pd.DataFrame], rules: Sequence[Rule], sessions: Sequence[SessionFacts]) -> tuple[list[pd.DataFrame], Exclusions]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +15,9 @@ from ..data.columns import column_named
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look, competitors
 from ..effects.reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
-from .charts import grid, panel_of, title_lines
-from .curve_marks import PANEL, whole_axis
 from .effect_figure import looks_of
 from .figure import Computed, FigureDeclaration, Wish, lines, named_paradigms
+from .histogram_panels import Panel, bars, heading_of, histogram_panels, line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,34 +120,21 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
     tallest = set(competitors(rows)["agent"])
     edges = _edges(min(low, high), high)
     colours = {look.label: look.light for look in agents}
-    values: list[dict[str, Any]] = []
-    panels: list[tuple[str, str, str, int]] = []
+    panels: list[Panel] = []
     top = 1.0
     keys = [*WHO, "participant", *by]
     own = dict(iter(questions.groupby(keys, sort=True, observed=True)["rt_ms"]))
-    for place, row in enumerate(rows.to_dict("records")):
+    for row in rows.to_dict("records"):
         mine = own[tuple(row[name] for name in keys)].to_numpy(float)
-        found = _bars(mine, edges) + _density(row, len(mine), edges)
+        found = bars(mine, edges, " ms") + _density(row, len(mine), edges)
         top = max([top, *(bar["count"] for bar in found if row["agent"] in tallest)])
-        values += [bar | {"part": place} for bar in found]
         beyond = int((mine > edges[-1]).sum())
-        panels.append((_heading(row, by), f"{plural(len(mine), 'time')}" + (f", {beyond} beyond" if beyond else ""), colours[row["agent"]], place))
+        below = f"{plural(len(mine), 'time')}" + (f", {beyond} beyond" if beyond else "")
+        panels.append(Panel(heading_of(row, by), below, colours[row["agent"]], found))
     columns = coded(rows[by[0]])[1] if by else []
     wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(panels))
-
-    @cache
-    def made(colour: str, x_title: str, y_title: str) -> dict[str, Any]:
-        return _layers(colour, (float(edges[0]), float(edges[-1])), top * 1.05, x_title, y_title)
-
-    drawn = [
-        panel_of(
-            made(colour, "reaction time (ms)" if place >= len(panels) - wide else "", "times" if not place % wide else ""),
-            f"datum.part == {place}",
-            {"text": heading, "subtitle": below, "fontSize": 12, "fontWeight": 600, "subtitleFontSize": 11.5, "anchor": "start", "frame": "group", "offset": 8},
-        )
-        for heading, below, colour, place in panels
-    ]
-    return grid(drawn, values, columns=wide, spacing=(78, 40), title=title_lines(title, subtitle))
+    across, axes = (float(edges[0]), float(edges[-1])), ("reaction time (ms)", "times")
+    return histogram_panels(panels, across, top * 1.05, wide=wide, axes=axes, tooltip=("time", "times"), title=title, subtitle=subtitle)
 
 
 def _edges(low: float, high: float) -> np.ndarray:
@@ -161,51 +146,13 @@ def _edges(low: float, high: float) -> np.ndarray:
     return np.arange(first, max(math.ceil(high / step), first + 1) + 1) * step
 
 
-def _heading(row: dict[Any, Any], by: Sequence[str]) -> str:
-    person = f"{row['agent']}, {row['participant']}" if row["participant"] and row["participant"] not in row["agent"] else row["agent"]
-    parts = [f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {_format_value(row[name])}" for name in by]
-    return ", ".join([person, *parts])
-
-
-def _format_value(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
-
-
-def _bars(times: np.ndarray, edges: np.ndarray) -> list[dict[str, Any]]:
-    counts, _ = np.histogram(times, edges)
-    return [
-        {"role": "bar", "x": float(left), "x2": float(right), "count": int(count), "range": f"{left:g} to {right:g} ms"}
-        for count, left, right in zip(counts, edges, edges[1:], strict=False)
-        if count
-    ]
-
-
 def _density(row: dict[Any, Any], many: int, edges: np.ndarray) -> list[dict[str, Any]]:
     """The fitted density in times a bar; nothing where nothing was fitted."""
     if row["mu"] != row["mu"]:
         return []
     at = np.linspace(edges[0], edges[-1], _POINTS)
     heights = ExGaussian(row["mu"], row["sigma"], row["tau"], 0.0).density(at) * many * (edges[1] - edges[0])
-    return [{"role": "density", "x": float(x), "count": float(y)} for x, y in zip(at, heights, strict=True)]
-
-
-def _layers(colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str) -> dict[str, Any]:
-    """Bars and density of one panel, over these ranges."""
-    x = {"field": "x", "type": "quantitative", "title": x_title or None, "scale": {"domain": list(across), "nice": False}, "axis": whole_axis(*across)}
-    y = {"field": "count", "type": "quantitative", "title": y_title or None, "scale": {"domain": [0, top], "nice": False}}
-    y["axis"] = whole_axis(0, top) | {"grid": True}
-    tooltip = [{"field": "range", "type": "nominal", "title": "time"}, {"field": "count", "type": "quantitative", "title": "times"}]
-    bars = {
-        "transform": [{"filter": "datum.role == 'bar'"}],
-        "mark": {"type": "bar", "color": colour, "opacity": 0.35},
-        "encoding": {"x": x | {"bin": "binned"}, "x2": {"field": "x2"}, "y": y, "tooltip": tooltip},
-    }
-    line = {
-        "transform": [{"filter": "datum.role == 'density'"}],
-        "mark": {"type": "line", "color": colour, "strokeWidth": 2, "clip": True},
-        "encoding": {"x": x, "y": y},
-    }
-    return {"layer": [bars, line], "width": PANEL[0], "height": PANEL[1] * 0.7}
+    return line(at, heights)
 
 
 REACTION_TIME = FigureDeclaration(

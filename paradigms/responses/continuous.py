@@ -30,7 +30,7 @@ _COUNTED: dict[Feature, str] = {
 _NAMED_EVERY = 30
 
 _UNIT = r"(?: ?(?:°|º)| ?-?(?:degrees?|degs?\.?|grad|degrés?|grados?)(?![^\W\d_]))?"
-_NUMBER = re.compile(rf"(?<![\w.,+\-−–])(\d{{1,4}}(?:\.\d{{1,6}})?){_UNIT}(?![\w%,]|\.\d|[’'′\"″])", re.IGNORECASE)
+_NUMBER = re.compile(rf"(?<![\w.,+\-−–])(\d{{1,4}}(?:\.\d{{1,6}})?){_UNIT}(?![\w%,]|\.\d|[′″])", re.IGNORECASE)
 _DIGITS = re.compile(r"\d")
 #: what turns a number of degrees into another one, or makes two of it
 _OTHERWISE = re.compile(

@@ -11,7 +11,7 @@ import pytest
 from fidelity_lacking import GENERATORS, HEADER, head, observers
 from fidelity_observers import Found, Known, Observer, answers, measured
 
-from spanlab.paradigms import Trial, list_paradigms
+from spanlab.paradigms import Trial, list_paradigms, load_paradigm
 
 ROOT = Path(__file__).resolve().parents[2]
 OBSERVERS = list(observers())
@@ -60,8 +60,9 @@ def test_the_page_has_every_observer_once() -> None:
     assert len({head(one) for one in OBSERVERS}) == len(OBSERVERS)
 
 
-def test_every_paradigm_is_looked_at() -> None:
-    assert {name for one in OBSERVERS for name in one.paradigms} == set(list_paradigms())
+def test_every_paradigm_with_a_published_generator_is_looked_at() -> None:
+    published = {name for name in list_paradigms() if load_paradigm(name).family != "Continuous report"}
+    assert {name for one in OBSERVERS for name in one.paradigms} == published
 
 
 @pytest.mark.parametrize("which", QUICK, ids=" ".join)

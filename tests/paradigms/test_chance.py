@@ -22,7 +22,7 @@ from scipy import stats
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import SAMPLERS, Answer, Generator, Paradigm, ResponseKind, Step, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.chance import boxes, chance_rows, guess_odds
-from spanlab.paradigms.responses import Cells, Choice, SerialOrder
+from spanlab.paradigms.responses import Cells, Choice, Continuous
 
 PARADIGMS = list_paradigms()
 GENERATORS: tuple[Generator, ...] = ("corrected", "published")
@@ -111,12 +111,16 @@ class Question:
     def answer(self) -> tuple[int, ...]:
         """Where the answer stands among those that are allowed: the same option may be another word in every trial."""
         assert self.step.truth.answer is not None
-        kind = self.kind
-        if isinstance(kind, SerialOrder):  # which option at which place
-            given = kind.values_of(self.step.truth.answer)
-            return tuple(place * kind.count + kind.values.index(value) for place, value in enumerate(given) if value is not None)
-        target = kind.target(self.step.truth.answer)
+        target = self.kind.target(self.step.truth.answer)
         return target if isinstance(target, tuple) else (target,)
+
+    def right(self, guessed: set[int]) -> int:
+        """How many of the guesses are right; on a continuous scale the middle of a class, where it is near enough."""
+        if not isinstance(self.kind, Continuous):
+            return len(guessed & set(self.answer))
+        truth, classes = self.step.truth.answer, np.eye(self.kind.bins or self.kind.count)
+        assert truth is not None
+        return sum(self.kind.score(self.kind.from_logits(classes[one]), truth)[0].correct for one in guessed)
 
     @property
     def sort(self) -> Hashable:
@@ -177,7 +181,7 @@ def bounds(tested: list[Question], rare: float) -> tuple[int, int]:
 def check_blind(name: str, generator: Generator, trials: int) -> None:
     learnt, tested = questions(load_paradigm(name), generator, trials)
     low, high = bounds(tested, RARE / (len(PARADIGMS) * len(GENERATORS) * len(KNOWING)))
-    right = {what: sum(len(guess(one) & set(one.answer)) for one in tested) for what, knows in KNOWING.items() for guess in [guesser(learnt, knows)]}
+    right = {what: sum(one.right(guess(one)) for one in tested) for what, knows in KNOWING.items() for guess in [guesser(learnt, knows)]}
     assert max(right.values()) <= high, "somebody who has not looked does better than the file says"
     assert low <= right["worth"], "the best blind guess is not as good as the file says"
 

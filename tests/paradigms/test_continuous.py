@@ -158,7 +158,8 @@ def test_where_a_wheel_of_colours_lies_is_no_other_question() -> None:
         ("x20", None),
         ("2e2", None),
         ("1.2.3", None),
-        ("12'", None),
+        ("'12'", 12),
+        ("12′", None),
         ("213,5", None),
         ("a dark green", None),
         ("two hundred", None),
@@ -181,7 +182,7 @@ def test_the_scale_of_a_question_decides_what_is_read() -> None:
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"step": 7}, "no multiple of it"),
+        ({"step": 7}, "not a multiple of it"),
         ({"feature": "orientation", "turned": 10}, "only a wheel of colours"),
         ({"feature": "orientation", "start": 180}, "start must be a possible answer"),
         ({"step": 10, "start": 5}, "start must be a possible answer"),

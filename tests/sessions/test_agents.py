@@ -104,7 +104,10 @@ def test_every_agent_takes_every_paradigm(taken: functools._lru_cache_wrapper[Se
     missed = table["correct_answer"].notna() & ~given
     assert ((table["outcome"] == "answered") | missed).all()
     assert (given | (table["outcome"] != "answered") | table["output_position"].isna()).all()
-    assert table.loc[table["correct"], "answer"].equals(table.loc[table["correct"], "correct_answer"])
+    exact = table["correct"] & table["tolerance"].isna()
+    assert table.loc[exact, "answer"].equals(table.loc[exact, "correct_answer"])
+    near = table["error"].abs() <= table["tolerance"]
+    assert near[table["tolerance"].notna()].equals(table.loc[table["tolerance"].notna(), "correct"])
     assert table["chance"].between(0, 1).all()
     assert len({planned["seed"] for planned in info["plan"]}) == len(trials)
 

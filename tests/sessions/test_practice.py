@@ -18,6 +18,7 @@ from spanlab.paradigms import Paradigm, load_paradigm, plan_practice, plan_sessi
 from spanlab.paradigms.practice_levels import chosen_levels, levels_in_use, practice_levels
 from spanlab.paradigms.preview.example import example_levels
 from spanlab.sessions import Request, Runner, Session, begin, read_session, reopen
+from spanlab.sessions.participant_flow import result_of
 from spanlab.sessions.studies.visit import states
 
 
@@ -206,3 +207,12 @@ def test_the_command_line_practises_what_was_set(tmp_path: Path, run: Run, monke
     status, out, err = run("run", "cd", "--participant", "a", "--trials", "1")
     assert status == 0, err
     assert len({levels["feature"] for levels in practised(Path(out.split()[-1]))}) > 1
+
+
+def test_practice_says_how_far_off_a_continuous_report_was() -> None:
+    right = {"answer": 10, "correct_answer": 350, "correct": True, "error": 20.0}
+    wrong = {"answer": 100, "correct_answer": 350, "correct": False, "error": -110.0}
+    missed = {"answer": None, "correct_answer": 350, "correct": False}
+    assert result_of([[right]], "en") == "All correct.\n\nDistance from the right answer: 20°."
+    assert result_of([[wrong]], "de") == "0 von 1 richtig.\n\nAbstand von der richtigen Antwort: 110°."
+    assert result_of([[missed]], "en") == "0 of 1 correct."

@@ -7,6 +7,7 @@ What it answers in the demonstration follows from simple rules over the words th
 * Spatial free recall: the last red square, which it reads from the end of the message, and fixed other cells. Right at a list length of 1, mostly wrong at 18.
 * Visual serial recall: the occupied positions, one after the other in reading order: right once in as many times as there are patterns.
 * Spatial memory updating: always the middle cell, which is the most frequent answer (.217 in the long run).
+* All other paradigms of the long demonstration: the option that the question names first.
 
 The first rule whose conditions hold counts. ``messages_contain`` is about the whole conversation, ``previous_message_contains`` about the last message but one.
 """
@@ -14,13 +15,14 @@ The first rule whose conditions hold counts. ``messages_contain`` is about the w
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
 
 from ....core.atomic_files import user_cache
+from ....paradigms import Trial
 from ....paradigms.responses import Cells, Choice
 from ....stimuli import STIMULI
 from ..agent import ChatAgent
@@ -36,6 +38,16 @@ _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18)
 def demonstration_rules(lengths: Sequence[int] = _LENGTHS) -> list[dict[str, Any]]:
     """The rules for ``vsr``, ``sfr`` and ``smu``; ``lengths`` are the list lengths that spatial free recall may have."""
     return [*_serial_recall(), *_updating(), *_free_recall(lengths)]
+
+
+def first_option_rules(trials: Iterable[Trial]) -> list[dict[str, Any]]:
+    """To every question of these trials that offers options: always the option that it names first."""
+    answers: dict[str, str] = {}
+    for trial in trials:
+        for step in trial.steps:
+            if step.percept.ask is not None and isinstance(step.percept.ask.kind, Choice):
+                answers.setdefault(step.percept.ask.kind.question(), step.percept.ask.kind.write(0))
+    return [_rule(f"first option {number}", answer, messages_contain=question) for number, (question, answer) in enumerate(answers.items())]
 
 
 def _rule(name: str, content: str, **when: str) -> dict[str, Any]:

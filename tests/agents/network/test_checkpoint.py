@@ -42,7 +42,7 @@ def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
     plain.write_bytes(pickle.dumps(Hostile(str(trap))))
     torch.save({"format": "spanlab network", "weights": Hostile(str(trap))}, zipped)
     for path in (plain, zipped):
-        with pytest.raises(SpanLabError, match=r"no checkpoint that SpanLab can use: it holds code or objects, which are not loaded.*spanlab train"):
+        with pytest.raises(SpanLabError, match=r"not a checkpoint that SpanLab can use: it holds code or objects, which are not loaded.*spanlab train"):
             NetworkAgent(path)
     assert not trap.exists()
 
@@ -50,11 +50,11 @@ def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("write", "said"),
     [
-        (lambda path: path.write_bytes(b""), "no checkpoint that SpanLab can use"),
-        (lambda path: path.write_bytes(b"PK\x03\x04 not really"), "no checkpoint that SpanLab can use"),
-        (lambda path: path.write_text("paradigm: vsr\n"), "no checkpoint that SpanLab can use"),
-        (lambda path: torch.save([1, 2], path), "no checkpoint that SpanLab can use"),
-        (lambda path: torch.save({"state": {}}, path), "no checkpoint that SpanLab knows: it has neither SpanLab's mark"),
+        (lambda path: path.write_bytes(b""), "not a checkpoint that SpanLab can use"),
+        (lambda path: path.write_bytes(b"PK\x03\x04 not really"), "not a checkpoint that SpanLab can use"),
+        (lambda path: path.write_text("paradigm: vsr\n"), "not a checkpoint that SpanLab can use"),
+        (lambda path: torch.save([1, 2], path), "not a checkpoint that SpanLab can use"),
+        (lambda path: torch.save({"state": {}}, path), "not a checkpoint that SpanLab knows: it has neither SpanLab's mark"),
         (lambda path: torch.save({"model_state_dict": {}}, path), "looks like a checkpoint of the WorM benchmark, but the published"),
         (lambda path: torch.save(changed(version=99), path), "checkpoint format 99"),
         (lambda path: torch.save(changed(weights={}), path), "damaged"),
@@ -64,7 +64,7 @@ def test_hostile_pickles_run_nothing(tmp_path: Path) -> None:
         (lambda path: torch.save(changed(settings={"hidden": 10**9}), path), "damaged"),
         (lambda path: torch.save(changed(settings={"colour": 1}), path), "damaged"),
         (lambda path: torch.save({**changed(), "weights": {k: v * float("nan") for k, v in changed()["weights"].items()}}, path), "not finite"),
-        (lambda path: path.write_bytes(locate("laptop").read_bytes()[:-1000]), "no checkpoint that SpanLab can use"),
+        (lambda path: path.write_bytes(locate("laptop").read_bytes()[:-1000]), "not a checkpoint that SpanLab can use"),
         (lambda path: path.mkdir(), "is a folder"),
     ],
 )
@@ -103,6 +103,9 @@ KNOWN = {
     **dict.fromkeys(("vsr", "sfr", "smu"), "laptop"),
     **dict.fromkeys(("sts", "sts_congruency", "nback_verbal", "nback_verbal_noise", "nback_verbal_reasoning"), "laptop-nback"),
     **dict.fromkeys(("nback_spatial", "nback_spatial_noise", "nback_spatial_reasoning", "nback_abstraction", "nback_abstraction_strict"), "laptop-nback"),
+    **dict.fromkeys(("sc", "si", "cd", "cd_noise"), "laptop-changes"),
+    **dict.fromkeys(("vsrec", "vir"), "laptop-recognition"),
+    **dict.fromkeys(("lsr", "lsr_long"), "laptop-lists"),
 }
 
 
@@ -126,7 +129,7 @@ def test_a_session_goes_on_with_the_network_that_it_began_with(tmp_path: Path) -
     assert again.responses[columns].equals(whole.responses[columns])
 
 
-@pytest.mark.parametrize("name", ["nback_verbal_feedback", "cd"])
+@pytest.mark.parametrize("name", ["nback_verbal_feedback", "cs"])
 def test_what_none_of_them_knows_is_told(name: str, tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match="network:laptop was not trained on the task"):
         spanlab.replay(name, "network:laptop", trials=1, data=tmp_path, say=lambda _: None)

@@ -249,7 +249,7 @@ def wrong_files(path: Path, trap: Path, state: dict[str, Any]) -> list[tuple[str
         ("a zip of something else", lambda: zipfile.ZipFile(path, "w").writestr("a", "b"), "damaged or something else"),
         ("a folder", lambda: path.mkdir(), "is a folder, and a checkpoint is a file"),
         ("missing", lambda: None, "there is no checkpoint at"),
-        ("another dictionary", lambda: torch.save({"state_dict": {"layer.weight": torch.zeros(2)}}, path), "no checkpoint that SpanLab knows"),
+        ("another dictionary", lambda: torch.save({"state_dict": {"layer.weight": torch.zeros(2)}}, path), "not a checkpoint that SpanLab knows"),
         ("a list", lambda: torch.save([state], path), "it holds something else"),
         ("no weights", lambda: torch.save({"model_state_dict": {}}, path), "encoder with its linear projection is missing"),
         ("no tensors", lambda: torch.save({"model_state_dict": {"CNN_Encoder.0.weight": 3}}, path), "something that is not a weight"),

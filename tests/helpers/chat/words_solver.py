@@ -27,6 +27,13 @@ def solve(messages: Sequence[Mapping[str, Any]]) -> str:
     raise AssertionError(f"no display that the reader knows in: {displays}")
 
 
+def _reported(displays: Sequence[str], answered: int) -> str:
+    """The colour or the angle at the place whose outline is thick."""
+    place = next(re.findall(r"outline at (\d) is thick", display)[0] for display in reversed(displays) if "is thick" in display)
+    shown = next(display for display in displays if re.match("Eight places round a circle", display))
+    return next(value for at, value in re.findall(r"^Place (\d): (?:colour )?(\d+)", shown, re.MULTILINE) if at == place)
+
+
 def _patterns(displays: Sequence[str]) -> list[str]:
     """The rows of every display of a single grid, in order."""
     return [display.split("\n", 1)[1].strip() for display in displays if re.match(r"A \d+ x \d+ grid, row by row", display)]
@@ -146,6 +153,7 @@ def _nback(displays: Sequence[str], answered: int) -> str:
 READERS: tuple[tuple[str, Callable[[Sequence[str], int], str]], ...] = (
     (r"\w+ positions[^\n]+\nEach holds one word", _words_in_order),
     (r"Nine positions", _serial_recall),
+    (r"Eight places round a circle", _reported),
     (r"Squares", _free_recall),
     (r"(?s).*Each box is a 3 x 3 grid", _updating),
     (r"Two \d+ x \d+ grids side by side", _recognition),

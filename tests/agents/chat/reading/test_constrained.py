@@ -19,7 +19,7 @@ from spanlab.agents.chat.reading.extraction import check_extraction, read
 from spanlab.agents.chat.reading.logprobs import answer_logprobs, answer_probabilities
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Answer, ResponseKind, compile_trial, list_paradigms, load_paradigm
-from spanlab.paradigms.responses import Cells, Choice, SerialOrder
+from spanlab.paradigms.responses import Cells, Choice, Continuous
 
 MATCH = Choice.model_validate({"options": ["m", "-"]})
 SIDES = Choice.model_validate({"options": ["left", "right"]})
@@ -47,7 +47,9 @@ def settings(**values: Any) -> ChatSettings:
 def as_json(kind: ResponseKind, answer: Answer) -> Any:
     """An answer as a server would be made to write it."""
     written = kind.write(answer)
-    return written.split("; ") if isinstance(kind, Cells) else written.split(" ") if isinstance(kind, SerialOrder) else written
+    if isinstance(kind, Continuous):
+        return int(written)
+    return written.split("; ") if isinstance(kind, Cells) else written
 
 
 def schema(kind: ResponseKind, **values: Any) -> dict[str, Any]:

@@ -1,0 +1,147 @@
+"""The figure of continuous report: a histogram of the errors of each person and model, with the density of the fitted mixture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.errors import SpanLabError
+from ..data.coding import coded, decoded
+from ..data.columns import column_named
+from ..data.scoring import WHO, Scored, plural
+from ..data.style import Look
+from ..effects.continuous import asked_on_a_scale, errors_over_people, report_errors, two_components
+from ..stats.mixture import ENOUGH
+from .effect_figure import looks_of
+from .figure import Computed, FigureDeclaration, Wish, chosen, lines
+from .histogram_panels import Panel, bars, heading_of, histogram_panels, line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..data.loading import Data
+
+NAME = "error_distribution"
+#: Panels that are drawn at most; the table has everybody.
+MOST = 24
+#: Bars of a histogram, over the whole scale.
+_BARS = 24
+_POINTS = 181
+#: By this column when no other is asked for and it is varied.
+_USUAL = "set_size"
+_METHOD = (
+    "Errors of answered questions, in degrees of the scale. Line: the mixture of a von Mises distribution about the right value and of uniform guesses "
+    f"(Zhang & Luck, 2008), by maximum likelihood, from {ENOUGH['two']} answers on. The table also has the mixture with swaps (Bays, Catalao & Husain, "
+    f"2009), from {ENOUGH['three']} answers on."
+)
+_SHOWN = (
+    *("n_items", "n_missing", "mean_error", "sd_error", "mean_absolute_error"),
+    *("two_p_guess", "two_p_guess_low", "two_p_guess_high", "two_sd", "two_sd_low", "two_sd_high"),
+    *("three_p_guess", "three_p_swap", "three_p_swap_low", "three_p_swap_high", "three_sd", "note"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputedErrors(Computed):
+    """Distributions of errors: a row for each person and model, and one for all people together."""
+
+
+def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
+    """Distributions of errors in one paradigm.
+
+    Raises
+    ------
+    SpanLabError
+        when nothing was answered on a continuous scale, several paradigms have that and none was chosen, or there is no such column as ``by``.
+    """
+    import pandas as pd
+
+    paradigm = chosen(NAME, _unscaled, data, wish)
+    part = data.scored.parts[paradigm]
+    by = _columns(part, paradigm, wish)
+    items = part.items.assign(**{name: decoded(part.items[name]) for name in by})
+    part = Scored(items, part.intrusions, part.notes)
+    each = report_errors(part, by=by)
+    if not len(each):
+        raise SpanLabError(f"no figure {NAME}: {paradigm} has no {' and no '.join(by)} in questions that were answered on a continuous scale")
+    table = pd.concat([each, errors_over_people(each, by=by)], ignore_index=True)
+    title = f"{data.titles[paradigm]}: errors"
+    notes = [f"{plural(len(each) - MOST, 'panel')} of {len(each)} are not drawn; the table has all."] if len(each) > MOST else []
+    unfitted = each[each["two_sd"].isna()]
+    if len(unfitted):
+        why = "; ".join(sorted(set(unfitted["note"].str.split("; ").str[0])))
+        notes.append(f"{plural(len(unfitted), 'distribution')} of {len(each)} without a fit: {why}.")
+    if int((each["note"].ne("") & each["two_sd"].notna()).sum()):
+        notes.append("The table says what else was not fitted, and why.")
+    return ComputedErrors(
+        title=title,
+        caption=_METHOD,
+        table=table,
+        shown=table[["agent", "participant", *by, *_SHOWN]],
+        picture=lambda looks: _chart(asked_on_a_scale(part), each.iloc[:MOST], by, looks, title, lines(_METHOD)),
+        looks=looks_of(each),
+        notes=notes,
+    )
+
+
+def _columns(part: Scored, paradigm: str, wish: Wish) -> tuple[str, ...]:
+    if wish.by:
+        return (column_named(part.items, wish.by, paradigm, f"figure {NAME} by {wish.by}"),)
+    return (_USUAL,) if _USUAL in part.items.columns and part.items[_USUAL].nunique() > 1 else ()
+
+
+def _unscaled(scored: Scored, paradigm: str) -> str:
+    there = paradigm in scored.parts and len(asked_on_a_scale(scored.parts[paradigm])) > 0
+    return "" if there else f"{paradigm} has no answers on a continuous scale."
+
+
+def _lacking(scored: Scored, paradigm: str) -> tuple[str, ...]:
+    return ("error", "period") if _unscaled(scored, paradigm) else ()
+
+
+def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agents: Sequence[Look], title: str, subtitle: str) -> dict[str, Any]:
+    """A panel for each row of the table: bars of its errors, and the density of its fit, both in answers a bar."""
+    half = float(questions["period"].max()) / 2
+    edges = np.linspace(-half, half, _BARS + 1)
+    colours = {look.label: look.light for look in agents}
+    keys = [*WHO, "participant", *by]
+    own = dict(iter(questions.groupby(keys, sort=True, observed=True, dropna=False)["error"]))
+    panels: list[Panel] = []
+    top = 1.0
+    for row in rows.to_dict("records"):
+        mine = own[tuple(row[name] for name in keys)].dropna().to_numpy(float)
+        found = bars(mine, edges, "°") + _density(row, len(mine), edges)
+        top = max([top, *(bar["count"] for bar in found)])
+        missing = f", {row['n_missing']:g} without" if row["n_missing"] else ""
+        panels.append(Panel(heading_of(row, by), f"{plural(len(mine), 'answer')}{missing}", colours[row["agent"]], found))
+    columns = coded(rows[by[0]])[1] if by else []
+    wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(panels))
+    axes, pointed = ("error (degrees)", "answers"), ("error", "answers")
+    return histogram_panels(panels, (-half, half), top * 1.05, wide=wide, axes=axes, tooltip=pointed, title=title, subtitle=subtitle)
+
+
+def _density(row: dict[Any, Any], many: int, edges: np.ndarray) -> list[dict[str, Any]]:
+    """The fitted density in answers a bar; nothing where nothing was fitted."""
+    mixture = two_components(row)
+    if mixture is None:
+        return []
+    factor = 2 * math.pi / float(row["period"])
+    at = np.linspace(edges[0], edges[-1], _POINTS)
+    return line(at, mixture.density(at * factor) * factor * many * (edges[1] - edges[0]))
+
+
+ERROR_DISTRIBUTION = FigureDeclaration(
+    NAME,
+    "errors of continuous reports",
+    compute_errors,
+    _unscaled,
+    _lacking,
+    line="errors on a continuous scale, with the fitted mixture of memory and guessing (and swaps, in the table)",
+    answers="items",
+    expected=("continuous_colour", "continuous_orientation"),
+    by=True,
+)

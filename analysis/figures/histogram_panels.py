@@ -1,0 +1,105 @@
+"""Histograms side by side, one for each person or condition, each with the density that was fitted to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .charts import grid, panel_of, title_lines
+from .curve_marks import PANEL, whole_axis
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One histogram.
+
+    Parameters
+    ----------
+    heading, below : what stands above it, in two lines
+    colour : of its bars and its line
+    values : of :func:`bars` and :func:`line`
+    """
+
+    heading: str
+    below: str
+    colour: str
+    values: Sequence[Mapping[str, Any]]
+
+
+def heading_of(row: Mapping[Any, Any], by: Sequence[str]) -> str:
+    """Who or what a panel is of."""
+    person = f"{row['agent']}, {row['participant']}" if row["participant"] and row["participant"] not in row["agent"] else row["agent"]
+    return ", ".join([person, *(f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {_format_value(row[name])}" for name in by)])
+
+
+def _format_value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def bars(values: np.ndarray, edges: np.ndarray, unit: str) -> list[dict[str, Any]]:
+    """How many values lie between each two edges."""
+    counts, _ = np.histogram(values, edges)
+    return [
+        {"role": "bar", "x": float(left), "x2": float(right), "count": int(count), "range": f"{left:g} to {right:g}{unit}"}
+        for count, left, right in zip(counts, edges, edges[1:], strict=False)
+        if count
+    ]
+
+
+def line(at: np.ndarray, heights: np.ndarray) -> list[dict[str, Any]]:
+    """A density, in values a bar."""
+    return [{"role": "density", "x": float(x), "count": float(y)} for x, y in zip(at, heights, strict=True)]
+
+
+def histogram_panels(
+    panels: Sequence[Panel], across: tuple[float, float], top: float, *, wide: int, axes: tuple[str, str], tooltip: tuple[str, str], title: str, subtitle: str
+) -> dict[str, Any]:
+    """Panels in rows as one specification.
+
+    Parameters
+    ----------
+    across : range of the horizontal axis
+    top : of the vertical one
+    wide : panels in a row
+    axes : titles of the horizontal and the vertical axis
+    tooltip : what a bar's range and its count are called
+    """
+
+    @cache
+    def made(colour: str, x_title: str, y_title: str) -> dict[str, Any]:
+        return _layers(colour, across, top, x_title, y_title, tooltip)
+
+    drawn = [
+        panel_of(
+            made(panel.colour, axes[0] if place >= len(panels) - wide else "", axes[1] if not place % wide else ""),
+            f"datum.part == {place}",
+            {"text": panel.heading, "subtitle": panel.below, "fontSize": 12, "fontWeight": 600, "subtitleFontSize": 11.5, "anchor": "start"}
+            | {"frame": "group", "offset": 8},
+        )
+        for place, panel in enumerate(panels)
+    ]
+    values = [{**value, "part": place} for place, panel in enumerate(panels) for value in panel.values]
+    return grid(drawn, values, columns=wide, spacing=(78, 40), title=title_lines(title, subtitle))
+
+
+def _layers(colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str, tooltip: tuple[str, str]) -> dict[str, Any]:
+    """Bars and density of one panel, over these ranges."""
+    x = {"field": "x", "type": "quantitative", "title": x_title or None, "scale": {"domain": list(across), "nice": False}, "axis": whole_axis(*across)}
+    y = {"field": "count", "type": "quantitative", "title": y_title or None, "scale": {"domain": [0, top], "nice": False}}
+    y["axis"] = whole_axis(0, top) | {"grid": True}
+    pointed = [{"field": "range", "type": "nominal", "title": tooltip[0]}, {"field": "count", "type": "quantitative", "title": tooltip[1]}]
+    histogram = {
+        "transform": [{"filter": "datum.role == 'bar'"}],
+        "mark": {"type": "bar", "color": colour, "opacity": 0.35},
+        "encoding": {"x": x | {"bin": "binned"}, "x2": {"field": "x2"}, "y": y, "tooltip": pointed},
+    }
+    density = {
+        "transform": [{"filter": "datum.role == 'density'"}],
+        "mark": {"type": "line", "color": colour, "strokeWidth": 2, "clip": True},
+        "encoding": {"x": x, "y": y},
+    }
+    return {"layer": [histogram, density], "width": PANEL[0], "height": PANEL[1] * 0.7}

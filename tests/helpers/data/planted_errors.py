@@ -1,0 +1,50 @@
+"""Continuous reports of people with planted parameters, as a response table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from spanlab.analysis.stats.mixture import simulate_answers
+
+
+def planted_table(
+    people: Mapping[str, Sequence[float]],
+    sds: Mapping[int, float],
+    *,
+    trials: int = 150,
+    seed: int = 1,
+    period: int = 360,
+    agent: str = "people",
+    kind: str = "participant",
+) -> pd.DataFrame:
+    """Answers of several people at several set sizes.
+
+    Parameters
+    ----------
+    people : for each the weights of the target, of swaps (where there are three) and of guesses
+    sds : circular standard deviation in degrees, by set size
+    """
+    random, rows = np.random.RandomState(seed), []
+    for person, weights in people.items():
+        number = 0
+        for size, sd in sds.items():
+            targets = random.randint(period, size=trials).astype(float)
+            others = random.randint(period, size=(trials, size - 1)).astype(float)
+            swaps = weights if size > 1 or len(weights) == 2 else (weights[0] + weights[1], weights[2])
+            answers = np.round(simulate_answers(swaps, sd, targets, others, random, period)) % period
+            errors = period / 2 - (period / 2 - (answers - targets)) % period
+            for answer, target, error, other in zip(answers, targets, errors, others, strict=True):
+                number += 1
+                rows.append(
+                    {
+                        **{"session": person, "participant": person if kind == "participant" else "", "agent_kind": kind, "agent": agent},
+                        **{"paradigm": "continuous_colour", "block": 1, "trial": number, "step": 4, "ask": 1, "set_size": size, "chance": 0.25},
+                        **{"correct_answer": int(target), "answer": int(answer), "outcome": "answered", "correct": bool(abs(error) <= 45)},
+                        **{"error": error, "period": float(period), "tolerance": 45.0, "non_targets": json.dumps([int(one) for one in other])},
+                    }
+                )
+    return pd.DataFrame(rows)
