@@ -126,6 +126,9 @@ PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
     ),
     "report_wheel": report_wheels(),
     "side_by_side": st.fixed_dictionaries({"left": cells(36), "right": cells(36), "colour": st.sampled_from(["red", "green"])}),
+    "blocks": st.fixed_dictionaries(
+        {"areas": st.just([[6, 10, 20, 24], [38, 6, 52, 20], [66, 74, 80, 88]])}, optional={"lit": st.one_of(st.none(), st.integers(0, 2))}
+    ),
     "squares": st.integers(2, 10).flatmap(lambda grid: two_sets(grid * grid).map(lambda sets: {"grid": grid, "green": sets[0], "red": sets[1]})),
     "switch_boxes": st.sampled_from([{}, {"cue": "up_down"}, {"cue": "left_right"}, *({"marker": place} for place in range(4))]),
     "text": st.fixed_dictionaries({"text": st.text(letters, min_size=1, max_size=80), "size": st.integers(4, 20)}),
