@@ -46,7 +46,8 @@ def first_option_rules(trials: Iterable[Trial]) -> list[dict[str, Any]]:
     for trial in trials:
         for step in trial.steps:
             if step.percept.ask is not None and isinstance(step.percept.ask.kind, Choice):
-                answers.setdefault(step.percept.ask.kind.question(), step.percept.ask.kind.write(0))
+                kind = step.percept.ask.kind
+                answers.setdefault(kind.question(), kind.write(kind.values[0]))
     return [_rule(f"first option {number}", answer, messages_contain=question) for number, (question, answer) in enumerate(answers.items())]
 
 
