@@ -27,10 +27,10 @@ LEVELS: dict[str, dict[str, list[Any]]] = {"sfr": {"list_length": [4, 8, 12]}, "
 ALL_LEVELS: dict[str, dict[str, list[Any]]] = {
     "vsrec": {"list_length": [2, 4, 6]},
     "vir": {"list_length": [4], "retention_steps": [0, 5]},
-    "cd": {"feature": ["colour"], "set_size": [2, 4, 6, 8, 12]},
+    "cd": {"feature": ["orientation"], "set_size": [2, 4, 6, 12]},
     "si": {"part_size": [2, 4, 6, 12]},
     "sc": {},
-    "lsr": {},
+    "lsr_long": {"list_length": [4, 8, 12, 16]},
     "nback_verbal": {"lures": ["none"]},
 }
 BLOCKS = 12
