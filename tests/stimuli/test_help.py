@@ -27,11 +27,11 @@ def test_every_parameter_has_a_type_and_a_line_of_help(which: str) -> None:
 def test_a_page_of_help() -> None:
     boxes = next(description for description in describe(STIMULI) if description.name == "boxes")
     assert str(boxes).splitlines()[1:] == [
-        "  count (whole number from 1 to 8; required): how many boxes",
+        "  count (whole number from 1 to 8; required): number of boxes",
         "  markers (list, each whole number or null; not given by default): the marker's cell in each box (0 to 8, row by row), or null for a box without one",
         "  arrow ({box: whole number from 0, direction: up or down or left or right or up_left or up_right or down_left or down_right}; "
         "not given by default): an arrow, as {box: 0, direction: up_left}",
-        "  probed (whole number; not given by default): the box that is red",
+        "  probed (whole number; not given by default): the red box",
     ]
 
 
