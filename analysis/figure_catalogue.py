@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from ..core.errors import SpanLabError
 from ..core.registry import Instances, nearest
+from .data.style import listed
 from .effects.registry import EFFECTS
 from .figures.conditions_figure import CONDITIONS
 from .figures.effect_figure import effect_figure
@@ -81,12 +82,12 @@ def wish_for(figure: FigureDeclaration, paradigms: Sequence[str], bars: str, by:
     if bars == "within" and figure.section != "effects" and not figure.along:
         raise SpanLabError(f"{option}bars within is for figures of effects, which have every person in several conditions; {figure.name} is none")
     if by and not figure.by:
-        able = " and ".join(figure.name for figure in FIGURES if figure.by)
-        raise SpanLabError(f"{option}by is for the figure {able}; {figure.name} has the conditions that it shows")
+        able = listed([one.name for one in FIGURES if one.by])
+        raise SpanLabError(f"{option}by is for the figures {able}; {figure.name} has the conditions that it shows")
     for name, given in (("along", along), ("value", value)):
         if given and not figure.along:
-            able = " and ".join(one.name for one in FIGURES if one.along)
-            raise SpanLabError(f"{option}{name} is for the figure {able}; {figure.name} has the conditions that it shows")
+            able = listed([one.name for one in FIGURES if one.along])
+            raise SpanLabError(f"{option}{name} is for {able}; {figure.name} has the conditions that it shows")
     return Wish(tuple(paradigms), bars, by, along, value or "correct")
 
 

@@ -147,5 +147,5 @@ def test_the_page_has_them_with_their_commands(tmp_path: Path) -> None:
 def test_what_cannot_be_is_told(tmp_path: Path, asked: dict[str, str], said: str) -> None:
     with pytest.raises(SpanLabError, match=said):
         spanlab.figure("conditions", saved(tmp_path, people(2, 20)), **asked)  # type: ignore[arg-type]
-    with pytest.raises(SpanLabError, match="is for the figure conditions"):
+    with pytest.raises(SpanLabError, match="is for conditions"):
         spanlab.figure("set_size", saved(tmp_path, people(2, 20)), along="present")

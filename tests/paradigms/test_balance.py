@@ -327,7 +327,7 @@ def test_what_cannot_be_balanced_is_told_with_its_line(tmp_path: Path) -> None:
     assert "designs > human > balance: trials ask in several phases (probe, second): say which is meant, such as question: second" in several
     assert "designs > human > max_run: trials ask in several phases" in message("{max_run: {answer: 4}}", two)
     assert "no step of the phase 'secnd' asks; did you mean 'second'?" in message("{balance: [answer], question: secnd}", two)
-    assert "'question' says of which answers" in message("{question: probe}", two)
+    assert "'question' says which answers balance and max_run refer to" in message("{question: probe}", two)
     constant = message("{balance: [answer], repetitions: 2}", ANSWERED.replace("=side", "0"))
     assert "designs > human > balance: among" in constant
     assert "there was none with the answer 1, so it cannot come as often as others" in constant

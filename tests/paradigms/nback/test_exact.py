@@ -120,7 +120,7 @@ def _renumbered(values: Sequence[int]) -> tuple[int, ...]:
     [
         ("nback_block", {"n": 1}, "either symbols or a grid"),
         ("nback_block", {"n": 1, "symbols": ["p", "q"], "grid": 3}, "either symbols or a grid"),
-        ("nback_block", {"n": 1, "symbols": ["p", "q", "p"]}, "stands twice"),
+        ("nback_block", {"n": 1, "symbols": ["p", "q", "p"]}, "occurs twice"),
         ("nback_block", {"n": 1, "symbols": ["p", "q"], "relation": "row_or_column"}, "need a grid"),
         ("nback_block", {"n": 1, "symbols": ["p", "q"], "unused": [1]}, "need a grid"),
         ("nback_block", {"n": 1, "grid": 3, "unused": [9]}, "from 0 to 8"),
@@ -130,7 +130,7 @@ def _renumbered(values: Sequence[int]) -> tuple[int, ...]:
         ("nback_block", {"n": 4, "grid": 3, "lures": 0, "relation": "row_or_column"}, "n up to 3"),
         ("letter_noise", {"letters": ["b"], "marks": ["#", "#"], "least": 1, "most": 1}, "different single characters"),
         ("letter_noise", {"letters": ["b"], "marks": ["#"], "least": 1, "most": 2}, "at most 1"),
-        ("letter_noise", {"letters": ["#"], "marks": ["#"], "least": 1, "most": 1}, "no noise symbol"),
+        ("letter_noise", {"letters": ["#"], "marks": ["#"], "least": 1, "most": 1}, "not a noise symbol"),
         ("cell_noise", {"taken": [9], "grid": 3, "marks": ["#"], "least": 1, "most": 1}, "from 0 to 8"),
         ("cell_noise", {"taken": [0], "grid": 2, "marks": list(MARKS), "least": 1, "most": 4}, "do not fit"),
     ],

@@ -139,7 +139,7 @@ def test_who_has_data_is_asked_what_to_do(desk: Any, tmp_path: Path) -> None:
     assert one.red() > 300, "the question has come, with its reason"
     one.type("\n")
     assert one.process.poll() is None, "to stop is not a way to begin"
-    one.typist.type("begin\n")  # the choice that begins so: anew
+    one.typist.type("start\n")  # the choice that begins with this word: a new one
     assert one.answer()["existing"] == "new"
 
 
