@@ -345,7 +345,9 @@ def test_nothing_outside_the_displays_tells_the_answer(tmp_path: Path, name: str
 
 def first_answer(trial: Trial) -> int:
     answer = next(step.truth.answer for step in trial.steps if step.truth.answer is not None)
-    return int(answer[0] if isinstance(answer, tuple) else answer)
+    first = answer[0] if isinstance(answer, tuple) else answer
+    assert first is not None
+    return int(first)
 
 
 def with_phase(trial: Trial, context: TrialContext) -> tuple[Trial, TrialContext]:

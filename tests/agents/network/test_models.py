@@ -402,6 +402,7 @@ def test_products_tell_same_from_different_before_anything_is_learned() -> None:
     network = build(model_settings(**sizes), {"one": Task(1, "one")}, seed=1).eval()
     network.begin([torch.from_numpy(np.concatenate([first, other, empty_frame, empty_frame]))], {"one": ([0.5], False)})
     head = network.heads["one"]
+    assert isinstance(head, torch.nn.Linear)
     with torch.no_grad():
         head.weight.zero_()
         head.weight[:, -128:] = 1.0
