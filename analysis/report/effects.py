@@ -110,7 +110,7 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
         ("p", lambda row: p_value(row["p"])),
         ("BF10", lambda row: bayes_in_words(row["bf10"])),
         *([("alike?", lambda row: str(row["alike"]))] if declared else []),
-        ("any difference: p", lambda row: p_value(row["omnibus_p"])),
+        ("omnibus p", lambda row: p_value(row["omnibus_p"])),
         ("n", lambda row: counted(row["n_units"], row["unit"])),
         words_of("note"),
     ]

@@ -38,7 +38,7 @@ def answered_as_meant(facts: list[dict[str, Any]], names: tuple[str, ...]) -> No
         assert response["outcome"] == "answered", fact
         assert response["value"] == fact["told"], fact
         for press in response["raw"]["presses"]:
-            if press["does"] == "answer" and "value" in press and "key" in press:
+            if press["does"] == "answer" and "value" in press and "key" in press and fact["keys"]:  # a dial has no key for each value
                 assert fact["keys"][press["key"]] == press["value"]
         devices = {"keys": "key", "mouse": "click"}
         if fact["by"] == "mouse" and fact["paradigm"] in ("sfr", "vsr", "smu", "lsr", "lsr_long"):

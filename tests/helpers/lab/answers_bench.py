@@ -24,7 +24,7 @@ from spanlab.agents.base import TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
 from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.paradigms import Answer, AnswerKeys, Ask, Percept, Truth, compile_trial, load_paradigm
-from spanlab.paradigms.responses import Cells, Choice, SerialOrder, TypedText
+from spanlab.paradigms.responses import Cells, Choice, Continuous, SerialOrder, TypedText
 from spanlab.stimuli import Stimulus
 
 STEP_MS = 300
@@ -133,6 +133,9 @@ def answers_to(ask: Ask, most: int) -> list[Answer]:
         return [guess, (*guess[:-1], None)] if ask.kind.unknown else [guess]
     if isinstance(ask.kind, TypedText):
         return [str(ask.kind.guess(random))[:5]]
+    if isinstance(ask.kind, Continuous):
+        first = ask.kind.start
+        return [first, *((first + step * ask.kind.period // most) % ask.kind.period for step in range(1, most))]
     values: list[Answer] = list(dict.fromkeys([*(value for _, value in ask.kind.surface().keys), *(region.value for region in ask.kind.surface().regions)]))
     return values if len(values) <= most else [values[n] for n in random.permutation(len(values))[:most]]
 
@@ -146,7 +149,7 @@ def answered(devices: str, conditions: str, most: str, names: str) -> Any:
         for name in names.split(","):
             for percept, truth in questions(name, int(conditions)):
                 assert percept.ask is not None
-                if by == "mouse" and not percept.ask.kind.surface().regions:
+                if by == "mouse" and not percept.ask.kind.surface().regions and percept.ask.kind.surface().dial is None:
                     continue  # there is nothing to click on
                 for swapped in (False, True) if by == "keys" else (False,):
                     keys = AnswerKeys(swapped)
@@ -168,6 +171,11 @@ def answered(devices: str, conditions: str, most: str, names: str) -> Any:
     return facts
 
 
+def pressed_ms(steps: list[dict[str, Any]]) -> list[float]:
+    """When presses were made, in ms from the onset of the first step."""
+    return [(step["onset"] - steps[0]["onset"]) * 1000 + ms for step in steps for ms in step["injected"]]
+
+
 def deadlines(bench: Bench) -> Any:
     """Presses just before and just after the windows of change detection (2000 ms) and task switching (1500 ms) close; what comes next goes on undisturbed."""
     facts: dict[str, Any] = {}
@@ -179,8 +187,11 @@ def deadlines(bench: Bench) -> Any:
         assert ask.window_ms is not None
         window = ask.window_ms / 1000
         for when, after in (("before", -0.06), ("after", 0.06))[name == "cd" :]:
-            bench.script = [[(window + after, InputEvent("f", hold=0.02))], [(0.3, InputEvent("j", hold=0.02))]]
-            facts[f"{name} {when}"] = bench.trial(percepts[first : first + 3])
+            for _ in range(20):  # on a busy machine presses come late, or displays stay: the trial is then played again
+                bench.script = [[(window + after, InputEvent("f", hold=0.02))], [(0.3, InputEvent("j", hold=0.02))]]
+                facts[f"{name} {when}"] = steps = bench.trial(percepts[first : first + 3])
+                if steps[0]["shown"][0]["dropped_frames"] <= 1 and min(pressed_ms(steps), default=0) < (window + after) * 1000 + 20:
+                    break
             if name == "cd":
                 bench.script = [[(0.3, InputEvent("j", hold=0.02))]]
                 bench.agent.rest(300)
@@ -261,10 +272,15 @@ def boxes() -> Any:
 
             bench.waits = waits  # type: ignore[method-assign]
             percept = timed(BLANK, 500, Ask(kind, window_ms=500))
-            episode = bench.agent.start(TrialContext("box", "Box", "en", "", (kind,), keys=keys))
-            response = asyncio.run(episode.step(percept))
-            episode.finish()
-            facts[name].append(asdict(response))  # type: ignore[call-overload]
+            response = None
+            for _ in range(10):  # a busy machine presses late or looks late: the trial is then played again
+                episode = bench.agent.start(TrialContext("box", "Box", "en", "", (kind,), keys=keys))
+                response = asyncio.run(episode.step(percept))
+                episode.finish()
+                if response is not None and (response.rt_ms or (0 if response.raw["presses"] else 500)) < 300:
+                    break
+            assert response is not None
+            facts[name].append(asdict(response))
         facts[f"{name} facts"] = bench.agent.apparatus()["buttons"]
         bench.close()
     return facts
