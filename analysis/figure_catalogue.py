@@ -24,8 +24,8 @@ class Figures(Instances[FigureDeclaration]):
     """All figures that are made of answers: one for each effect, then SpanLab's others, then those of other packages (entry points ``spanlab.figures``)."""
 
     def __init__(self) -> None:
-        own = (CONDITIONS, ERROR_DISTRIBUTION, REACTION_TIME, *NBACK_FIGURES, *map(paper_figure, PAPER_FIGURES))
-        super().__init__("figure", "spanlab.figures", FigureDeclaration, own)
+        declarations = (CONDITIONS, ERROR_DISTRIBUTION, REACTION_TIME, *NBACK_FIGURES, *map(paper_figure, PAPER_FIGURES))
+        super().__init__("figure", "spanlab.figures", FigureDeclaration, declarations)
 
     @override
     def known(self) -> Mapping[str, FigureDeclaration]:

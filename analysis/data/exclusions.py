@@ -66,8 +66,14 @@ MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
     "rt_ms": (LEVELS, "reaction time in ms; the median of several answers"),
     "rt_deviation": (("answers",), "reaction time minus the median of the same participant in the paradigm, in robust standard deviations (1.4826 MAD)"),
     "late_frames": (("trials", "sessions"), "late frames in steps with a question; for a session, the number per trial"),
-    "frames_off": (("trials", "sessions"), "frames by which a display with a question missed its planned duration: the largest of a trial; for a session, their mean"),
-    "trial_off_ms": (_SHOWN, "ms by which a display of the trial, with a question or without, missed its planned duration: the largest; for a session, their mean"),
+    "frames_off": (
+        ("trials", "sessions"),
+        "frames by which a display with a question missed its planned duration: the largest of a trial; for a session, their mean",
+    ),
+    "trial_off_ms": (
+        _SHOWN,
+        "ms by which a display of the trial, with a question or without, missed its planned duration: the largest; for a session, their mean",
+    ),
     "trial_dropped_frames": (_SHOWN, "late frames in all displays of the trial that have a planned duration; for a session, the number per trial"),
     "trial_paused_ms": (_SHOWN, "ms for which the trial was paused; for a session, the number per trial"),
     "trial_unfocused_ms": (_SHOWN, "ms for which another window had the focus in the trial; for a session, the number per trial"),
@@ -224,10 +230,10 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
         alive &= ~gone
     if rules and not alive.any() and len(table):
         notes.append("Nothing is left: the rules leave out everything.")
-    told = [left_out for left_out in units if len(left_out)]
+    left_out_tables = [left_out for left_out in units if len(left_out)]
     return table[alive].reset_index(drop=True), Exclusions(
         pd.DataFrame(summary, columns=[*RULE_COLUMNS]),
-        pd.concat(told, ignore_index=True) if told else pd.DataFrame(columns=[*UNIT_COLUMNS]),
+        pd.concat(left_out_tables, ignore_index=True) if left_out_tables else pd.DataFrame(columns=[*UNIT_COLUMNS]),
         tuple(notes),
     )
 
@@ -314,9 +320,9 @@ def _rows_left_out(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule:
     """A row for each unit that is left out."""
     import pandas as pd
 
-    own = judged[np.isin(unit, out.index.to_numpy())]
-    code = pd.Series(unit[np.isin(unit, out.index.to_numpy())], index=own.index)
-    first = own[~code.duplicated()]
+    excluded = judged[np.isin(unit, out.index.to_numpy())]
+    code = pd.Series(unit[np.isin(unit, out.index.to_numpy())], index=excluded.index)
+    first = excluded[~code.duplicated()]
     who = code[~code.duplicated()]
     key = {"trials": ("trial", "trial_id", "session"), "answers": ("trial", "trial_id", "ask", "session"), "sessions": ("session",), "participants": ()}
     shown = ("agent_kind", "agent", "participant", "paradigm", *key[rule.leave_out])

@@ -255,7 +255,7 @@ def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:
             everywhere = f"over all classes of the head (the chance lines are those of a guess among the allowed answers{among})"
             how = everywhere if whole else "among the allowed ones"
             found.setdefault((facts.paradigm, how), set()).add(facts.agent)
-    told: dict[str, tuple[str, ...]] = {}
+    notes: dict[str, tuple[str, ...]] = {}
     for (paradigm, how), agents in sorted(found.items()):
-        told[paradigm] = (*told.get(paradigm, ()), f"{paradigm}: answers of {', '.join(sorted(agents))} were read out {how}.")
-    return told
+        notes[paradigm] = (*notes.get(paradigm, ()), f"{paradigm}: answers of {', '.join(sorted(agents))} were read out {how}.")
+    return notes

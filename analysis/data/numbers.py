@@ -41,5 +41,5 @@ def counted(value: Any, unit: str) -> str:
 
 def with_sign(value: float, digits: int = 2) -> str:
     """``+1.25``, ``−0.50`` and plain 0."""
-    said = f"{value:+.{digits}f}"
-    return said[1:] if not float(said) else said.replace("-", "−")
+    text = f"{value:+.{digits}f}"
+    return text[1:] if not float(text) else text.replace("-", "−")

@@ -73,8 +73,8 @@ class Scored:
         where = {int(codes[start]): slice(start, end) for start, end in pairwise([0, *cuts, len(codes)])} if runs else {}
         found = {}
         for number, name in enumerate(names):
-            own = self.items.iloc[where[number]] if runs else self.items[codes == number]
-            found[name] = Scored(own.reset_index(drop=True), self.intrusions[self.intrusions["paradigm"] == name], self.notes)
+            items = self.items.iloc[where[number]] if runs else self.items[codes == number]
+            found[name] = Scored(items.reset_index(drop=True), self.intrusions[self.intrusions["paradigm"] == name], self.notes)
         return found
 
 
@@ -131,12 +131,12 @@ class LeftOut:
         if missing:
             return (f"The table has no column {', '.join(missing)}: nothing can be scored.",)
         absent = [name for name in _EXPECTED if name not in self.columns]
-        said = [f"The table has no column {', '.join(absent)}: curves that need it stay empty."] if absent else []
+        notes = [f"The table has no column {', '.join(absent)}: curves that need it stay empty."] if absent else []
         odd = {reason.removeprefix(_ODD): count for reason, count in sorted(self.counts.items()) if reason.startswith(_ODD) and count}
-        said += [
+        notes += [
             f"{plural(count, 'value')} of {name} that cannot be (such as half a position, or a chance above 1) taken as missing." for name, count in odd.items()
         ]
-        return (*said, *(f"{plural(self.counts[reason], what)} {rest}" for reason, (what, rest) in REASONS.items() if self.counts.get(reason)))
+        return (*notes, *(f"{plural(self.counts[reason], what)} {rest}" for reason, (what, rest) in REASONS.items() if self.counts.get(reason)))
 
 
 #: With the name of a column: reason of what is no row that is left out, but a value that is taken as missing.

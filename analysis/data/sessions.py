@@ -189,19 +189,19 @@ def gather(paths: Iterable[str | Path]) -> Gathered:
 
 def unfinished(facts: SessionFacts) -> list[str]:
     """That a session is unfinished, or has trials that failed, in a sentence each; nothing of others."""
-    told = []
+    notes = []
     if facts.failed:
         count, planned = sum(facts.failed.values()), f" of {facts.planned}" if facts.planned else ""
         reasons = "; ".join(f"{many:,} since {why}" for why, many in facts.failed.items())
-        told.append(
+        notes.append(
             f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {count:,}{planned} trials failed, and "
             f"{'is' if count == 1 else 'are'} left out ({reasons}). "
             "Where trials are refused for what they show, those that are left are a selection."
         )
     if facts.finished:
-        return told
+        return notes
     of = f" of {facts.planned}" if facts.planned else ""
-    return [*told, f"Session {facts.name} ({facts.agent}, {facts.paradigm}) is unfinished: its {plural(facts.trials, 'finished trial')}{of} are used."]
+    return [*notes, f"Session {facts.name} ({facts.agent}, {facts.paradigm}) is unfinished: its {plural(facts.trials, 'finished trial')}{of} are used."]
 
 
 def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
@@ -228,8 +228,8 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
     """
     session = head.session
     plan, data = session.get("plan"), session.get("paradigm_data")
-    told = data.get("instructions") if isinstance(data, Mapping) else None
-    written = str(told.get(session.get("language"), "")) if isinstance(told, Mapping) else ""
+    by_language = data.get("instructions") if isinstance(data, Mapping) else None
+    written = str(by_language.get(session.get("language"), "")) if isinstance(by_language, Mapping) else ""
     # Older sessions hold the paradigm's text only.
     instructions = str(session.get("instructions", written))
     several = isinstance(plan, list) and len({str(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)}) > 1

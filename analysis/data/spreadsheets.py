@@ -196,6 +196,6 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
 
 def _truths(values: Sequence[str | None]) -> dict[str | None, str]:
     """``true`` or ``false`` for each value of a column that holds nothing else, as any spreadsheet writes them; empty for every other column."""
-    said = {text: text.strip().lower() for text in values if text is not None and text.strip()}
-    found: dict[str | None, str] = {text: "true" if word in YES else "false" for text, word in said.items() if word in _TRUTHS}
-    return found if len(found) == len(said) else {}
+    words = {text: text.strip().lower() for text in values if text is not None and text.strip()}
+    found: dict[str | None, str] = {text: "true" if word in YES else "false" for text, word in words.items() if word in _TRUTHS}
+    return found if len(found) == len(words) else {}

@@ -70,8 +70,8 @@ def called(answerers: Iterable[tuple[str, Raw]], people: Collection[str]) -> dic
         if kind == SIMULATED.name:
             how = agent.removeprefix("simulated").removeprefix(":")
             return "Simulated participant" + (f" ({how})" if how else "") + apart
-        said = label or ("simulated" if kind_named(kind).oracle else "guessing" if kind == CHANCE.name else "")
-        return f"{agent or kind}{apart}" + (f" ({said})" if said else "")
+        suffix = label or ("simulated" if kind_named(kind).oracle else "guessing" if kind == CHANCE.name else "")
+        return f"{agent or kind}{apart}" + (f" ({suffix})" if suffix else "")
 
     return {raw: (name(*raw), SCRIPTED.name if "not a model" in raw[3] else raw[0]) for _, raw in everybody}
 
@@ -93,8 +93,8 @@ def named(table: pd.DataFrame) -> pd.DataFrame:
     for place, column in enumerate(("agent", "agent_kind")):
         kept_once = isinstance(table[column].dtype, pd.CategoricalDtype)
         codes, distinct = pd.factorize(pd.Index([names[raw][place] for raw in raws], dtype="str"))
-        said = pd.Series(pd.Categorical.from_codes(codes[number], categories=distinct), index=table.index)
-        table = table.assign(**{column: said if kept_once else said.astype("str")})
+        answerers = pd.Series(pd.Categorical.from_codes(codes[number], categories=distinct), index=table.index)
+        table = table.assign(**{column: answerers if kept_once else answerers.astype("str")})
     return table.drop(columns=LABEL)
 
 
@@ -113,8 +113,8 @@ def listed(names: Sequence[str]) -> str:
 def trials_taken(items: pd.DataFrame) -> Mapping[str, Mapping[str, frozenset[str]]]:
     """Which trials everybody took (trial identifiers), of the items of one paradigm: by agent and person (empty for machines)."""
     found: dict[str, dict[str, frozenset[str]]] = {}
-    for (agent, person), own in items.groupby(["agent", "participant"], sort=True, observed=True)["trial_id"]:
-        found.setdefault(str(agent), {})[str(person)] = frozenset(own.unique()) - {""}
+    for (agent, person), identifiers in items.groupby(["agent", "participant"], sort=True, observed=True)["trial_id"]:
+        found.setdefault(str(agent), {})[str(person)] = frozenset(identifiers.unique()) - {""}
     return found
 
 

@@ -118,7 +118,7 @@ class SessionTiming:
 
     def idle_presses(self) -> str:
         """How many presses had no effect, and why, in a sentence; empty where all had one."""
-        return ", ".join(f"{self.idle[why]:,} {said}" for why, said in _IDLE.items() if self.idle.get(why))
+        return ", ".join(f"{self.idle[why]:,} {words}" for why, words in _IDLE.items() if self.idle.get(why))
 
 
 def session_timing(folder: Path) -> SessionTiming | None:
@@ -160,12 +160,12 @@ def _idle(events: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
     """How many presses had no effect, by why."""
     found: Counter[str] = Counter()
     for event in events:
-        noted = _notes_of(event)
+        notes = _notes_of(event)
         raw = event.get("raw")
-        presses = [*(raw.get("presses", ()) if isinstance(raw, Mapping) else ()), *noted.get("presses", ())]
+        presses = [*(raw.get("presses", ()) if isinstance(raw, Mapping) else ()), *notes.get("presses", ())]
         found.update(press["does"] for press in presses if press.get("does") in _IDLE)
-        found["late"] += len(noted.get("late", ())) + len(event.get("after_trial", ()))
-        found["between"] += len(noted.get("before_trial", ()))
+        found["late"] += len(notes.get("late", ())) + len(event.get("after_trial", ()))
+        found["between"] += len(notes.get("before_trial", ()))
     return {why: count for why, count in found.items() if count}
 
 
@@ -188,7 +188,7 @@ def _clock(steps: Sequence[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:
     if not both:
         return
     first = both[0]
-    parted = [(onset - first[0], ((onset - first[0]) - (own - first[1])) * 1000.0) for onset, own in both]
+    parted = [(onset - first[0], ((onset - first[0]) - (computer - first[1])) * 1000.0) for onset, computer in both]
     soonest = [max(parted[n : n + 10], key=lambda point: point[1]) for n in range(0, len(parted), 10)]
     for at, ms in soonest:
         yield at, ms - soonest[0][1]

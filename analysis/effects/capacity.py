@@ -49,8 +49,8 @@ def capacity_sums(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
     items = scored.items
     answered = items["outcome"].eq("answered") | (items["outcome"] == "")
     items = items[answered | items["changed"]]
-    said = np.where(items["changed"], items["correct"] == 1, items["correct"] == 0)
-    return {"": unit_sums(Scored(items.assign(_said=said.astype(float)), scored.intrusions, ()), ("set_size", "changed"), who=who, value="_said")}
+    positive = np.where(items["changed"], items["correct"] == 1, items["correct"] == 0)
+    return {"": unit_sums(Scored(items.assign(_positive=positive.astype(float)), scored.intrusions, ()), ("set_size", "changed"), who=who, value="_positive")}
 
 
 def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
@@ -59,19 +59,19 @@ def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: 
     Where an answerer is several people (or a machine has many sessions), K is taken of each and averaged. Where units are trials, hits and false alarms are
     summed, and whole trials are resampled.
     """
-    said = cells[""]
+    answers = cells[""]
     found: dict[tuple[Any, ...], dict[bool, int]] = {}
-    keys = [name for name in said.keys.columns if name != "changed"]
-    for number, key in enumerate(said.keys.to_dict("records")):
+    keys = [name for name in answers.keys.columns if name != "changed"]
+    for number, key in enumerate(answers.keys.to_dict("records")):
         found.setdefault(tuple(key[name] for name in keys), {})[bool(key["changed"])] = number
     rows: list[dict[str, Any]] = []
     for key, pair in found.items():
         head = dict(zip(keys, key, strict=True))
         numbers = list(pair.values())
-        counts = {name: sum(int(column[number]) for number in numbers) for name, column in said.counts.items() if name != "oracle"}
-        head |= counts | {"oracle": any(bool(said.counts["oracle"][number]) for number in numbers), "chance": 0.0}
+        counts = {name: sum(int(column[number]) for number in numbers) for name, column in answers.counts.items() if name != "oracle"}
+        head |= counts | {"oracle": any(bool(answers.counts["oracle"][number]) for number in numbers), "chance": 0.0}
         for formula in FORMULAS:
-            rows.append(head | {"formula": formula} | _k(formula, key[-1], said, pair, level, resamples, seed))
+            rows.append(head | {"formula": formula} | _k(formula, key[-1], answers, pair, level, resamples, seed))
     return curve_frame(rows, [*keys[:-1], "formula", "set_size", *(name for name in CURVE_COLUMNS if name not in WHO)])
 
 

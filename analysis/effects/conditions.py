@@ -90,14 +90,14 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
     numeric = is_numeric(items[x])
     order = () if numeric else tuple(map(str, dict.fromkeys(sorted(_named(items[x]).dropna().astype(str)))))
     words, sensitivity = question_of(items, names, paradigm, what) if known == "d_prime" else (("", ""), None)
-    said = plain_name(x).replace("_", " ")
+    x_name = plain_name(x).replace("_", " ")
     panel_labels = plain_name(panel).replace("_", " ")
     titles = {"correct": "correct", "rt_ms": "reaction time", "rt_median": "median reaction time", "d_prime": "d′"}
     return Effect(
         name=NAME,
-        title=f"{titles[known]} by {said}" + (f" and {panel_labels}" if panel else ""),
+        title=f"{titles[known]} by {x_name}" + (f" and {panel_labels}" if panel else ""),
         x=x,
-        x_title=said,
+        x_title=x_name,
         panels=(panel,) if panel else (),
         panel_labels=(f"{panel_labels}: {{}}",) if panel else (),
         needs=tuple(names) + (("rt_ms",) if known in ("rt_ms", "rt_median") else ()),

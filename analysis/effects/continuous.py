@@ -53,9 +53,9 @@ def report_errors(scored: Scored, *, who: Sequence[str] = WHO, by: Sequence[str]
 
     keys = [*who, "participant", *by]
     rows = []
-    for key, own in asked_on_a_scale(scored).groupby(keys, sort=True, observed=True, dropna=False):
+    for key, questions in asked_on_a_scale(scored).groupby(keys, sort=True, observed=True, dropna=False):
         row: dict[str, Any] = dict(zip(keys, key, strict=True)) | dict.fromkeys(ERROR_COLUMNS, math.nan)
-        rows.append(row | {"unit": "question"} | _of_one(own, level, three))
+        rows.append(row | {"unit": "question"} | _of_one(questions, level, three))
     return pd.DataFrame(rows, columns=[*keys, *ERROR_COLUMNS])
 
 
@@ -70,11 +70,11 @@ def asked_on_a_scale(scored: Scored) -> pd.DataFrame:
     return items[items["period"] > 0]
 
 
-def _of_one(own: pd.DataFrame, level: float, three: bool) -> dict[str, Any]:
+def _of_one(questions: pd.DataFrame, level: float, three: bool) -> dict[str, Any]:
     """Everything of one row of the table but its keys."""
-    answered = own[own["error"].notna()]
-    found: dict[str, Any] = {"n_items": len(answered), "n_missing": len(own) - len(answered)}
-    periods = own["period"].unique()
+    answered = questions[questions["error"].notna()]
+    found: dict[str, Any] = {"n_items": len(answered), "n_missing": len(questions) - len(answered)}
+    periods = questions["period"].unique()
     if len(periods) > 1:
         return found | {"note": "answers on scales that repeat after different angles: not put together"}
     period = float(periods[0])
@@ -148,21 +148,21 @@ def errors_over_people(
     keys = [*who, *by]
     rows = []
     people = table[table["participant"] != ""] if len(table) else table
-    for key, own in people.groupby(keys, sort=True, observed=True, dropna=False) if len(people) else ():
-        if own["participant"].nunique() < 2:
+    for key, group in people.groupby(keys, sort=True, observed=True, dropna=False) if len(people) else ():
+        if group["participant"].nunique() < 2:
             continue
         row: dict[str, Any] = dict(zip(keys, key, strict=True)) | dict.fromkeys(ERROR_COLUMNS, math.nan)
-        row |= {"participant": f"mean of {len(own)} people", "unit": "participant", "period": float(own["period"].iloc[0])}
-        row |= {name: int(own[name].sum()) for name in ("n_items", "n_missing")}
-        row |= {name: float(own[name].mean()) for name in ("mean_error", "sd_error", "mean_absolute_error")}
-        fewest = len(own)
+        row |= {"participant": f"mean of {len(group)} people", "unit": "participant", "period": float(group["period"].iloc[0])}
+        row |= {name: int(group[name].sum()) for name in ("n_items", "n_missing")}
+        row |= {name: float(group[name].mean()) for name in ("mean_error", "sd_error", "mean_absolute_error")}
+        fewest = len(group)
         for name in _FITTED:
-            values = own[name].dropna().to_numpy(float)
+            values = group[name].dropna().to_numpy(float)
             if len(values) >= 2:
                 mean = estimate(values, proportion="_p_" in name, level=level, resamples=resamples, seed=seed)
                 row |= {name: mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}
                 fewest = min(fewest, len(values))
-        part = " for some of it" if fewest < len(own) else ""
+        part = " for some of it" if fewest < len(group) else ""
         rows.append(row | {"note": f"only {plural(fewest, 'participant')}{part}: rough intervals" if fewest < FEW else ""})
     return pd.DataFrame(rows, columns=[*who, "participant", *by, *ERROR_COLUMNS])
 

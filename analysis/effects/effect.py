@@ -259,18 +259,18 @@ class Effect:
         notes = []
         if found.lost and self.value == "correct":
             notes.append(f"{plural(found.lost, 'item')} without {self.x_title} left out.")
-        own = table[table["agent_kind"] != GROUP_MEANS]
-        rough = int((own["interval"].eq("none") | own["note"].fillna("").str.startswith("only ")).sum())
+        individual_rows = table[table["agent_kind"] != GROUP_MEANS]
+        rough = int((individual_rows["interval"].eq("none") | individual_rows["note"].fillna("").str.startswith("only ")).sum())
         if rough:
-            notes.append(f"{plural(rough, 'point')} of {len(own)} with a rough interval or none; the table says which.")
-        if self.human and len(own) == len(table):
+            notes.append(f"{plural(rough, 'point')} of {len(individual_rows)} with a rough interval or none; the table says which.")
+        if self.human and len(individual_rows) == len(table):
             notes.append("No digitised human data are published for these conditions.")
         return notes + (guessing_notes(found.guessed, paradigm) if self.against_chance else [])
 
     def panel(self, row: Mapping[Any, Any]) -> str:
         """What the panel of a row of its table is called."""
-        said = self.panel_labels or ("{}",) * len(self.panels)
-        return ", ".join(_format_value(words, row[name]) for words, name in zip(said, self.panels, strict=True))
+        formats = self.panel_labels or ("{}",) * len(self.panels)
+        return ", ".join(_format_value(words, row[name]) for words, name in zip(formats, self.panels, strict=True))
 
     def prepared(self, scored: Scored) -> Scored:
         """Scored items of one paradigm with the columns of this effect, as they are averaged."""

@@ -110,37 +110,37 @@ def blind(paradigm: str, generator: str = "corrected") -> Guess | None:
     generator : ``corrected`` or ``published`` trials
     """
     table = _table()
-    own = table[(table["paradigm"] == paradigm) & (table["guesser"] == "blind") & table["generator"].isin(["", generator])]
-    if not len(own):
+    rows = table[(table["paradigm"] == paradigm) & (table["guesser"] == "blind") & table["generator"].isin(["", generator])]
+    if not len(rows):
         return None
-    return Guess(float(own["chance"].mean()), float(own["right"].mean()), float(own["right"].min()), float(own["right"].max()))
+    return Guess(float(rows["chance"].mean()), float(rows["right"].mean()), float(rows["right"].min()), float(rows["right"].max()))
 
 
-def guesses(told: Tally, paradigm: str) -> list[Guess]:
+def guesses(counts: Tally, paradigm: str) -> list[Guess]:
     """What guessing reaches: as recorded, else in the library's trials of each generator that was met."""
-    if told.answers:
-        return [Guess(told.chance / told.answers, told.blind / told.answers, told.lowest, told.highest)]
-    return [one for generator in sorted(told.generators) or _GENERATORS[:1] if (one := blind(paradigm, generator)) is not None]
+    if counts.answers:
+        return [Guess(counts.chance / counts.answers, counts.blind / counts.answers, counts.lowest, counts.highest)]
+    return [one for generator in sorted(counts.generators) or _GENERATORS[:1] if (one := blind(paradigm, generator)) is not None]
 
 
-def guessing_notes(told: Tally, paradigm: str) -> list[str]:
+def guessing_notes(counts: Tally, paradigm: str) -> list[str]:
     """What must be said of guessing wherever a chance line is drawn; nothing where that line says it all."""
-    said = [one.sentence for one in guesses(told, paradigm)]
+    notes = [one.sentence for one in guesses(counts, paradigm)]
     table = _table()
     places = table[(table["paradigm"] == paradigm) & (table["guesser"] == "saw the places")]
     if len(places):
         ends = [f"{row['right']:.0%} at {row['condition'].replace('_', ' ')}" for row in places.iloc[[0, -1]].to_dict("records")]
-        said.append(
+        notes.append(
             f"The chance line is a guess among all places. Who knows at which places something was shown, and no more, is right in {' and '.join(ends)}."
         )
     ignored = table[(table["paradigm"] == paradigm) & (table["guesser"] == "ignored the cues")]
     if len(ignored):
         ends = [f"{row['right']:.0%}{_where(row['condition'])}" for row in ignored.iloc[list(dict.fromkeys((0, len(ignored) - 1)))].to_dict("records")]
-        said.append(
+        notes.append(
             f"Who ignores every cue and goes by the place of the marker is right in {' and '.join(ends)}: always where both tasks have the same answer "
             "(congruent markers), in every second case elsewhere. Only an accuracy above that, or one at incongruent markers, shows that cues were followed."
         )
-    return list(dict.fromkeys(filter(None, said)))
+    return list(dict.fromkeys(filter(None, notes)))
 
 
 def _where(condition: str) -> str:

@@ -116,8 +116,8 @@ def load_scattered(
     left = sum((result.left_out for result in results), LeftOut())
     nobody = sort_rows(pd.DataFrame())[0]
     scored = Scattered(nobody.items, nobody.intrusions, left.sentences(), _wholes(results))
-    told = (*problems, *(sentence for facts in sessions for sentence in unfinished(facts)))
-    return described(scored, scored.paradigms, sessions, told)
+    notes = (*problems, *(sentence for facts in sessions for sentence in unfinished(facts)))
+    return described(scored, scored.paradigms, sessions, notes)
 
 
 def _all_done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job], found: list[Head]) -> tuple[list[_Result], list[Head], list[str]]:
@@ -223,10 +223,10 @@ def _sharing(done: Mapping[_Job, _Result]) -> list[list[_Job]]:
     for number, job in enumerate(jobs):
         for key, low, high in done[job].spans:
             spans.setdefault(key, []).append((low, high, number))
-    for own in spans.values():
-        own.sort()
-        end, last = -np.inf, own[0][2]
-        for low, high, number in own:
+    for intervals in spans.values():
+        intervals.sort()
+        end, last = -np.inf, intervals[0][2]
+        for low, high, number in intervals:
             if low <= end and number != last:
                 leader[max(first(number), first(last))] = min(first(number), first(last))
             if high >= end:

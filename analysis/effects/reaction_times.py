@@ -176,8 +176,8 @@ def reaction_times(
 
     keys = [*who, "participant", *by]
     rows = []
-    for key, own in timed_questions(scored, correct_only=correct_only).groupby(keys, sort=True, observed=True):
-        times = own["rt_ms"].to_numpy(float)
+    for key, questions in timed_questions(scored, correct_only=correct_only).groupby(keys, sort=True, observed=True):
+        times = questions["rt_ms"].to_numpy(float)
         used = times[(times >= between[0]) & (times <= between[1])]
         row: dict[str, Any] = dict(zip(keys, key, strict=True)) | dict.fromkeys(MEASURE_COLUMNS, math.nan)
         row |= {"n_items": len(used), "n_left_out": len(times) - len(used), "unit": "question", "note": ""}
@@ -208,14 +208,14 @@ def over_people(
 
     keys = [*who, *by]
     rows = []
-    for key, own in table[table["mu"].notna()].groupby(keys, sort=True, observed=True) if len(table) else ():
-        if own["participant"].nunique() < 2:
+    for key, group in table[table["mu"].notna()].groupby(keys, sort=True, observed=True) if len(table) else ():
+        if group["participant"].nunique() < 2:
             continue
         row: dict[str, Any] = dict(zip(keys, key, strict=True)) | dict.fromkeys(MEASURE_COLUMNS, math.nan)
-        row |= {name: float(own[name].mean()) for name in ("mean", "median", "sd")}
-        row |= {"participant": f"mean of {len(own)} people", "unit": "participant"} | {name: int(own[name].sum()) for name in ("n_items", "n_left_out")}
+        row |= {name: float(group[name].mean()) for name in ("mean", "median", "sd")}
+        row |= {"participant": f"mean of {len(group)} people", "unit": "participant"} | {name: int(group[name].sum()) for name in ("n_items", "n_left_out")}
         for name in _PARAMETERS:
-            found = estimate(own[name].to_numpy(float), proportion=False, level=level, resamples=resamples, seed=seed)
+            found = estimate(group[name].to_numpy(float), proportion=False, level=level, resamples=resamples, seed=seed)
             row |= {name: found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
-        rows.append(row | {"note": f"only {plural(len(own), 'participant')}: rough interval" if len(own) < FEW else ""})
+        rows.append(row | {"note": f"only {plural(len(group), 'participant')}: rough interval" if len(group) < FEW else ""})
     return pd.DataFrame(rows, columns=[*who, "participant", *by, *MEASURE_COLUMNS])

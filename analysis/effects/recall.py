@@ -55,18 +55,18 @@ def _serial(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.nd
     length = items["list_length"].to_numpy(float)
     whole = (np.bincount(number) == length[first]) & (length[first] > 1)
     kept = whole[number]
-    truth, given = _told(items["correct_answer"]), _told(items["answer"])
+    truth, given = _as_text(items["correct_answer"]), _as_text(items["answer"])
     where: dict[tuple[int, str], int] = {}
     for trial, answer, at in zip(number[kept], truth[kept], place[kept], strict=True):
         if where.setdefault((int(trial), answer), int(at)) != at:
             return nothing
     # an item of a sequence that was left open, or not reached, is an omission
     answered = ~items["outcome"].isin(["omitted", "invalid"]).to_numpy() & ~(sequence & items["answer"].isna().to_numpy())
-    told = [where.get((int(trial), answer), 0) if said else 0 for trial, answer, said in zip(number, given, answered, strict=True)]
-    return items[kept].reset_index(drop=True), number[kept], answered[kept], np.array(told, int)[kept]
+    answer_position = [where.get((int(trial), answer), 0) if responded else 0 for trial, answer, responded in zip(number, given, answered, strict=True)]
+    return items[kept].reset_index(drop=True), number[kept], answered[kept], np.array(answer_position, int)[kept]
 
 
-def _told(column: pd.Series) -> np.ndarray:
+def _as_text(column: pd.Series) -> np.ndarray:
     """Answers as text; a number is the same with and without a decimal point."""
     return np.array([f"{value:g}" if isinstance(value, int | float) else str(value) for value in decoded(column)], dtype=object)
 
@@ -75,14 +75,14 @@ def transpositions(scored: Scored) -> Scored:
     """For every item and every distance at which the list has other items: how often one of these was answered instead, for each of them (``distance``)."""
     import pandas as pd
 
-    items, _, _, told = _serial(scored)
+    items, _, _, answer_position = _serial(scored)
     if not len(items):
         return Scored(items.assign(distance=np.nan), scored.intrusions, scored.notes)
     place, length = items["serial_position"].to_numpy(int), items["list_length"].to_numpy(int)
     parts = []
     for distance in range(1, int(length.max(initial=1))):
         others = (place - distance >= 1).astype(int) + (place + distance <= length)
-        moved = (told > 0) & (np.abs(told - place) == distance)
+        moved = (answer_position > 0) & (np.abs(answer_position - place) == distance)
         there = others > 0
         parts.append(items[there].assign(distance=distance, correct=(moved[there] / others[there]).astype(float)))
     return Scored(pd.concat(parts, ignore_index=True), scored.intrusions, scored.notes)
@@ -92,9 +92,9 @@ def error_kinds(scored: Scored) -> Scored:
     """Three rows for each item: whether another item of the list was answered, something that was not in it, or nothing (``error``)."""
     import pandas as pd
 
-    items, _, answered, told = _serial(scored)
+    items, _, answered, answer_position = _serial(scored)
     place = items["serial_position"].to_numpy(float)
-    which = {"transposition": (told > 0) & (told != place), "intrusion": answered & (told == 0), "omission": ~answered}
+    which = {"transposition": (answer_position > 0) & (answer_position != place), "intrusion": answered & (answer_position == 0), "omission": ~answered}
     chance = items["chance"].to_numpy(float)
     length = items["list_length"].to_numpy(float)
     odds = {"transposition": (length - 1) * chance, "intrusion": 1 - length * chance, "omission": np.zeros(len(items))}
@@ -138,9 +138,9 @@ def first_recalls(scored: Scored) -> Scored:
     items = _in_order(scored.items)
     items = items[items["serial_position"].notna() & items["list_length"].notna() & ~in_order(items)]
     number, first = groups(items, TRIAL)
-    said = np.bincount(number, weights=items["output_position"].notna().to_numpy(float), minlength=len(first)) > 0
+    has_recall = np.bincount(number, weights=items["output_position"].notna().to_numpy(float), minlength=len(first)) > 0
     chance = items["chance"].to_numpy(float) / items["list_length"].to_numpy(float)
-    kept = said[number] if len(items) else np.empty(0, bool)
+    kept = has_recall[number] if len(items) else np.empty(0, bool)
     return Scored(items.assign(correct=(items["output_position"] == 1).to_numpy(float), chance=chance)[kept], scored.intrusions, scored.notes)
 
 

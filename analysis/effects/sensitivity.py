@@ -79,9 +79,9 @@ class Sensitivity:
         signal = truth.isin(list(signals)).to_numpy(bool)
         right = items["correct"].to_numpy(float) == 1
         given = ~items["outcome"].isin(["omitted", "invalid"]).to_numpy()
-        said = np.where(signal, right, ~right).astype(float)
+        positive = np.where(signal, right, ~right).astype(float)
         counted = given | (signal & (self.kind == "detection"))
-        return Scored(items.assign(signal=signal, said=said)[counted], scored.intrusions, scored.notes)
+        return Scored(items.assign(signal=signal, said=positive)[counted], scored.intrusions, scored.notes)
 
     def sums(self, scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
         """What a table, or a part of one, adds to its cells."""
@@ -100,8 +100,10 @@ class Sensitivity:
             for name, what in RATES.items():
                 counts[name] = self._mean(found, pair, what)
             for measure in self.measures:
-                said = {"measure": measure} if "measure" in self.by else {}
-                rows.append(head | counts | said | {"chance": _NOTHING.get(measure, math.nan)} | self._estimate(found, pair, measure, level, resamples, seed))
+                measure_column = {"measure": measure} if "measure" in self.by else {}
+                rows.append(
+                    head | counts | measure_column | {"chance": _NOTHING.get(measure, math.nan)} | self._estimate(found, pair, measure, level, resamples, seed)
+                )
         columns = [*(name for name in heads if name in WHO), *self.by, *(name for name in CURVE_COLUMNS if name not in WHO), *RATES]
         return curve_frame(rows, columns)
 
@@ -209,7 +211,7 @@ class Sensitivity:
                 if measure in ("hits", "false alarms"):
                     return np.asarray(hits / signals if measure == "hits" else alarms / others)
                 known = (signals > 0) & (others > 0)
-                hit, alarm = (ndtri(np.where(known, (said + 0.5) / (asked + 1), np.nan)) for said, asked in ((hits, signals), (alarms, others)))
+                hit, alarm = (ndtri(np.where(known, (count + 0.5) / (asked + 1), np.nan)) for count, asked in ((hits, signals), (alarms, others)))
             one, other = self._signs(measure)
             return np.asarray(one * hit + other * alarm)
 

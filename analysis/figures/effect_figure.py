@@ -107,8 +107,8 @@ def constant(effect: Effect, table: pd.DataFrame) -> str:
 
 def _only(effect: Effect, panels: Sequence[str]) -> Effect:
     """An effect with some of its panel columns."""
-    said = dict(zip(effect.panels, effect.panel_labels or ("{}",) * len(effect.panels), strict=True))
-    return replace(effect, panels=tuple(panels), panel_labels=tuple(said[name] for name in panels))
+    labels = dict(zip(effect.panels, effect.panel_labels or ("{}",) * len(effect.panels), strict=True))
+    return replace(effect, panels=tuple(panels), panel_labels=tuple(labels[name] for name in panels))
 
 
 def _curves(
@@ -177,18 +177,18 @@ def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:
 
 def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, conditions: bool = False) -> str:
     """What must be said below every figure of an effect; ``conditions`` are the lines of a :func:`condition_chart`."""
-    own = table[table["agent_kind"] != GROUP_MEANS]
-    units = sorted({unit for unit in own["unit"].dropna() if unit})
+    individual_rows = table[table["agent_kind"] != GROUP_MEANS]
+    units = sorted({unit for unit in individual_rows["unit"].dropna() if unit})
     what = {"interval": "95% intervals", "sem": "standard errors of the mean", "within": "95% intervals within people (Cousineau-Morey)"}[bars]
     column = {"interval": "low", "sem": "sem", "within": "within_low"}[bars]
-    spread = column in own.columns and own[column].notna().any()
+    spread = column in individual_rows.columns and individual_rows[column].notna().any()
     over = "" if bars == "within" else f" over {' or '.join(unit + 's' for unit in units)}"
     drawn = f"Bars: {what}{over}." if spread else "No bars: too few units." if bars != "within" else "No bars: nobody is several people in all conditions."
     dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is none, or the record does not give it."
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
     if effect.without and effect.without in table.columns:
         dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.without_label}."
-    people = f" {means}" if len(own) < len(table) else ""
+    people = f" {means}" if len(individual_rows) < len(table) else ""
     oracle = " Simulated observers were given the correct answers." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
     cut = "" if _proportion(effect) or not _beyond(table) else " The axis is that of people and models; simulated observers and guessing may lie beyond."
     return f"{effect.method} {drawn}{dotted}{people}{oracle}{cut}"

@@ -109,11 +109,11 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
     edges = np.linspace(-half, half, _BARS + 1)
     colours = {look.label: look.light for look in agents}
     keys = [*WHO, "participant", *by]
-    own = dict(iter(questions.groupby(keys, sort=True, observed=True, dropna=False)["error"]))
+    errors = dict(iter(questions.groupby(keys, sort=True, observed=True, dropna=False)["error"]))
     panels: list[Panel] = []
     top = 1.0
     for row in rows.to_dict("records"):
-        mine = own[tuple(row[name] for name in keys)].dropna().to_numpy(float)
+        mine = errors[tuple(row[name] for name in keys)].dropna().to_numpy(float)
         found = bars(mine, edges, "°") + _density(row, len(mine), edges)
         top = max([top, *(bar["count"] for bar in found)])
         missing = f", {row['n_missing']:g} without" if row["n_missing"] else ""

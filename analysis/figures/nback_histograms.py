@@ -31,13 +31,13 @@ def dprime_summary(blocks: pd.DataFrame) -> pd.DataFrame:
     rows = []
     keys = ["agent", "variant", "n"]
     for key, part in blocks.groupby(keys, sort=False):
-        own = part[np.isfinite(part["dprime"].astype(float))]
-        row: dict[str, Any] = dict(zip(keys, key, strict=True)) | {"blocks": len(own)}
+        finite = part[np.isfinite(part["dprime"].astype(float))]
+        row: dict[str, Any] = dict(zip(keys, key, strict=True)) | {"blocks": len(finite)}
         for name in ("dprime", "dprime_abs"):
-            values = own[name].astype(float)
+            values = finite[name].astype(float)
             row |= {f"{name}_mean": values.mean(), f"{name}_sd": values.std(ddof=1)}
-        lost = len(part) - len(own)
-        rows.append(row | {"below_0": int((own["dprime"] < 0).sum()), "note": f"{plural(lost, 'block')} without d′ left out" if lost else ""})
+        lost = len(part) - len(finite)
+        rows.append(row | {"below_0": int((finite["dprime"] < 0).sum()), "note": f"{plural(lost, 'block')} without d′ left out" if lost else ""})
     return pd.DataFrame(rows)
 
 
@@ -66,9 +66,9 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
     top = 1.0
     for look in list(agents)[::-1]:
         for variant in dict.fromkeys(blocks["variant"]):
-            own = blocks[(blocks["agent"] == look.label) & (blocks["variant"] == variant)]
-            for n in levels if len(own) else ():
-                values = own.loc[own["n"] == n, "dprime"].to_numpy(float)
+            answerer_blocks = blocks[(blocks["agent"] == look.label) & (blocks["variant"] == variant)]
+            for n in levels if len(answerer_blocks) else ():
+                values = answerer_blocks.loc[answerer_blocks["n"] == n, "dprime"].to_numpy(float)
                 place = len(panels)
                 found = _bars(values, low, high) + _densities(values, low, high)
                 top = max([top, *(row["count"] for row in found)])
@@ -120,8 +120,8 @@ def _bars(values: np.ndarray, low: float, high: float) -> list[dict[str, Any]]:
     edges = np.arange(low, high + BIN / 2, BIN)
     known = values[np.isfinite(values)]
     rows: list[dict[str, Any]] = []
-    for role, own in (("signed", known), ("unsigned", np.abs(known))):
-        counts, _ = np.histogram(own, edges)
+    for role, series in (("signed", known), ("unsigned", np.abs(known))):
+        counts, _ = np.histogram(series, edges)
         for count, left in zip(counts, edges, strict=False):
             if count:
                 rows.append({"role": role, "x": float(left), "x2": float(left + BIN), "count": int(count), "range": f"{left:g} to {left + BIN:g}"})
@@ -133,11 +133,11 @@ def _densities(values: np.ndarray, low: float, high: float) -> list[dict[str, An
     known = values[np.isfinite(values)]
     at = np.linspace(low, high, _POINTS)
     rows: list[dict[str, Any]] = []
-    for role, own in (("signed density", known), ("unsigned density", np.abs(known))):
-        if len(np.unique(own)) < _FEW:
+    for role, sample in (("signed density", known), ("unsigned density", np.abs(known))):
+        if len(np.unique(sample)) < _FEW:
             continue
-        heights = _kernel(own, at) if role == "signed density" else np.where(at >= 0, _kernel(own, at) + _kernel(own, -at), np.nan)
-        rows += [{"role": role, "x": float(x), "count": float(y) * len(own) * BIN} for x, y in zip(at, heights, strict=True) if np.isfinite(y)]
+        heights = _kernel(sample, at) if role == "signed density" else np.where(at >= 0, _kernel(sample, at) + _kernel(sample, -at), np.nan)
+        rows += [{"role": role, "x": float(x), "count": float(y) * len(sample) * BIN} for x, y in zip(at, heights, strict=True) if np.isfinite(y)]
     return rows
 
 

@@ -143,8 +143,8 @@ def _lures(name: str, title: str, data: Data, wish: Wish) -> Computed:
     table = _cells(blocks, OURS, _LURES)
     if not (table["measure"] == "lure_rate").any():
         raise SpanLabError(f"no figure {name}: no item of these data is recorded as a lure (record lure_lag)")
-    said = "Lures do not match the item N back, but the one before or after it. Other items: from the first on that has one N back."
-    return _over_n(title, table, blocks, *_of_answerers(table, blocks), _LURES, said, wish.bars, OURS)
+    explanation = "Lures do not match the item N back, but the one before or after it. Other items: from the first on that has one N back."
+    return _over_n(title, table, blocks, *_of_answerers(table, blocks), _LURES, explanation, wish.bars, OURS)
 
 
 def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
@@ -160,10 +160,10 @@ def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
     whole = pd.concat([table, *printed], ignore_index=True)
     known = {printed_name(model) for model in _DRAWN} | set(table["agent"])
     drawn = whole[whole["agent"].isin(known)]
-    said = f"{_THEIRS} d′ without its sign, as there, is above 0 for guessing, too; the table has it signed."
+    explanation = f"{_THEIRS} d′ without its sign, as there, is above 0 for guessing, too; the table has it signed."
     if printed:
-        said += " Hollow points: values as printed; other sessions in other blocks."
-    found = _over_n(title, whole, blocks, *_of_answerers(drawn, blocks), (*_MEASURES, PUBLISHED.dprime), said, wish.bars, PUBLISHED)
+        explanation += " Hollow points: values as printed; other sessions in other blocks."
+    found = _over_n(title, whole, blocks, *_of_answerers(drawn, blocks), (*_MEASURES, PUBLISHED.dprime), explanation, wish.bars, PUBLISHED)
     return replace(found, notes=[*found.notes, f"Printed values: {REFERENCE}"] if printed else found.notes)
 
 
@@ -171,9 +171,9 @@ def _bars(name: str, title: str, data: Data, wish: Wish) -> Computed:
     rules = replace(PUBLISHED, ddof=1)
     blocks = variant_blocks(name, data, wish, rules)
     table = _with_t_intervals(_cells(blocks, rules, AVERAGED))
-    said = f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which know no limits at 0 and 100%; very long ones end where the panel does."
+    explanation = f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which know no limits at 0 and 100%; very long ones end where the panel does."
     measures = (*_MEASURES, "dprime_abs", "dprime")
-    return _over_n(title, table, blocks, *_of_answerers(table, blocks), measures, said, "interval", rules, marks="bars", spread="95% t interval")
+    return _over_n(title, table, blocks, *_of_answerers(table, blocks), measures, explanation, "interval", rules, marks="bars", spread="95% t interval")
 
 
 def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:
@@ -190,17 +190,17 @@ def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:
 def _dprime(name: str, title: str, data: Data, wish: Wish) -> Computed:
     blocks = variant_blocks(name, data, wish, PUBLISHED)
     title = _title(blocks, title)
-    said = (
+    explanation = (
         f"{_THEIRS} Filled: blocks by their signed d′; outlined: without its sign, as published. Lines: densities by a normal kernel (Scott's rule), that "
         "of d′ without its sign folded at 0. Dotted: 0, which is guessing."
     )
     columns = [*WHO, "variant", "n", "session", "participant", *("hits", "misses", "false_alarms", "correct_rejections"), "dprime", "dprime_abs"]
     return Computed(
         title=title,
-        caption=said,
+        caption=explanation,
         table=blocks[columns],
         shown=dprime_summary(blocks),
-        picture=lambda looks: dprime_histograms(blocks, looks, title=title, subtitle=lines(said)),
+        picture=lambda looks: dprime_histograms(blocks, looks, title=title, subtitle=lines(explanation)),
         looks=looks_of(blocks),
         notes=describe_exceptions(blocks, PUBLISHED),
     )
@@ -213,7 +213,7 @@ def _over_n(
     rows: Sequence[tuple[str, pd.DataFrame]],
     looks: Sequence[Look],
     measures: Sequence[str],
-    said: str,
+    explanation: str,
     bars: Bars,
     rules: Rules,
     **options: Any,
@@ -223,15 +223,15 @@ def _over_n(
     spread = options.pop("spread", BAR_LABELS[bars])
     if options.get("marks") != "bars":
         chance = " Dotted: chance." if table["chance"].notna().any() else ""
-        said = f"{said} Bars: {'95% intervals' if bars == 'interval' else 'standard errors of the mean'}.{chance}"
+        explanation = f"{explanation} Bars: {'95% intervals' if bars == 'interval' else 'standard errors of the mean'}.{chance}"
     parts = [(heading, with_bars(part, bars)) for heading, part in rows]
     shown = table[table["measure"].isin(measures)][[name for name in _SHOWN if name in table.columns]]
     return Computed(
         title=title,
-        caption=said,
+        caption=explanation,
         table=table,
         shown=shown,
-        picture=lambda drawn: nback_rows(parts, drawn, measures, title=title, subtitle=lines(said), bars=spread, **options),
+        picture=lambda drawn: nback_rows(parts, drawn, measures, title=title, subtitle=lines(explanation), bars=spread, **options),
         looks=looks,
         notes=describe_exceptions(blocks, rules),
     )
@@ -259,8 +259,8 @@ def _few_blocks(scored: Scored, paradigm: str) -> str:
     most = int(blocks.groupby([*WHO, "n"], observed=True).size().max()) if len(blocks) else 0
     if most >= _DISTRIBUTION:
         return ""
-    said = f"nobody has more than {plural(most, 'block')} at one N, and a distribution needs {_DISTRIBUTION}"
-    return f"No figure “d′ of blocks”: {said}. 'spanlab figure nback_dprime' draws it all the same."
+    reason = f"nobody has more than {plural(most, 'block')} at one N, and a distribution needs {_DISTRIBUTION}"
+    return f"No figure “d′ of blocks”: {reason}. 'spanlab figure nback_dprime' draws it all the same."
 
 
 def _declared(

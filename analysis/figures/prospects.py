@@ -35,20 +35,20 @@ class Prospects:
 
     def sentences(self) -> list[str]:
         """The same in lines: figures that differ in what they lack of the common columns one by one, others together."""
-        told = [f"figures: {', '.join(self.figures) or 'none'}"]
+        sentences = [f"figures: {', '.join(self.figures) or 'none'}"]
         reasons: dict[str, list[str]] = {}
         for name, why in self.why.items():
             reasons.setdefault(why, []).append(name)
-        told += [f"no {', '.join(names)}: {why}" for why, names in reasons.items()]
+        sentences += [f"no {', '.join(names)}: {why}" for why, names in reasons.items()]
         alike: dict[tuple[str, ...], list[str]] = {}
         for name, columns in self.lacking.items():
             if all(column in _COMMON for column in columns):
                 alike.setdefault(columns, []).append(name)
-        told += [f"no {', '.join(names)}: the trials have no {' and no '.join(columns)}" for columns, names in alike.items()]
+        sentences += [f"no {', '.join(names)}: the trials have no {' and no '.join(columns)}" for columns, names in alike.items()]
         others = [f"{name} ({', '.join(columns)})" for name, columns in self.lacking.items() if columns not in alike]
         if others:
-            told.append(f"no figures for lack of columns: {', '.join(others)}")
-        return told
+            sentences.append(f"no figures for lack of columns: {', '.join(others)}")
+        return sentences
 
 
 def prospects(responses: pd.DataFrame, paradigm: str) -> Prospects:

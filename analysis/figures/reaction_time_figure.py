@@ -123,9 +123,9 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
     panels: list[Panel] = []
     top = 1.0
     keys = [*WHO, "participant", *by]
-    own = dict(iter(questions.groupby(keys, sort=True, observed=True)["rt_ms"]))
+    times = dict(iter(questions.groupby(keys, sort=True, observed=True)["rt_ms"]))
     for row in rows.to_dict("records"):
-        mine = own[tuple(row[name] for name in keys)].to_numpy(float)
+        mine = times[tuple(row[name] for name in keys)].to_numpy(float)
         found = bars(mine, edges, " ms") + _density(row, len(mine), edges)
         top = max([top, *(bar["count"] for bar in found if row["agent"] in tallest)])
         beyond = int((mine > edges[-1]).sum())

@@ -43,8 +43,8 @@ def _subtitle(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict]) ->
     timed = [display for session in sessions for display in session.displays.timed]
     on = sum(not display.off for display in timed)
     lines = [f"{on:,} of {len(timed):,} timed displays on plan; {sum(session.displays.dropped for session in sessions):,} frames late"]
-    told = verdicts[0].look if len(verdicts) == 1 else ()  # of several sessions, each verdict is a line on the terminal
-    return lines + [line if len(line) <= 120 else line[:117] + "..." for line in told[:5]]
+    findings = verdicts[0].look if len(verdicts) == 1 else ()  # of several sessions, each verdict is a line on the terminal
+    return lines + [line if len(line) <= 120 else line[:117] + "..." for line in findings[:5]]
 
 
 def _chart(values: Iterable[dict[str, Any]], title: str) -> Any:

@@ -233,8 +233,8 @@ def pooled_draws(
     for stratum in [slice(None)] if strata is None else [strata == one for one in np.unique(strata)]:
         alike = pd.DataFrame(counts[stratum], columns=columns).assign(times=times[stratum]).groupby(columns, sort=True)["times"].sum()
         distinct, shared = np.array(alike.index.to_list(), dtype=float).reshape(len(alike), -1), alike.to_numpy()
-        own, step = int(shared.sum()), max(1, _CHUNK // len(distinct))
-        draws = [random.multinomial(own, shared / own, size=min(step, resamples - done)) @ distinct for done in range(0, resamples, step)]
+        n_units, step = int(shared.sum()), max(1, _CHUNK // len(distinct))
+        draws = [random.multinomial(n_units, shared / n_units, size=min(step, resamples - done)) @ distinct for done in range(0, resamples, step)]
         drawn_sums = drawn_sums + np.concatenate(draws)
     drawn = np.asarray(statistic(np.asarray(drawn_sums)), dtype=float)
     drawn = drawn[np.isfinite(drawn)]

@@ -158,9 +158,9 @@ def patterns_of(unit: np.ndarray, cell: np.ndarray, value: np.ndarray, many: np.
         number, names = pd.factorize(number * room + following)
     total = np.bincount(number, weights=many, minlength=len(names)).astype(np.int64)
     first = first_rows(number, len(names))
-    own = length[first]
-    at = np.repeat(start[first] - np.cumsum(own) + own, own) + np.arange(int(own.sum()))
-    return Patterns(np.repeat(np.arange(len(names)), own), cell[at], value[at], total)
+    lengths = length[first]
+    at = np.repeat(start[first] - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
+    return Patterns(np.repeat(np.arange(len(names)), lengths), cell[at], value[at], total)
 
 
 def _places(found: Sequence[tuple[np.ndarray, list[Any]]]) -> tuple[np.ndarray, tuple[tuple[Any, ...], ...]]:
@@ -311,7 +311,8 @@ def _units(parts: Sequence[Sums]) -> dict[tuple[Any, ...], UnitName]:
             people.setdefault(answerer, set()).update({participant} - {""})
             sessions.setdefault(answerer, set()).update({session} - {""})
     return {
-        answerer: "participant" if len(own) > 1 else "session" if not own and len(sessions[answerer]) >= FEW else "trial" for answerer, own in people.items()
+        answerer: "participant" if len(persons) > 1 else "session" if not persons and len(sessions[answerer]) >= FEW else "trial"
+        for answerer, persons in people.items()
     }
 
 

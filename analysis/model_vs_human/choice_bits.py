@@ -75,14 +75,14 @@ class ChoiceBits:
     @override
     def __str__(self) -> str:
         bound = "at least " if self.at_least else ""
-        told = (
+        text = (
             f"{bound}{self.model} bits per choice in {self.answers:,} answers of {self.trials:,} {'trial' if self.trials == 1 else 'trials'}; "
             f"chance {self.chance:.2f}, blind guess {self.blind:.2f}; "
             f"gain over chance {_gain(self.below_chance, self.at_least > 0)}, over the blind guess {_gain(self.below_blind, self.at_least > 0)} bits"
         )
         if self.at_least:
-            told += f" (of {self.at_least:,} answers the server does not tell all probabilities, and no more is known than this bound)"
-        return told
+            text += f" (of {self.at_least:,} answers the server does not tell all probabilities, and no more is known than this bound)"
+        return text
 
 
 def _gain(by: Mean, at_most: bool) -> str:

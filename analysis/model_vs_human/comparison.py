@@ -53,19 +53,19 @@ def crowd_of(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd
     if effect.make is not None:
         return None
     part = ready(effect, scored, paradigm)
-    own = part.items[(part.items["agent"].astype(str) == agent) & (part.items["participant"].astype(str) != "")]
-    if own["participant"].nunique() < 2:
+    items = part.items[(part.items["agent"].astype(str) == agent) & (part.items["participant"].astype(str) != "")]
+    if items["participant"].nunique() < 2:
         return None
-    return Crowd.of(averages(Scored(own, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "participant"), value=effect.value, resamples=_FEW), effect.by)
+    return Crowd.of(averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "participant"), value=effect.value, resamples=_FEW), effect.by)
 
 
 def _from_each(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, against: str) -> pd.DataFrame:
     import pandas as pd
 
     ceiling, rows = crowd.ceiling(), []
-    for (agent, kind), own in table.groupby(["agent", "agent_kind"], sort=True):
+    for (agent, kind), curve_rows in table.groupby(["agent", "agent_kind"], sort=True):
         if kind != GROUP_MEANS and agent != against:
-            curve = {place_of(row, effect.by): float(row["mean"]) for row in own.dropna(subset=["mean"]).to_dict("records")}
+            curve = {place_of(row, effect.by): float(row["mean"]) for row in curve_rows.dropna(subset=["mean"]).to_dict("records")}
             found = crowd.distance(curve)
             if found["n_points"] == len(crowd.points):
                 found |= {"ceiling_low": ceiling["r_low"], "ceiling_high": ceiling["r_high"]}
@@ -79,11 +79,11 @@ def ceilings(scored: Scored) -> pd.DataFrame:
 
     rows: list[dict[str, Any]] = []
     kinds = scored.items["agent_kind"] == PARTICIPANT.name
-    own = Scored(scored.items[kinds], scored.intrusions[scored.intrusions["agent_kind"] == PARTICIPANT.name], ())
+    people = Scored(scored.items[kinds], scored.intrusions[scored.intrusions["agent_kind"] == PARTICIPANT.name], ())
     for effect in EFFECTS:
-        for paradigm in effect.applies(own):
-            for agent in sorted(set(own.parts[paradigm].items["agent"].astype(str))):
-                crowd = crowd_of(effect, own, paradigm, agent)
+        for paradigm in effect.applies(people):
+            for agent in sorted(set(people.parts[paradigm].items["agent"].astype(str))):
+                crowd = crowd_of(effect, people, paradigm, agent)
                 if crowd is not None and crowd.points:
                     rows.append({"paradigm": paradigm, "effect": effect.name, "agent": agent, **crowd.ceiling()})
     return pd.DataFrame(rows, columns=["paradigm", "effect", "agent", "people", "n_points", "r_low", "r_high", "rmse_low", "rmse_high"])

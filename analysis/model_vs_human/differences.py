@@ -66,13 +66,13 @@ def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
     points = cells.points(shown[0].by if shown else ())
     people = next((who for who in points if who[1] == PARTICIPANT.name), None)
     found = {}
-    for who, own in points.items():
+    for who, places in points.items():
         if not kind_named(who[1]).competes or people is None or who == people:
             continue
-        shared = sorted(set(own) & set(points[people]), key=str)
+        shared = sorted(set(places) & set(points[people]), key=str)
         if shared:
-            mine, theirs = (_mean(cells, [at[place] for place in shared], seed) for seed, at in enumerate((own, points[people])))
-            unit = cells.unit[own[shared[0]]]
+            mine, theirs = (_mean(cells, [at[place] for place in shared], seed) for seed, at in enumerate((places, points[people])))
+            unit = cells.unit[places[shared[0]]]
             found[who[2]] = _difference(who[2], _lower_first(people[2]), mine, theirs, len(shared), _over(shown[0]) if shown else "", unit)
     return _from_published(data, paradigm, shown, None if people is None else people[2]) | found
 
@@ -86,12 +86,12 @@ def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: 
         curve = {place_of(row, effect.by): float(row["mean"]) for row in printed[printed["agent"] == study].to_dict("records")}
         cells = unit_means(ready(effect, data.scored, paradigm), effect.by)
         found = {}
-        for who, own in cells.points(effect.by).items():
-            shared = [place for place in own if place in curve]
+        for who, places in cells.points(effect.by).items():
+            shared = [place for place in places if place in curve]
             if shared and kind_named(who[1]).competes and who[1] != GROUP_MEANS and people in (None, who[2]):
-                mine = _mean(cells, [own[place] for place in shared], 0)
+                mine = _mean(cells, [places[place] for place in shared], 0)
                 theirs = float(np.mean([curve[place] for place in shared]))
-                found[who[2]] = _difference(who[2], study, mine, theirs, len(shared), _over(effect), cells.unit[own[shared[0]]])
+                found[who[2]] = _difference(who[2], study, mine, theirs, len(shared), _over(effect), cells.unit[places[shared[0]]])
         return found
     return {}
 

@@ -60,7 +60,7 @@ def _crowd(effect: Effect, scored: Scored, paradigm: str, against: str) -> Crowd
 def _rows(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, against: str, level: float, resamples: int, seed: int) -> list[dict[str, Any]]:
     shapes, ceiling = crowd.with_others()
     options: dict[str, Any] = {"level": level, "resamples": resamples, "seed": seed}
-    own = estimate_pooled(_units(ceiling), lambda sums: sums[:, 0] / sums[:, 1], **options) if len(ceiling) else None
+    ceiling_estimate = estimate_pooled(_units(ceiling), lambda sums: sums[:, 0] / sums[:, 1], **options) if len(ceiling) else None
     rows = []
     for (agent, kind), part in table.groupby(["agent", "agent_kind"], sort=True, observed=True):
         if kind == GROUP_MEANS or agent == against or kind_named(str(kind)).yardstick:
@@ -68,8 +68,10 @@ def _rows(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, agai
         curve = {place_of(row, effect.by): float(row["mean"]) for row in part.dropna(subset=["mean"]).to_dict("records")}
         head = {"paradigm": paradigm, "effect": effect.name, "agent": agent, "agent_kind": kind, "against": against, "n_people": len(crowd.curves)}
         row: dict[str, Any] = head | {"n_points": sum(place in curve for place in crowd.points)} | dict.fromkeys(("r", "fit", "low", "high"), math.nan)
-        row |= {"ceiling": math.nan, "ceiling_low": math.nan, "ceiling_high": math.nan} if own is None else {}
-        row |= {} if own is None else {"ceiling": own.mean, "ceiling_low": own.low, "ceiling_high": own.high}
+        row |= {"ceiling": math.nan, "ceiling_low": math.nan, "ceiling_high": math.nan} if ceiling_estimate is None else {}
+        row |= (
+            {} if ceiling_estimate is None else {"ceiling": ceiling_estimate.mean, "ceiling_low": ceiling_estimate.low, "ceiling_high": ceiling_estimate.high}
+        )
         rows.append(row | _fit(curve, crowd, shapes, ceiling, row, options))
     return rows
 
@@ -107,11 +109,11 @@ def standings(found: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for (agent, kind), own in found.groupby(["agent", "agent_kind"], sort=True, observed=True):
-        there = own[own["fit"].notna()]
+    for (agent, kind), group in found.groupby(["agent", "agent_kind"], sort=True, observed=True):
+        there = group[group["fit"].notna()]
         row: dict[str, Any] = {"agent": agent, "agent_kind": kind, "n_paradigms": len(there), "paradigms": ", ".join(there["paradigm"].astype(str))}
         row |= {name: float(there[name].mean()) if len(there) and there[name].notna().all() else math.nan for name in ("fit", "low", "high")}
-        missed = own[own["fit"].isna()]
+        missed = group[group["fit"].isna()]
         rows.append(row | {"note": "; ".join(f"{one.paradigm}: {one.note}" for one in missed.itertuples(index=False))})
     table = pd.DataFrame(rows, columns=[*STANDING_COLUMNS])
     return table.sort_values("fit", ascending=False, kind="stable", na_position="last", ignore_index=True)

@@ -89,10 +89,10 @@ def scores(
         raise SpanLabError(f"nobody is called '{against}' in these data; there are {there}")
     rows: list[dict[str, Any]] = []
     for paradigm, part in scored.parts.items():
-        named, own = (human or {}).get(paradigm) or paradigm, part.items
+        named, items = (human or {}).get(paradigm) or paradigm, part.items
         for score in SCORES:
-            if score.task == named and not has_blocks(own):
-                rows += _rows(score, paradigm, own, against, level, resamples, seed)
+            if score.task == named and not has_blocks(items):
+                rows += _rows(score, paradigm, items, against, level, resamples, seed)
     return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
 
 
@@ -117,11 +117,11 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
         table = published_curve(score.task, score.by)
         fixed = {place_of(row, score.by): float(row["mean"]) for row in table.to_dict("records")}
     rows = []
-    for who, own in points.items():
+    for who, places in points.items():
         if who[2] == against:
             continue
         head = {"task": score.task, "score": score.name, **dict(zip(WHO, who, strict=True)), "against": against or "published people"}
-        shared = own if not score.matched else {place: number for place, number in own.items() if place in fixed}
+        shared = places if not score.matched else {place: number for place, number in places.items() if place in fixed}
         theirs = fixed if not score.matched else {place: fixed[place] for place in shared}
         panels = {place[:-1] for place in shared} & {place[:-1] for place in theirs}
         shared = {place: number for place, number in shared.items() if place[:-1] in panels}
@@ -142,13 +142,18 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
         if against:
             others = [people[place] for place in of_people]
             reference = contrast_of(cells, others, np.array(list(of_people.values())), level=level, resamples=resamples, seed=seed + 1)
-        told = bool(cells.told_apart[numbers].all())
+        distinguishable = bool(cells.told_apart[numbers].all())
         unit = cells.unit[numbers[0]]
         oracle = any(bool(cells.counts["oracle"][number]) for number in numbers)
         rows.append(
             head
-            | {"oracle": oracle, "unit": unit if told or unit != "trial" else "", "n_points": len(mine), "conditions": describe_places(score, list(mine))}
-            | _scored_row(found, reference, guess, told or unit != "trial", _reach(score, list(of_people)) if not against else math.inf)
+            | {
+                "oracle": oracle,
+                "unit": unit if distinguishable or unit != "trial" else "",
+                "n_points": len(mine),
+                "conditions": describe_places(score, list(mine)),
+            }
+            | _scored_row(found, reference, guess, distinguishable or unit != "trial", _reach(score, list(of_people)) if not against else math.inf)
         )
     return rows
 

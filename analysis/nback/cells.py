@@ -104,10 +104,10 @@ def _units(blocks: pd.DataFrame, who: Sequence[str], unit: Unit) -> pd.DataFrame
     blank = "" if "participant" not in blocks.columns else blocks["participant"].fillna("")
     named = blocks.assign(_person=blank)
     several = named["_person"].where(named["_person"] != "").groupby([named[name] for name in who], dropna=False).transform("nunique") > 1
-    own = np.arange(len(named)).astype(str)
+    block_units = np.arange(len(named)).astype(str)
     if unit == "auto":
-        return named.assign(_kind=np.where(several, "participant", "block"), _unit=np.where(several, named["_person"], own))
-    chosen = own if unit == "block" else named["_person"] if unit == "participant" else named["session"]
+        return named.assign(_kind=np.where(several, "participant", "block"), _unit=np.where(several, named["_person"], block_units))
+    chosen = block_units if unit == "block" else named["_person"] if unit == "participant" else named["session"]
     return named.assign(_kind=unit, _unit=chosen)
 
 

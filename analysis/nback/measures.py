@@ -120,8 +120,8 @@ def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: S
     outcome = items["outcome"]
     omitted, invalid = outcome.eq("omitted").to_numpy(), outcome.eq("invalid").to_numpy()
     answered = ~(omitted | invalid)
-    said = answered & (matching == right)
-    miss, rejection = answered & matching & ~said, answered & ~matching & ~said
+    match_response = answered & (matching == right)
+    miss, rejection = answered & matching & ~match_response, answered & ~matching & ~match_response
     if rules.unanswered != "left out":
         miss |= ~answered & matching
     if rules.unanswered == "no match":
@@ -131,12 +131,12 @@ def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: S
         return np.bincount(code[which & counted], minlength=len(names))
 
     lag = numbers(items["record_lure_lag"]) if "record_lure_lag" in items.columns else np.full(len(items), np.nan)
-    alarm = said & ~matching
+    alarm = match_response & ~matching
     foil = (alarm | rejection) & has_back
     lure, before = foil & ~np.isnan(lag), foil & (lag < back)
     after = lure & ~before
     counts = {
-        "hits": many(said & matching),
+        "hits": many(match_response & matching),
         "misses": many(miss),
         "false_alarms": many(alarm),
         "correct_rejections": many(rejection),

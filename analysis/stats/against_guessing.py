@@ -69,12 +69,12 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """What a story says of it, after a share."""
-        said = p_value(self.p)
-        p = f"p {said}" if said.startswith("<") else f"p = {said}"
+        p_text = p_value(self.p)
+        p = f"p {p_text}" if p_text.startswith("<") else f"p = {p_text}"
         place = f"{self.where} from" if self.where == "not told apart" else self.where
         if self.against == "dprime":
-            told = "no d′: always the same answer" if math.isnan(self.dprime) else f"d′ {number(self.dprime, 1)}, {p}"
-            return f", {place} guessing ({told})"
+            result = "no d′: always the same answer" if math.isnan(self.dprime) else f"d′ {number(self.dprime, 1)}, {p}"
+            return f", {place} guessing ({result})"
         name = "chance" if self.against == "chance" else "the best blind guess"
         return f", {place} {name} ({self.level:.0%}; {p})"
 
@@ -94,10 +94,10 @@ def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = R
     items = items[~(of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]) & items["chance"].notna()]
     signal = _signal(items)
     rows = []
-    for (agent, kind), own in items.groupby(["agent", "agent_kind"], sort=True, observed=True):
-        row: dict[str, Any] = {"agent": str(agent), "agent_kind": str(kind), "note": ""} | _share(own)
+    for (agent, kind), answers in items.groupby(["agent", "agent_kind"], sort=True, observed=True):
+        row: dict[str, Any] = {"agent": str(agent), "agent_kind": str(kind), "note": ""} | _share(answers)
         if signal is not None:
-            row |= _sensitivity(own, signal.loc[own.index].to_numpy(bool), level, resamples, seed)
+            row |= _sensitivity(answers, signal.loc[answers.index].to_numpy(bool), level, resamples, seed)
         rows.append(row)
     table = pd.DataFrame(rows, columns=[*COLUMNS])
     for name in ("p_share", "p_dprime"):
@@ -116,36 +116,36 @@ def verdict_of(row: Any) -> Verdict:
     return Verdict(where, against, float(row["blind"]), float(p), float(row["dprime"]))
 
 
-def _levels(own: pd.DataFrame) -> np.ndarray:
+def _levels(answers: pd.DataFrame) -> np.ndarray:
     """What the best known guess has, item by item."""
-    chance = own["chance"].to_numpy(float)
-    if "blind" not in own.columns:
+    chance = answers["chance"].to_numpy(float)
+    if "blind" not in answers.columns:
         return chance
-    blind = own["blind"].to_numpy(float)
+    blind = answers["blind"].to_numpy(float)
     return np.where(np.isfinite(blind), blind, chance)
 
 
-def _people(own: pd.DataFrame) -> bool:
-    persons = own["participant"].astype(str)
+def _people(answers: pd.DataFrame) -> bool:
+    persons = answers["participant"].astype(str)
     return persons[persons != ""].nunique() > 1
 
 
-def _share(own: pd.DataFrame) -> dict[str, Any]:
+def _share(answers: pd.DataFrame) -> dict[str, Any]:
     """The share of right answers against the level of the best guess; averaged over trials, then over people."""
-    levels = _levels(own)
-    people = _people(own)
-    unit = own["participant"].astype(str) if people else own["unit_trial"]
-    work = own[["correct", "chance"]].astype(float).assign(level=levels, unit=unit.to_numpy(), trial=own["unit_trial"].to_numpy())
+    levels = _levels(answers)
+    people = _people(answers)
+    unit = answers["participant"].astype(str) if people else answers["unit_trial"]
+    work = answers[["correct", "chance"]].astype(float).assign(level=levels, unit=unit.to_numpy(), trial=answers["unit_trial"].to_numpy())
     known = bool((work["trial"] >= 0).all())
     means = work.groupby(["unit", "trial"] if known else ["unit"], sort=True)[["correct", "chance", "level"]].mean()
     if known and people:
         means = means.groupby(level="unit", sort=True).mean()
-    row: dict[str, Any] = {"unit": "participant" if people else "trial" if known else "answer", "n_units": len(means) if known or people else len(own)}
-    row |= {"n_items": len(own), "share": float(means["correct"].mean()), "chance": float(means["chance"].mean()), "blind": float(means["level"].mean())}
+    row: dict[str, Any] = {"unit": "participant" if people else "trial" if known else "answer", "n_units": len(means) if known or people else len(answers)}
+    row |= {"n_items": len(answers), "share": float(means["correct"].mean()), "chance": float(means["chance"].mean()), "blind": float(means["level"].mean())}
     away = (means["correct"] - means["level"]).to_numpy(float)
     if people and float((levels * (1 - levels)).sum()) >= _FEW_EXPECTED and np.ptp(away) > 1e-9:
         return row | {"p_share": t_test(away)}
-    return row | {"p_share": exact(int(own["correct"].sum()), levels)}
+    return row | {"p_share": exact(int(answers["correct"].sum()), levels)}
 
 
 def t_test(values: np.ndarray) -> float:
@@ -189,48 +189,50 @@ def _signal(items: pd.DataFrame) -> pd.Series | None:
     return answers == words[1]
 
 
-def _sensitivity(own: pd.DataFrame, signal: np.ndarray, level: float, resamples: int, seed: int) -> dict[str, Any]:
+def _sensitivity(answers: pd.DataFrame, signal: np.ndarray, level: float, resamples: int, seed: int) -> dict[str, Any]:
     """d' and the test of whether answers depend on the truth; which of the two words is the signal does not matter."""
     import pandas as pd
 
-    given = ~own["outcome"].isin(["omitted", "invalid"]).to_numpy()  # who says nothing says neither word
-    own, signal = own[given], signal[given]
-    right = own["correct"].to_numpy(float) == 1
-    said = np.where(signal, right, ~right)
+    given = ~answers["outcome"].isin(["omitted", "invalid"]).to_numpy()  # who says nothing says neither word
+    answers, signal = answers[given], signal[given]
+    right = answers["correct"].to_numpy(float) == 1
+    response = np.where(signal, right, ~right)
     if not (signal.any() and (~signal).any()):
         return {"note": "no d′: there was only one right answer"}
-    counts = np.stack([signal & said, signal & ~said, ~signal & said, ~signal & ~said], axis=1).astype(float)
-    people = _people(own)
-    unit = own["participant"].astype(str).to_numpy() if people else own["unit_trial"].to_numpy()
+    counts = np.stack([signal & response, signal & ~response, ~signal & response, ~signal & ~response], axis=1).astype(float)
+    people = _people(answers)
+    unit = answers["participant"].astype(str).to_numpy() if people else answers["unit_trial"].to_numpy()
     if not people and (unit < 0).any():
-        unit = np.arange(len(own))
+        unit = np.arange(len(answers))
     each = pd.DataFrame(counts).groupby(unit).sum().to_numpy()
     total = counts.sum(axis=0)
     row: dict[str, Any] = {"hit_rate": total[0] / total[:2].sum(), "false_alarm_rate": total[2] / total[2:].sum()}
-    whose = unit if people else np.zeros(len(own))
-    p = p_depends(said, signal, [pd.factorize(whose)[0], np.round(_levels(own), 6)])
+    whose = unit if people else np.zeros(len(answers))
+    p = p_depends(response, signal, [pd.factorize(whose)[0], np.round(_levels(answers), 6)])
     if people:
         both = each[(each[:, :2].sum(axis=1) > 0) & (each[:, 2:].sum(axis=1) > 0)]
         rates = both[:, 0] / both[:, :2].sum(axis=1) - both[:, 2] / both[:, 2:].sum(axis=1)
         row |= {"hit_rate": float((both[:, 0] / both[:, :2].sum(axis=1)).mean()), "false_alarm_rate": float((both[:, 2] / both[:, 2:].sum(axis=1)).mean())}
-        rare = min(said.sum(), (~said).sum())
+        rare = min(response.sum(), (~response).sum())
         if len(rates) > 1 and np.ptp(rates) > 1e-9 and rare >= _FEW_EXPECTED:
             p = t_test(rates)
         found = estimate(detection(*both.T).dprime, proportion=False, level=level, resamples=resamples, seed=seed)
     else:
         found = estimate_pooled(each, lambda sums: np.asarray(detection(*sums.T).dprime), level=level, resamples=resamples, seed=seed)
-    if said.all() or not said.any():
+    if response.all() or not response.any():
         return row | {"p_dprime": 1.0, "note": "always the same answer: no d′"}
     return row | {"dprime": found.mean, "dprime_low": found.low, "dprime_high": found.high, "p_dprime": p}
 
 
-def p_depends(said: np.ndarray, signal: np.ndarray, strata: Sequence[np.ndarray]) -> float:
-    """Two-sided mid-p of Fisher's exact test within strata: whether what is said depends on the truth, whatever somebody prefers to say."""
+def p_depends(response: np.ndarray, signal: np.ndarray, strata: Sequence[np.ndarray]) -> float:
+    """Two-sided mid-p of Fisher's exact test within strata: whether responses depend on the truth, whatever word somebody prefers."""
     import pandas as pd
     from scipy.special import gammaln
 
-    table = pd.DataFrame({"said": said, "signal": signal, "both": said & signal, **{f"_{at}": stratum for at, stratum in enumerate(strata)}})
-    sums = table.groupby([f"_{at}" for at in range(len(strata))]).agg(n=("said", "size"), said=("said", "sum"), signal=("signal", "sum"), both=("both", "sum"))
+    table = pd.DataFrame({"response": response, "signal": signal, "both": response & signal, **{f"_{at}": stratum for at, stratum in enumerate(strata)}})
+    sums = table.groupby([f"_{at}" for at in range(len(strata))]).agg(
+        n=("response", "size"), response=("response", "sum"), signal=("signal", "sum"), both=("both", "sum")
+    )
     chances, least, at = np.ones(1), 0, 0
     for n, many, signals, both in sums.to_numpy(int):
         low, high = max(0, many + signals - n), min(many, signals)

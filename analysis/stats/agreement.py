@@ -59,17 +59,17 @@ def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") ->
 
     reference = table[table["agent"] == against] if against else table[table["agent_kind"] == GROUP_MEANS]
     rows = []
-    for (kind, agent), own in table.drop(reference.index).groupby(["agent_kind", "agent"], sort=True):
+    for (kind, agent), curve in table.drop(reference.index).groupby(["agent_kind", "agent"], sort=True):
         if kind == GROUP_MEANS:
             continue
         for name, theirs in reference.groupby("agent"):
-            pair = own.merge(theirs, on=list(by), suffixes=("", "_theirs"))[["mean", "mean_theirs"]].dropna().astype(float)
+            pair = curve.merge(theirs, on=list(by), suffixes=("", "_theirs"))[["mean", "mean_theirs"]].dropna().astype(float)
             mine, people = pair["mean"].to_numpy(), pair["mean_theirs"].to_numpy()
             flat = len(pair) >= _POINTS and (np.ptp(mine) < 1e-12 or np.ptp(people) < 1e-12)
             note = "no points in common" if not len(pair) else f"only {plural(len(pair), 'point')}: no correlation" if len(pair) < _POINTS else ""
             rows.append(
                 {
-                    "paradigm": own["paradigm"].iloc[0],
+                    "paradigm": curve["paradigm"].iloc[0],
                     "agent_kind": kind,
                     "agent": agent,
                     "against": name,
@@ -114,8 +114,8 @@ def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = 
 
     rows: list[dict[str, Any]] = []
     items = scored.items[scored.items["trial_id"] != ""]
-    for paradigm, own in items.groupby("paradigm", sort=True, observed=True):
-        answers = _Answers(own)
+    for paradigm, shared_items in items.groupby("paradigm", sort=True, observed=True):
+        answers = _Answers(shared_items)
         names = sorted(set(answers.agents))
         few = most is None or len(names) <= most
         found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -133,12 +133,12 @@ def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = 
 
 def pairs_left_out(scored: Scored, most: int = MOST_ANSWERERS) -> list[str]:
     """That pairs were left out of :func:`error_consistency`, in a sentence for each paradigm."""
-    said = []
-    for paradigm, own in scored.items[scored.items["trial_id"] != ""].groupby("paradigm", sort=True, observed=True):
-        many = own["agent"].nunique()
+    notes = []
+    for paradigm, items in scored.items[scored.items["trial_id"] != ""].groupby("paradigm", sort=True, observed=True):
+        many = items["agent"].nunique()
         if many > most:
-            said.append(f"{paradigm}: of {many} answerers only pairs with measured people are compared in their errors; spanlab scores --pairs compares all.")
-    return said
+            notes.append(f"{paradigm}: of {many} answerers only pairs with measured people are compared in their errors; spanlab scores --pairs compares all.")
+    return notes
 
 
 class _Answers:
@@ -169,7 +169,7 @@ class _Answers:
         self.there: Any = sparse.csr_matrix((np.ones(len(self.work), np.float64), place), shape=shape)
         self.right: Any = sparse.csr_matrix((self.work["right"].to_numpy(np.float64), place), shape=shape)
         columns = ("item", "trial", "right")
-        self.of = {int(str(taker)): tuple(own[name].to_numpy() for name in columns) for taker, own in self.work.groupby("taker")}
+        self.of = {int(str(taker)): tuple(rows[name].to_numpy() for name in columns) for taker, rows in self.work.groupby("taker")}
         taken = self.work.drop_duplicates(["taker", "trial"])
         trials = (len(who), int(self.work["trial"].max()) + 1 if len(who) else 0)
         self.trials: Any = sparse.csr_matrix((np.ones(len(taken)), (taken["taker"].to_numpy(), taken["trial"].to_numpy())), shape=trials)
@@ -244,7 +244,7 @@ def _over_people(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level
         moved[trials] += np.nan_to_num(np.asarray(kappa(*(row[2:6] - counts).T)) - value)
         met[trials] = True
     in_pair = np.array([(pairs[:, :2] == person).any(axis=1) for person in people])
-    without = [float(values[~own].mean()) if not own.all() else mean for own in in_pair]
+    without = [float(values[~involved].mean()) if not involved.all() else mean for involved in in_pair]
     spreads = [(_jackknife(np.array(without)), len(people) - 1), (_jackknife(mean + moved[met] / len(values)), int(met.sum()) - 1)]
     total = sum(spread for spread, _ in spreads)
     if total <= 0:
@@ -324,12 +324,12 @@ class Crowd:
         row["rmse"] = float(np.sqrt(np.mean((theirs - mine) ** 2)))
         if len(at) < _POINTS:
             return row | {"note": f"only {plural(len(at), 'point')}: no correlation"}
-        own, shapes = _shapes(mine[None]), _shapes(theirs)
-        if not len(own) or not len(shapes):
+        shape, shapes = _shapes(mine[None]), _shapes(theirs)
+        if not len(shape) or not len(shapes):
             return row | {"note": "a curve is flat: no correlation"}
         flat = len(theirs) - len(shapes)
         row["note"] = f"{plural(flat, 'person', 'people')} with a flat curve left out" if flat else ""
-        found = estimate(shapes @ own[0], proportion=False, level=level, resamples=resamples, seed=seed)
+        found = estimate(shapes @ shape[0], proportion=False, level=level, resamples=resamples, seed=seed)
         flat = len(theirs) - len(shapes)
         return row | {
             "r": found.mean,

@@ -106,8 +106,8 @@ def reliability(scored: Scored, *, value: str = "correct", level: float = LEVEL)
 
     rows = []
     items = scored.items[scored.items["participant"].astype(str).ne("") & scored.items[value].notna()]
-    for agent, own in items.groupby("agent", sort=True, observed=True):
-        trials = own.groupby(["participant", "session", "unit_trial"], sort=True, observed=True)[value].mean().astype(float).reset_index()
+    for agent, group in items.groupby("agent", sort=True, observed=True):
+        trials = group.groupby(["participant", "session", "unit_trial"], sort=True, observed=True)[value].mean().astype(float).reset_index()
         place = trials.groupby("participant", observed=True).cumcount()
         halves = trials.assign(part=place % 2).pivot_table(index="participant", columns="part", values=value, aggfunc="mean", observed=True)
         rows.append({"agent": str(agent), "score": value, "kind": "split half"} | _together(halves, True, level))

@@ -57,14 +57,14 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = (
     found = [judged(_table(_places(cells, names), _of_means(cells), cells, "correct", called), margin_of(margins, "points"))]
     sensitive = _detected(part, paradigm, names)
     if sensitive is not None:
-        of, own = sensitive
+        of, signal_cells = sensitive
         pairs: dict[tuple[str, ...], dict[Any, Any]] = {}
-        heads = [name for name in own.keys.columns if name != "signal"]
-        for key, pair in of.pairs(own).items():
+        heads = [name for name in signal_cells.keys.columns if name != "signal"]
+        for key, pair in of.pairs(signal_cells).items():
             row = dict(zip(heads, key, strict=True))
             if min(pair) >= 0:
                 pairs.setdefault(tuple(row[name] for name in WHO), {})[place_of(row, names)] = pair
-        found.append(judged(_table(pairs, _of_sensitivity(of, own), own, "d′", called), margin_of(margins, "d′")))
+        found.append(judged(_table(pairs, _of_sensitivity(of, signal_cells), signal_cells, "d′", called), margin_of(margins, "d′")))
     columns = [*COLUMNS, *(MARGIN_COLUMNS if any("alike" in one.columns for one in found) else ())]
     kept = [one for one in found if len(one)]
     table = pd.concat(kept, ignore_index=True) if kept else found[0]
@@ -73,7 +73,7 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = (
 
 
 def _places(cells: Cells, names: Sequence[str]) -> dict[tuple[str, ...], dict[Any, Any]]:
-    return {who: dict(own) for who, own in cells.points(names).items()}
+    return {who: dict(points) for who, points in cells.points(names).items()}
 
 
 def _of_means(cells: Cells) -> Any:
@@ -98,7 +98,7 @@ def _table(places: Mapping[tuple[str, ...], Mapping[Any, Any]], weighted: Any, c
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
-    known = {who: own for who, own in places.items() if kind_named(who[1]).competes}
+    known = {who: points for who, points in places.items() if kind_named(who[1]).competes}
     ranked = sorted(known, key=lambda who: (kind_named(who[1]).order, who[2]))
     for first, second in combinations(ranked, 2) if len(ranked) <= MOST_ANSWERERS else ():
         shared = sorted(set(known[first]) & set(known[second]), key=str)
@@ -112,13 +112,13 @@ def _table(places: Mapping[tuple[str, ...], Mapping[Any, Any]], weighted: Any, c
         pairs = combinations(conditions, 2) if len(conditions) <= _PAIRS else ((conditions[0], one) for one in conditions[1:])
         for one, other in pairs:
             found = weighted([known[who][other], known[who][one]], np.array([1.0, -1.0]))
-            names = [", ".join(_said(value) for value in place) for place in (other, one)]
+            names = [", ".join(_as_text(value) for value in place) for place in (other, one)]
             head: dict[str, Any] = {"kind": "conditions", "contrast": f"{who[2]}, {called}: {names[0]} minus {names[1]}"}
             rows.append(head | _row(found.value, found.se, found.df, found.sizes, _unit(cells, known[who][one]), found.n))
     return pd.DataFrame([row | {"measure": measure} for row in rows], columns=[*COLUMNS])
 
 
-def _said(value: Hashable) -> str:
+def _as_text(value: Hashable) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 

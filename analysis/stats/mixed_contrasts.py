@@ -232,13 +232,13 @@ def _mean(weights: Sequence[np.ndarray]) -> np.ndarray:
 
 def asked_of(cells: Cells) -> Iterator[_Contrast]:
     grid, agents, common = _grid(cells)
-    own = {agent: [condition for condition in sorted(cells.table["condition"].unique()) if (agent, condition) in grid] for agent in agents}
-    shared = {pair: [condition for condition in own[pair[0]] if condition in own[pair[1]]] for pair in combinations(agents, 2)}
+    conditions_of = {agent: [condition for condition in sorted(cells.table["condition"].unique()) if (agent, condition) in grid] for agent in agents}
+    shared = {pair: [condition for condition in conditions_of[pair[0]] if condition in conditions_of[pair[1]]] for pair in combinations(agents, 2)}
     for (agent, condition), weights in grid.items():
         yield _Contrast("cell", agent, "", condition, weights)
     for agent in agents:
-        if len(own[agent]) > 1:
-            yield _Contrast("agent", agent, "", "", _mean([grid[agent, condition] for condition in own[agent]]))
+        if len(conditions_of[agent]) > 1:
+            yield _Contrast("agent", agent, "", "", _mean([grid[agent, condition] for condition in conditions_of[agent]]))
     for (first, second), conditions in shared.items():
         if conditions:
             yield _Contrast("agents", first, second, "", _mean([grid[first, condition] - grid[second, condition] for condition in conditions]))
@@ -247,7 +247,7 @@ def asked_of(cells: Cells) -> Iterator[_Contrast]:
             for one in conditions:
                 yield _Contrast("agents in condition", first, second, one, grid[first, one] - grid[second, one])
     if cells.numeric:
-        slopes = {agent: _slope(grid, agent, own[agent]) for agent in agents if len(own[agent]) > 1}
+        slopes = {agent: _slope(grid, agent, conditions_of[agent]) for agent in agents if len(conditions_of[agent]) > 1}
         for agent, weights in slopes.items():
             yield _Contrast("trend", agent, "", "", weights)
         for (first, second), conditions in shared.items():
@@ -255,7 +255,7 @@ def asked_of(cells: Cells) -> Iterator[_Contrast]:
                 yield _Contrast("trends", first, second, "", _slope(grid, first, conditions) - _slope(grid, second, conditions))
     else:
         for agent in agents:
-            for one, other in combinations(own[agent], 2):
+            for one, other in combinations(conditions_of[agent], 2):
                 yield _Contrast("conditions", agent, agent, f"{one} and {other}", grid[agent, one] - grid[agent, other])
 
 

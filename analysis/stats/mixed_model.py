@@ -193,8 +193,8 @@ def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     if not aside.any():
         return items
     shares = items[aside].groupby(items.loc[aside, "agent"].astype(str), sort=True)["correct"].mean()
-    told = listed([f"{name} ({share:.0%} right)" for name, share in shares.items()])
-    notes.append(f"{told} {'is a yardstick' if len(shares) == 1 else 'are yardsticks'} for comparison only: in no model, test or family of tests.")
+    shares_text = listed([f"{name} ({share:.0%} right)" for name, share in shares.items()])
+    notes.append(f"{shares_text} {'is a yardstick' if len(shares) == 1 else 'are yardsticks'} for comparison only: in no model, test or family of tests.")
     return items[~aside]
 
 

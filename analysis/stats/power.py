@@ -91,8 +91,8 @@ def from_model(model: Mixed, scored: Scored, conditions: Sequence[str], differen
             "no answerer of these data is several people, so that their spread is not known; give --accuracy, --sd-people and --sd-effect instead"
         )
     agents = sorted(table["agent"].unique())
-    own = table[table["agent"] == agents[0]]
-    shares = {str(row["condition"]): float(row["correct"]) for row in own.to_dict("records")}
+    rows = table[table["agent"] == agents[0]]
+    shares = {str(row["condition"]): float(row["correct"]) for row in rows.to_dict("records")}
     if len(shares) < 2:
         raise SpanLabError(f"{agents[0]} have one condition only; name another column with --by, or give --accuracy and --difference instead")
     names = [str(name) for name in conditions] or [next(iter(shares)), [*shares][-1]]
@@ -200,12 +200,12 @@ def _shares(assumed: Assumed, means: Sequence[float], people: int, trials: int, 
     """Each person's share of right answers in both conditions, of so many studies."""
     from scipy.special import expit
 
-    own = random.normal(0, assumed.people, (many, people))
+    person_effects = random.normal(0, assumed.people, (many, people))
     found = []
     for mean in means:
         if assumed.between and found:
-            own = random.normal(0, assumed.people, (many, people))
-        eta = mean + own + random.normal(0, assumed.effect, (many, people))
+            person_effects = random.normal(0, assumed.people, (many, people))
+        eta = mean + person_effects + random.normal(0, assumed.effect, (many, people))
         shape = (many, people, trials, assumed.items)
         if assumed.item or assumed.trial:
             each = eta[:, :, None, None] + random.normal(0, assumed.item, shape) + random.normal(0, assumed.trial, (*shape[:3], 1))
@@ -246,14 +246,16 @@ def _within_margin(value: np.ndarray, se: np.ndarray, df: np.ndarray, margin: fl
 
 def smallest(table: pd.DataFrame, wanted: float) -> list[str]:
     """For each number of trials, the smallest number of people with that power, in a sentence."""
-    told = []
+    sentences = []
     for trials, part in table.groupby("trials", sort=True):
         enough = part[part["power"] >= wanted].sort_values("people")
         named = plural(int(str(trials)), "trial")
         if not len(enough):
-            told.append(f"{named} in each condition: no number of people that was asked for has a power of {wanted:.0%}.")
+            sentences.append(f"{named} in each condition: no number of people that was asked for has a power of {wanted:.0%}.")
             continue
         row = enough.iloc[0]
         sure = "" if row["power"] - 2 * row["se"] >= wanted else "; the simulation is not sure of it: more --samples would tell"
-        told.append(f"{named} in each condition: {int(row['people'])} people, with a power of {row['power']:.1%} ± {row['se']:.1%} (one standard error){sure}.")
-    return told
+        sentences.append(
+            f"{named} in each condition: {int(row['people'])} people, with a power of {row['power']:.1%} ± {row['se']:.1%} (one standard error){sure}."
+        )
+    return sentences
