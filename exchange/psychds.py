@@ -16,19 +16,11 @@ from typing_extensions import override
 from ..core.atomic_files import whole_folder, write_json
 from ..core.version import __version__
 from .format import Format, Options, Place, Report, Side, counted
-from .sharing import SESSIONS, SharedData, SharedSession, Sharing, cell, gather
+from .sharing import SESSIONS, SharedData, SharedSession, Sharing, gather
 
 if TYPE_CHECKING:
     from ..sessions.record.marking import Column
 
-#: columns that stand before those of the response table
-_WHO = {
-    "participant_id": "what the participant is called in this data set",
-    "participant_type": "person or machine",
-    "agent_kind": "what kind of participant it is; `participant` for people",
-    "agent": "name of the machine; `participant` for people",
-    "caution": "remark that must accompany its data",
-}
 _TYPES = {"integer": "integer", "number": "number", "boolean": "boolean", "string": "string", "json": "string"}
 
 
@@ -43,17 +35,11 @@ class PsychDS(Format[Options, Sharing]):
         data = gather(sources, options, report, output)
         with whole_folder(output) as folder:
             (folder / "data").mkdir()
-            columns = data.columns({name for one in data.sessions for name in _names(one)})
+            columns = data.all_columns()
             rows = sum(_write_session(folder / "data" / name, data, one, columns) for name, one in _files(data).items())
             write_json(folder / "dataset_description.json", _description(data, columns))
             (folder / "README.md").write_text(_readme(data), encoding="utf-8")
         report.done(f"{output}: {counted(len(data.sessions), 'session')} of {counted(len(data.participants), 'participant')}, {counted(rows, 'row')}")
-
-
-def _names(session: SharedSession) -> list[str]:
-    from ..sessions.record.reader import read_chunks
-
-    return [name for chunk in read_chunks(session.folder) for name in chunk.column_names]
 
 
 def _files(data: SharedData) -> dict[str, SharedSession]:
@@ -70,23 +56,15 @@ def _files(data: SharedData) -> dict[str, SharedSession]:
 
 
 def _write_session(path: Path, data: SharedData, session: SharedSession, columns: Sequence[Column]) -> int:
-    who = next(one for one in data.participants if one.label == session.label)
-    before = [f"sub-{who.label}", "person" if who.person else "machine", who.agent_kind, who.agent, who.caution]
-    asked = [cell(who.fields.get(name), "") for name in data.fields]
-    many = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*_WHO, *data.fields, *(column.name for column in columns)])
-        for row in data.rows(session):
-            writer.writerow([*before, *asked, *(cell(row.get(column.name), "") for column in columns)])
-            many += 1
-    return many
+        writer.writerow(data.header(columns))
+        return data.write_rows(writer, session, columns)
 
 
 def _description(data: SharedData, columns: Sequence[Column]) -> dict[str, Any]:
-    asked = {name: f"what people were asked: {name}" for name in data.fields}
     variables: list[dict[str, Any]] = [
-        {"@type": "PropertyValue", "name": name, "description": meaning, "valueType": "string"} for name, meaning in {**_WHO, **asked}.items()
+        {"@type": "PropertyValue", "name": name, "description": meaning, "valueType": "string"} for name, meaning in data.who_columns.items()
     ]
     for column in columns:
         variable = {"@type": "PropertyValue", "name": column.name, "description": column.meaning, "valueType": _TYPES[column.type]}

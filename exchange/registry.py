@@ -10,6 +10,8 @@ from typing_extensions import override
 
 from ..core.registry import Registry
 from .bids import Bids
+from .conversations import ChatJsonl, Psych101
+from .csv_tables import CsvTables
 from .format import Format
 from .nback.format import NBackBlocks, NBackResults
 from .psychds import PsychDS
@@ -24,7 +26,7 @@ class FormatRegistry(Registry[Format[Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__("format", "spanlab.formats")
-        for format_ in (WormTrials, NBackBlocks, NBackResults, Bids, PsychDS):
+        for format_ in (WormTrials, NBackBlocks, NBackResults, Bids, PsychDS, CsvTables, Psych101, ChatJsonl):
             self.register(format_)
 
     @override

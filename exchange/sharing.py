@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import Field
 
@@ -35,6 +35,24 @@ _APART = {"session", "participant", "agent_kind", "agent", "started_at"}
 _FORESEEN = {"choice", "cells"}
 _SEEDS = {"seed", "trial_id", "paired_trial_id"}
 _KEY_COLUMNS = ("participant", "pseudonym")
+
+
+#: columns that stand before those of the response table
+_WHO = {
+    "participant_id": "what the participant is called in this data set",
+    "participant_type": "person or machine",
+    "agent_kind": "what kind of participant it is; `participant` for people",
+    "agent": "name of the machine; `participant` for people",
+    "caution": "remark that must accompany its data",
+}
+
+
+class Writer(Protocol):
+    """What takes the lines of a table."""
+
+    def writerow(self, row: Iterable[Any], /) -> Any:
+        """Write one line."""
+        ...
 
 
 class Sharing(Options):
@@ -131,6 +149,10 @@ class SharedData:
         """Who made it."""
         return [name.strip() for name in (self.options.authors or "").split(";") if name.strip()]
 
+    def participant(self, session: SharedSession) -> SharedParticipant:
+        """Whose session it is."""
+        return next(one for one in self.participants if one.label == session.label)
+
     def of_session(self, session: SharedSession, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         """Rows of a response table without what is not to be shared."""
         for row in rows:
@@ -156,6 +178,29 @@ class SharedData:
             for row in chunk.to_pylist():
                 loaded = {name: json.loads(value) if value is not None and _as_json(name, json_columns) else value for name, value in row.items()}
                 yield from self.of_session(session, [loaded])
+
+    @property
+    def who_columns(self) -> dict[str, str]:
+        """Names and meanings of the columns that stand before the response table: who it is, and what people were asked."""
+        return {**_WHO, **{name: f"what people were asked: {name}" for name in self.fields}}
+
+    def all_columns(self) -> list[Column]:
+        """The shared columns of all sessions."""
+        return self.columns({name for one in self.sessions for chunk in read_chunks(one.folder) for name in chunk.column_names})
+
+    def header(self, columns: Sequence[Column]) -> list[str]:
+        """The first line of a table of answers."""
+        return [*self.who_columns, *(column.name for column in columns)]
+
+    def write_rows(self, writer: Writer, session: SharedSession, columns: Sequence[Column]) -> int:
+        """Write the answered items of a session into a table, as text; how many there were."""
+        who, many = self.participant(session), 0
+        before = [f"sub-{who.label}", "person" if who.person else "machine", who.agent_kind, who.agent, who.caution]
+        asked = [cell(who.fields.get(name), "") for name in self.fields]
+        for row in self.rows(session):
+            writer.writerow([*before, *asked, *(cell(row.get(column.name), "") for column in columns)])
+            many += 1
+        return many
 
 
 def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path) -> SharedData:

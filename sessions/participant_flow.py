@@ -10,13 +10,14 @@ from typing import Any, Protocol
 from ..agents.base import Option, WindowAgent
 from ..core.errors import SpanLabError
 from ..core.locale import sentence
-from ..paradigms import PlannedTrial, Trial
+from ..paradigms import Paradigm, PlannedTrial, Trial
 from ..paradigms.compile import DEFAULT_INTERVAL_MS, resolve_levels
 from ..paradigms.preview.example import ExampleDisplay, example_displays
 from ..paradigms.translation import translated
 from ..stimuli.kinds.plain import Blank
 from .record.events import Event
-from .record.reader import trial_key
+from .record.reader import is_practice, trial_key
+from .replaying import TakenTrial
 from .session import Session
 
 #: of one answer: its items
@@ -224,6 +225,21 @@ def result_of(judged: Sequence[Scores], language: str) -> str:
         return total
     each = [sentence(f"session.answer_{'right' if right else 'wrong'}", language, n=number) for number, right in enumerate(single, start=1)]
     return f"{total}\n\n{' · '.join(each)}"
+
+
+def said_after(paradigm: Paradigm, taken: TakenTrial, following: TakenTrial | None, language: str) -> list[str]:
+    """What somebody is told after a trial that is read from a record: the result of a practice trial, and that the main part begins.
+
+    Parameters
+    ----------
+    following : the next trial; None after the last one
+    """
+    if not is_practice(taken.key):
+        return []
+    practice = paradigm.practice
+    told = [result_of([line["scores"] for line in taken.asked], language)] if practice is not None and practice.feedback else []
+    ends = following is not None and not is_practice(following.key)
+    return [*told, *([sentence("session.main_body", language)] if ends else [])]
 
 
 class PracticeHost(Protocol):

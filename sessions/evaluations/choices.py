@@ -28,13 +28,12 @@ from ...agents.chat.transport.faults import Departures
 from ...core.atomic_files import only_writer, whole_file, write_json
 from ...core.errors import SpanLabError
 from ...core.event_loop import run_to_end
-from ...core.locale import sentence
 from ...paradigms import Answer
 from ...paradigms.identity import canonical, digest
 from ..agent_checks import settings_hash, settings_of
 from ..concurrency import interruptible, several
 from ..conduct import Watcher, treatment_of
-from ..participant_flow import result_of
+from ..participant_flow import said_after
 from ..record.reader import is_practice, read_events
 from ..record.session_files import PARTS
 from ..record.transcript_file import read_transcript, replies_by_trial
@@ -198,7 +197,6 @@ class _Scoring:
         """Every trial with what came before it: practice where the settings have it, and the trials before where they are one conversation."""
         memory, found = self._agent.memory(), []
         language = "en" if "en" in self._session.paradigm.instructions else str(self._session.info["language"])
-        practice = self._session.paradigm.practice
         for place, taken in enumerate(self._taken):
             seed = int(digest(["choices", self._session.seed, taken.key], length=12), 16)
             told = brief(self._agent, self._session.paradigm, language, taken.trial, seed)
@@ -209,10 +207,8 @@ class _Scoring:
                 continue
             memory.keep(context, run_to_end(self._gone_through(one)))
             after = self._taken[place + 1] if place + 1 < len(self._taken) else None
-            if context.practice and practice is not None and practice.feedback:
-                memory.tell(result_of([line["scores"] for line in taken.asked], language))
-            if context.practice and after is not None and not is_practice(after.key):
-                memory.tell(sentence("session.main_body", language))
+            for text in said_after(self._session.paradigm, taken, after, language):
+                memory.tell(text)
         return found
 
     async def _gone_through(self, one: _Followed) -> Any:
