@@ -11,6 +11,7 @@ from fidelity_observers import Observer, measured
 from lacking_lists import list_observers
 from lacking_nback import nback_observers
 from lacking_space import space_observers
+from lacking_spans import span_observers
 
 from spanlab.paradigms import Generator
 
@@ -24,6 +25,7 @@ def observers() -> Iterator[Observer]:
     yield from space_observers()
     yield from list_observers()
     yield from nback_observers()
+    yield from span_observers()
 
 
 def percent(share: float, error: float | None = None) -> str:

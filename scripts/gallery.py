@@ -28,7 +28,7 @@ WIDTH = 1600
 #: Of the palette of each picture: colours taken as they are, and colours between them.
 EXACT, COLOURS = 48, 80
 #: Families of paradigms, in the order of the page.
-FAMILIES = ("WorM", "WorM variants", "N-back", "Continuous report")
+FAMILIES = ("WorM", "WorM variants", "N-back", "Continuous report", "Span tests", "Recognition")
 _BLOCK = {"n": 2, "lures": "low", "block_length": 24}
 #: For every paradigm the levels and the seed of the trial that is shown.
 SHOWN: dict[str, tuple[dict[str, Any], int]] = {
@@ -37,6 +37,7 @@ SHOWN: dict[str, tuple[dict[str, Any], int]] = {
     "continuous_colour": ({"set_size": 3}, 2),
     "continuous_orientation": ({"set_size": 3}, 2),
     "cs": ({"storage": "spatial", "distractor_domain": "visual", "load": 3}, 1),
+    "delayed_match": ({"retention_steps": 2, "difference": 6}, 1),
     "lsr": ({"list_length": 5}, 1),
     "lsr_long": ({"list_length": 12}, 1),
     "nback_abstraction": (_BLOCK, 1),
@@ -53,6 +54,7 @@ SHOWN: dict[str, tuple[dict[str, Any], int]] = {
     "sfr": ({"list_length": 8}, 1),
     "si": ({"part_size": 3}, 1),
     "smu": ({"set_size": 4}, 1),
+    "sternberg": ({"set_size": 3}, 1),
     "sts": ({"switch_probability": 0.2}, 3),
     "sts_congruency": ({"switch_probability": 0.2, "congruent_share": 0.25}, 1),
     "vir": ({"list_length": 4, "retention_steps": 2}, 1),

@@ -23,7 +23,7 @@ def _recognition() -> Iterator[Observer]:
     for name in ("vir", "vsrec"):
         yield Observer((name,), "lists of 4", "first display (first pattern)", "other patterns of the list", _other_patterns(1), four)
         yield Observer((name,), "", "order of patterns", "which of the two was in the list", _other_patterns(0))
-        yield Observer((name,), "", "whole list", "in which of the two more filled cells are neighbours", _texture)
+        yield Observer((name,), "", "whole list", "in which of the two more filled cells are neighbours", texture)
         yield Observer((name,), "", "last display (both patterns)", "nothing", nothing())
 
 
@@ -42,7 +42,9 @@ def _other_patterns(unseen: int) -> Any:
     return guess
 
 
-def _texture(trial: Trial) -> Found:
+def texture(trial: Trial) -> Found:
+    """In which of two patterns more filled cells are neighbours."""
+
     def neighbours(pattern: Sequence[int]) -> int:
         filled = set(pattern)
         return sum((cell % 6 < 5 and cell + 1 in filled) + (cell + 6 in filled) for cell in filled)

@@ -86,7 +86,7 @@ _OURS = (
     Effect(
         name="set_size",
         title="correct by set size",
-        paradigms=("smu", "cd", "vsr", "vsrec", "lsr", "sfr", "vir", "sc"),
+        paradigms=("smu", "cd", "vsr", "vsrec", "lsr", "sfr", "vir", "sc", "sternberg"),
         x="set_size",
         x_title="set size",
         needs=("set_size",),
@@ -95,7 +95,7 @@ _OURS = (
     Effect(
         name="retention_interval",
         title="correct by retention interval",
-        paradigms=("vir", "cd"),
+        paradigms=("vir", "cd", "delayed_match"),
         x="retention_steps",
         x_title="retention interval (model steps)",
         panels=("set_size",),

@@ -234,12 +234,16 @@ def told_of(name: str, seeds: int = 3) -> Any:
     return prospects(rehearsed(trials).to_pandas(), paradigm.name)
 
 
+#: Paradigms with a factor that no effect shows: the share of congruent markers, how different the other pattern is.
+UNNAMED = ("sts_congruency", "delayed_match")
+
+
 @pytest.mark.parametrize("name", [name for name in list_paradigms() if "nback" not in name and name not in ("cd_noise", "lsr_long")])
 def test_the_figures_foretold_are_those_of_the_registry(name: str) -> None:
     told = told_of(name)
     documented = {effect.name for effect in EFFECTS if name in effect.paradigms}
     assert documented <= {*told.figures}
-    unnamed = {"conditions"} if name == "sts_congruency" else set()  # no effect shows the share of congruent markers
+    unnamed = {"conditions"} if name in UNNAMED else set()
     unnamed |= {"error_distribution"}
     assert {*told.figures, *told.lacking, *told.why} == {*(effect.name for effect in EFFECTS), "reaction_time"} | unnamed
 

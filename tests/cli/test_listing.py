@@ -71,7 +71,7 @@ def test_filters_find_what_they_should(run: Run, arguments: list[str], expected:
 
 
 MISTAKES: list[tuple[list[str], str]] = [
-    (["--family", "Wrom"], "no paradigm here has the family 'Wrom'; did you mean 'WorM'? The families are: Continuous report, N-back, WorM, WorM variants"),
+    (["--family", "Wrom"], "no paradigm here has the family 'Wrom'; did you mean 'WorM'? The families are: Continuous report, N-back, Recognition, WorM, WorM variants"),
     (["--domain", "VERBL"], "no paradigm here has the domain 'VERBL'; did you mean 'verbal'? The domains are: spatial, temporal, verbal, visual"),
     (["--function", "xyz"], "no paradigm here has the function 'xyz'. The functions are: integration, "),
     (["--characteristic", "primacy"], "no paradigm here has the characteristic 'primacy'"),

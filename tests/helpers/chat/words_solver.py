@@ -149,8 +149,61 @@ def _nback(displays: Sequence[str], answered: int) -> str:
     return "m" if near and (now != then or "counts as well" in told) else "-"
 
 
+def _listed(displays: Sequence[str]) -> list[str]:
+    """The digits or letters that were shown alone, in order."""
+    return [display for display in displays if re.fullmatch(r"[0-9A-Z]", display)]
+
+
+def _item_recognition(displays: Sequence[str], answered: int) -> str:
+    """Whether the digit in blue is one of those before it."""
+    probe = next(display[0] for display in reversed(displays) if re.match(r"\d \(in blue", display))
+    return "yes" if probe in _listed(displays) else "no"
+
+
+def _digit_span(displays: Sequence[str], answered: int) -> str:
+    """All digits, as they came or backwards, as the instructions say."""
+    digits = _listed(displays)
+    return " ".join(digits[::-1] if any("in the opposite order" in display for display in displays) else digits)
+
+
+def _blocks(displays: Sequence[str], answered: int) -> str:
+    """All blocks that were lit, as they came or backwards, as the instructions say."""
+    lit = [place for display in displays for place in re.findall(r"^\d+ blocks; block (\d+) is lit", display)]
+    return " ".join(lit[::-1] if any("in the opposite order" in display for display in displays) else lit)
+
+
+def _equations_and_letters(displays: Sequence[str], answered: int) -> str:
+    """Whether the last equation is true, or the letters in order."""
+    equations = [display for display in displays if " = " in display]
+    if answered < len(equations):
+        first, second, sign, third, result = re.findall(r"^\((\d+) × (\d+)\) ([+−]) (\d+) = (\d+)$", equations[-1])[0]
+        return str(int(first) * int(second) + int(sign.replace("−", "-") + third) == int(result)).lower()
+    return " ".join(_listed(displays))
+
+
+def _figures_and_squares(displays: Sequence[str], answered: int) -> str:
+    """Whether the last figure is symmetric, or the numbers of the red squares in order."""
+    figures = [display for display in displays if display.startswith("A 10 x 10 grid")]
+    if answered < len(figures):
+        return _symmetry(figures[-1:], answered)
+    squares = _patterns([display for display in displays if display.startswith("A 4 x 4 grid, row")])
+    return " ".join(str(square.replace("\n", "").index("#") + 1) for square in squares)
+
+
+def _last_letters(displays: Sequence[str], answered: int) -> str:
+    """The last letters, as many as the instructions say."""
+    many = next(int(found[1]) for display in displays if (found := re.search(r"Remember the last (\d+)", display)))
+    return " ".join(_listed(displays)[-many:])
+
+
 #: how a display (or the instructions) of only one kind of task begins, and the reader of that task; the first that fits
 READERS: tuple[tuple[str, Callable[[Sequence[str], int], str]], ...] = (
+    (r"You will see from one to six digits", _item_recognition),
+    (r"You will see digits, one after another", _digit_span),
+    (r"You will see nine blocks", _blocks),
+    (r"You will see equations and letters by turns", _equations_and_letters),
+    (r"You will see figures and red squares by turns", _figures_and_squares),
+    (r"You will see letters, one after another", _last_letters),
     (r"\w+ positions[^\n]+\nEach holds one word", _words_in_order),
     (r"Nine positions", _serial_recall),
     (r"Eight places round a circle", _reported),
