@@ -70,8 +70,9 @@ def test_filters_find_what_they_should(run: Run, arguments: list[str], expected:
     assert set(listed(out)) == expected
 
 
+FAMILIES = "Continuous report, N-back, Recognition, WorM, WorM variants"
 MISTAKES: list[tuple[list[str], str]] = [
-    (["--family", "Wrom"], "no paradigm here has the family 'Wrom'; did you mean 'WorM'? The families are: Continuous report, N-back, Recognition, WorM, WorM variants"),
+    (["--family", "Wrom"], f"no paradigm here has the family 'Wrom'; did you mean 'WorM'? The families are: {FAMILIES}"),
     (["--domain", "VERBL"], "no paradigm here has the domain 'VERBL'; did you mean 'verbal'? The domains are: spatial, temporal, verbal, visual"),
     (["--function", "xyz"], "no paradigm here has the function 'xyz'. The functions are: integration, "),
     (["--characteristic", "primacy"], "no paradigm here has the characteristic 'primacy'"),
