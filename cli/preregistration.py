@@ -115,13 +115,13 @@ def _exclusions(rules: Sequence[Rule], file: Path | None) -> list[str]:
     counted = "Practice, warm-up and pilot rows are in no analysis; omitted and invalid answers count as wrong."
     if file is None:
         return [f"{counted} {GAP.format('rules of exclusion, as a file for --exclude; without one nobody is left out')}"]
-    told = []
+    lines = []
     for number, rule in enumerate(rules, start=1):
         bounds = [f"{word} {value:g}" for word, value in (("below", rule.below), ("above", rule.above)) if value is not None]
         only = f", in {', '.join(rule.paradigms)}" if rule.paradigms else ""
         why = f" ({rule.reason})" if rule.reason else ""
-        told.append(f"{number}. Leave out {rule.leave_out} ({rule.whose}) where {rule.where} is {' or '.join(bounds)}{only}{why}.")
-    return [f"{counted} The rules of `{file.name}` are applied in this order, each to what those before it left:", "", *told]
+        lines.append(f"{number}. Leave out {rule.leave_out} ({rule.whose}) where {rule.where} is {' or '.join(bounds)}{only}{why}.")
+    return [f"{counted} The rules of `{file.name}` are applied in this order, each to what those before it left:", "", *lines]
 
 
 def _analysis(named: Sequence[tuple[str, Paradigm, Sequence[PlannedTrial]]], margins: Sequence[Margin]) -> list[str]:

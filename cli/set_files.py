@@ -29,11 +29,11 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
     if status:
         progress: Sequence[Progress] = found.progress()
     else:
-        told = found.check(watcher)
-        if told["sessions"]:
-            cost = f"; cost about {money(told['cost'])}" if told["cost"] else ""
-            requests = f": about {told['requests']:,.0f} requests and {short(round(told['tokens']))} tokens{cost}" if told["requests"] else ""
-            watcher.say(f"{file.name}: {told['sessions']:,.0f} of {len(found.entries):,} sessions to begin{requests}")
+        check = found.check(watcher)
+        if check["sessions"]:
+            cost = f"; cost about {money(check['cost'])}" if check["cost"] else ""
+            requests = f": about {check['requests']:,.0f} requests and {short(round(check['tokens']))} tokens{cost}" if check["requests"] else ""
+            watcher.say(f"{file.name}: {check['sessions']:,.0f} of {len(found.entries):,} sessions to begin{requests}")
         progress = found.run(watcher)
     _print(progress)
     folders = [one.folder for one in progress if one.folder is not None]
@@ -74,5 +74,5 @@ def _print(progress: Sequence[Progress]) -> None:
     print_table(tuple(header[place] for place in shown), [tuple(row[place] for place in shown) for row in rows])
     tokens, cost = sum(one.tokens for one in progress), sum(one.cost or 0.0 for one in progress)
     states = {state: sum(one.state == state for one in progress) for state in ("done", "stopped", "begun", "waiting")}
-    told = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
-    print(told + (f"; {short(tokens)} tokens" if tokens else "") + (f"; cost {money(cost)}" if cost else ""))
+    counts = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
+    print(counts + (f"; {short(tokens)} tokens" if tokens else "") + (f"; cost {money(cost)}" if cost else ""))

@@ -60,7 +60,7 @@ def _check_method(cls: type, name: str, value: Any, base: Callable[..., Any], op
     if inspect.iscoroutinefunction(base) != inspect.iscoroutinefunction(value):
         needed = "async def" if inspect.iscoroutinefunction(base) else "def"
         raise TypeError(f"{method_name} has to be written with '{needed}': {_written(name, base)}")
-    own = inspect.signature(value)
+    signature = inspect.signature(value)
     for full in (False, True):
         wanted = [
             parameter
@@ -69,7 +69,7 @@ def _check_method(cls: type, name: str, value: Any, base: Callable[..., Any], op
             and (parameter.default is parameter.empty or (full and parameter.name not in optional))
         ]
         try:
-            own.bind(
+            signature.bind(
                 *[None for parameter in wanted if parameter.kind is not parameter.KEYWORD_ONLY],
                 **{parameter.name: None for parameter in wanted if parameter.kind is parameter.KEYWORD_ONLY},
             )

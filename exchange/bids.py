@@ -192,10 +192,10 @@ def _seconds(ms: Any) -> float | None:
     return None if ms is None else round(ms / 1000, 6)
 
 
-def _columns_described(data: SharedData, names: set[str], own: Mapping[str, Any]) -> dict[str, Any]:
+def _columns_described(data: SharedData, names: set[str], described: Mapping[str, Any]) -> dict[str, Any]:
     of_displays = {field.name: field.holds.meaning for field in fields_of(Shown) if field.name in _OF_DISPLAYS}
-    rest = [column for column in data.columns(names) if column.name in names and column.name not in own]
-    return {**own, **{column.name: _described(column, of_displays.get(column.name)) for column in rest}}
+    rest = [column for column in data.columns(names) if column.name in names and column.name not in described]
+    return {**described, **{column.name: _described(column, of_displays.get(column.name)) for column in rest}}
 
 
 def _described(column: Column, of_display: str | None) -> dict[str, str]:

@@ -147,7 +147,7 @@ def staircase_rule(paradigm: Paradigm, design: str, planned: Sequence[PlannedTri
     assert isinstance(chosen, SessionDesign)
     fixed = {name: level for name, level in planned[0].levels.items() if name != adaptive.factor}
     _, stairs = _stairs_of(combinations_of(paradigm, chosen, fixed), adaptive, paradigm.name)
-    return adaptive.noted(len(planned), stairs)
+    return adaptive.to_record(len(planned), stairs)
 
 
 def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1, levels: Sequence[Mapping[str, Any]] | None = None) -> list[PlannedTrial]:

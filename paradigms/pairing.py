@@ -25,12 +25,12 @@ class Paired:
     Parameters
     ----------
     plan : in the order of the others, each with its draws and the ``trial_id`` of the one that it is paired with
-    shared, own : names of the draws that are those of the other paradigm, and of those that are drawn anew
+    shared, fresh : names of the draws that are those of the other paradigm, and of those that are drawn anew
     """
 
     plan: list[PlannedTrial]
     shared: tuple[str, ...]
-    own: tuple[str, ...]
+    fresh: tuple[str, ...]
 
 
 def paired_plan(variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTrial], generator: Generator, seed: int) -> Paired:

@@ -221,10 +221,10 @@ def build_paradigm(document: Document) -> Paradigm:
     timeline = read_timeline(reader, data["timeline"], ("timeline",), names) if "timeline" in data else None
     sizes = {key: _read_size(reader, data, key, names) for key in ("set_size", "list_length")}
     of_levels = frozenset(raw_factors)
-    told = data.get("instructions")
+    given_instructions = data.get("instructions")
     instructions = {
         language: LevelText.read(reader, text, ("instructions", language), of_levels | {FOR_PEOPLE})
-        for language, text in (told.items() if isinstance(told, dict) else ())
+        for language, text in (given_instructions.items() if isinstance(given_instructions, dict) else ())
         if isinstance(text, str)
     }
     task = None

@@ -152,7 +152,7 @@ def pair_trials(
             raise SpanLabError(f"{base.name}: levels of an adaptive design follow from answers, so nothing can be paired with it: choose another --design")
         source = {"session": "", "seed": seed, "design": design or "human"}
     found = paired_plan(loaded, base, planned, drawn_by, seed)
-    pairing = {"paradigm": base.name, "paradigm_hash": base.hash, **source, "streams": base.streams, "shared": [*found.shared], "own": [*found.own]}
+    pairing = {"paradigm": base.name, "paradigm_hash": base.hash, **source, "streams": base.streams, "shared": [*found.shared], "own": [*found.fresh]}
     return ChosenTrials(loaded, found.plan, seed, drawn_by, source["design"], variant, extra={"paired_with": pairing})
 
 

@@ -50,7 +50,7 @@ def compacted(plan: Sequence[PlannedTrial], seed: int) -> dict[str, Any] | None:
     }
 
 
-def expanded(noted: Mapping[str, Any], seed: int) -> tuple[PlannedTrial, ...]:
+def expanded(record: Mapping[str, Any], seed: int) -> tuple[PlannedTrial, ...]:
     """The plan that :func:`compacted` has written.
 
     Raises
@@ -59,10 +59,10 @@ def expanded(noted: Mapping[str, Any], seed: int) -> tuple[PlannedTrial, ...]:
         when it is damaged.
     """
     try:
-        many, levels = noted["trials"], noted["levels"]
-        which, blocks = _unpacked(noted["which"], np.uint32), _unpacked(noted["blocks"], np.uint32)
-        seeds = _of_session(seed, many) if noted["seeds"] == "session" else _unpacked(noted["seeds"], np.int64)
-        intervals = noted["intervals_ms"]
+        many, levels = record["trials"], record["levels"]
+        which, blocks = _unpacked(record["which"], np.uint32), _unpacked(record["blocks"], np.uint32)
+        seeds = _of_session(seed, many) if record["seeds"] == "session" else _unpacked(record["seeds"], np.int64)
+        intervals = record["intervals_ms"]
         intervals = _unpacked(intervals, np.float64) if isinstance(intervals, str) else np.full(many, float(intervals))
         if not len(which) == len(blocks) == len(seeds) == len(intervals) == many:
             raise ValueError("trials are missing")

@@ -87,9 +87,9 @@ def key_request(setting: KeySetting, participant: str, number: int | None = None
     return {"sides": setting.sides, "swapped": swapped, "why": why, "own": dict(setting.own)}
 
 
-def answer_keys(noted: Mapping[str, Any] | None) -> AnswerKeys:
+def answer_keys(record: Mapping[str, Any] | None) -> AnswerKeys:
     """The keys that the record of a session tells of; those of the paradigm where it says nothing."""
-    return AnswerKeys() if noted is None else AnswerKeys(bool(noted["swapped"]), dict(noted["own"]))
+    return AnswerKeys() if record is None else AnswerKeys(bool(record["swapped"]), dict(record["own"]))
 
 
 def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = False) -> None:

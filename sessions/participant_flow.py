@@ -52,7 +52,7 @@ class ParticipantFlow:
         self._session, self._agent, self._note = session, agent, note
         self._language = str(session.info["language"])
         self._breaks = session.design.breaks
-        self._told = ""
+        self._shown_instructions = ""
         self._begin_stretch()
         agent.speak(self._language)
 
@@ -65,7 +65,7 @@ class ParticipantFlow:
     def welcome(self, planned: PlannedTrial) -> None:
         """Instructions with a pictured example, and how to answer: before the first trial, and again before one whose level of a factor changes them."""
         instructions = self._instructions(planned)
-        if instructions != self._told:
+        if instructions != self._shown_instructions:
             paradigm = self._session.paradigm
             levels, words = resolve_levels(paradigm, planned.levels, planned.seed), paradigm.translations.get(self._language, {})
             keys = self._session.answer_keys
@@ -81,7 +81,7 @@ class ParticipantFlow:
             worked = dict.fromkeys(question.describe(self._language) for display in pictured for question in display.questions)
             after = [*worked, f"# {self._text('how')}", *self._legends(instructions, planned)]
             self._page(paradigm.titled(self._language), instructions, example=pictured, after="\n\n".join(after))
-            self._told = instructions
+            self._shown_instructions = instructions
 
     def first(self) -> PlannedTrial:
         """The trial that comes first: one of practice, where there is practice."""
@@ -92,9 +92,9 @@ class ParticipantFlow:
         levels = resolve_levels(self._session.paradigm, planned.levels, planned.seed)
         return self._session.paradigm.instructions_in(self._language, levels, for_people=True)
 
-    def _legends(self, told: str, planned: PlannedTrial) -> list[str]:
+    def _legends(self, instructions: str, planned: PlannedTrial) -> list[str]:
         """How to answer, in all conditions with these instructions."""
-        alike = {repr(other.levels): other for other in (*self._session.stairs, *self._session.plan, planned) if self._instructions(other) == told}
+        alike = {repr(other.levels): other for other in (*self._session.stairs, *self._session.plan, planned) if self._instructions(other) == instructions}
         asks = [step.percept.ask for other in alike.values() for step in self._compiled(other).steps if step.percept.ask is not None]
         legends: dict[str, str] = {}  # each with the first question that it is for
         for ask in asks:
@@ -145,15 +145,15 @@ class ParticipantFlow:
 
     def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
         """Say how a practice trial went."""
-        self._page(self._text("practice"), result_of(judged, self._language), example=self._own_marks(planned, judged))
+        self._page(self._text("practice"), result_of(judged, self._language), example=self._judged_marks(planned, judged))
 
-    def _own_marks(self, planned: PlannedTrial, judged: Sequence[Scores]) -> list[ExampleDisplay]:
+    def _judged_marks(self, planned: PlannedTrial, judged: Sequence[Scores]) -> list[ExampleDisplay]:
         """Which of somebody's own marks were right, in a picture, where an answer has several; what is missing is not told."""
         asks = [step.percept.ask for step in self._compiled(planned).steps if step.percept.ask is not None]
         return [
-            ExampleDisplay(Blank.model_validate({}), ask.kind.with_keys(self._session.answer_keys), own=own)
+            ExampleDisplay(Blank.model_validate({}), ask.kind.with_keys(self._session.answer_keys), marks=marks)
             for ask, scores in zip(asks, judged, strict=False)
-            if ask.kind.surface().several and (own := tuple((score["answer"], bool(score["correct"])) for score in scores if score["answer"] is not None))
+            if ask.kind.surface().several and (marks := tuple((score["answer"], bool(score["correct"])) for score in scores if score["answer"] is not None))
         ]
 
     def _compiled(self, planned: PlannedTrial) -> Trial:
@@ -286,12 +286,12 @@ async def practise(
     practice = session.paradigm.practice
     if practice is None:
         return
-    most, rounds, passed, told = practice.at_most + decided.count("again"), 0, False, (0, 0, 0)
+    most, rounds, passed, result = practice.at_most + decided.count("again"), 0, False, (0, 0, 0)
     while not (passed and rounds):
         if rounds == most:
             if practice.otherwise == "go_on" or "go_on" in decided:
                 return
-            if host.decide(*told) == "go_on":
+            if host.decide(*result) == "go_on":
                 return
             most += 1
         rounds += 1
@@ -310,7 +310,7 @@ async def practise(
                     host.result(trial, judged)
             right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
         passed = practice.pass_ is None or (asked > 0 and right / asked >= practice.pass_)
-        told = (right, asked, rounds)
+        result = (right, asked, rounds)
         if taken and (passed or rounds >= most):
             host.note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
 

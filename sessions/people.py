@@ -127,8 +127,8 @@ def begin_with_somebody(
     tell_unspoken(language, say)
     agent = seat(simulate, chosen.seed, speed, window)
     triggers = {"triggers": trigger_request(chosen.paradigm, port, codes)} if port else {}
-    noted = {"seed_from": chosen_seed.as_json(), "keys": key_request(keys or KeySetting(), participant), **triggers, **chosen.extra}
-    request = Request(chosen.seed, chosen.generator, participant, chosen.design, language, pilot, practice, levels, source=paradigm, extra=noted)
+    extra = {"seed_from": chosen_seed.as_json(), "keys": key_request(keys or KeySetting(), participant), **triggers, **chosen.extra}
+    request = Request(chosen.seed, chosen.generator, participant, chosen.design, language, pilot, practice, levels, source=paradigm, extra=extra)
     return begin(data, chosen.paradigm, agent, chosen.plan, request), agent
 
 

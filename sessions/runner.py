@@ -370,9 +370,9 @@ class Runner:
     def context(self, planned: PlannedTrial, trial: Trial) -> TrialContext:
         """What the agent is told before this trial."""
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
-        told = brief(self.agent, self.session.paradigm, self.session.info["language"], trial, seed, self.session.answer_keys, self._sentences)
-        told = replace(told, block=planned.block, practice=planned.practice)
-        return with_examples(told, self.agent, self._apart, trial.levels)
+        context = brief(self.agent, self.session.paradigm, self.session.info["language"], trial, seed, self.session.answer_keys, self._sentences)
+        context = replace(context, block=planned.block, practice=planned.practice)
+        return with_examples(context, self.agent, self._apart, trial.levels)
 
     def _steps(self, trial: Trial) -> list[Step]:
         return [step for step in trial.steps if self._window is not None or step.percept.model_step]

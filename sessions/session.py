@@ -204,7 +204,7 @@ def begin(
         raise SpanLabError("no trials to run")
     request = replace(request, practice=request.practice or practises(agent))
     try_out(paradigm, agent, plan, request)
-    told = instructions_for(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
+    instructions = instructions_for(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
     agent.ready()
     settings, rule = settings_of(agent), staircase_rule(paradigm, request.design, plan)
     folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
@@ -231,7 +231,7 @@ def begin(
         "design": request.design,
         "language": request.language,
         # as told before the first trial; they may change with the levels of factors
-        "instructions": told,
+        "instructions": instructions,
         "pilot": request.pilot,
         "practice": request.practice,
         "like": request.like,

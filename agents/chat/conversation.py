@@ -40,40 +40,40 @@ class Conversation:
         self._waiting: list[tuple[Part, ...]] = []  # messages of the user in the making, one for each step
         self._shown = 0
         self._start = self._chain = chained("", model)
-        self._told = self._instructions(context)
+        self._instruction_texts = self._instructions(context)
         self._open(context, before or Before())
 
     def _instructions(self, context: TrialContext) -> tuple[str, ...]:
         """What is told before the trial."""
         settings = self._settings
         if settings.wording == "full":
-            parts = [settings.preamble, context.instructions, *dict.fromkeys(self._told_of(kind)["legend"] for kind in context.asks)]  # each legend once
+            parts = [settings.preamble, context.instructions, *dict.fromkeys(self._wording_of(kind)["legend"] for kind in context.asks)]  # each legend once
         else:
-            forms = dict.fromkeys(self._told_of(kind)["form"] for kind in context.asks)
+            forms = dict.fromkeys(self._wording_of(kind)["form"] for kind in context.asks)
             parts = [settings.preamble, context.instructions, settings.reasoning_text, *forms]
         return tuple(part.strip("\n") for part in parts if part.strip())
 
     def _open(self, context: TrialContext, before: Before) -> None:
         """Say again what was said before the trial; then what is new: instructions where they are others than before, examples that were not shown yet."""
-        told: tuple[str, ...] | None = None
+        last: tuple[str, ...] | None = None
         shown: set[str] = set()
         earlier = (*before.practice, *before.trials)
         for past in earlier:
-            if past.told != told and not past.instructed:
-                self._instruct(past.told)
+            if past.instructions != last and not past.instructed:
+                self._instruct(past.instructions)
             if before.trials and past is before.trials[0] and not past.led:
-                self._lead(before.said)
+                self._lead(before.remarks)
             self._recall(past)
-            told = past.told
+            last = past.instructions
             shown.update(past.examples)
         #: of the messages, how many were sent before this trial
         self.past, self._left = len(self._messages), tuple(self._waiting)
-        self._instructed = told != self._told
+        self._instructed = last != self._instruction_texts
         if self._instructed:
-            self._instruct(self._told)
+            self._instruct(self._instruction_texts)
         self._led = context.practice or not before.trials
         if self._led:
-            self._lead(before.said)
+            self._lead(before.remarks)
         examples = [example for example in context.examples if example.name not in shown]
         self._examples = tuple(example.name for example in examples)
         if examples:
@@ -83,12 +83,12 @@ class Conversation:
         if earlier or examples:
             self._lead((self._settings.trial_text,))
 
-    def _instruct(self, told: tuple[str, ...]) -> None:
+    def _instruct(self, texts: tuple[str, ...]) -> None:
         """Give instructions: in their own role where they open the conversation, else within it."""
-        if told and not self._messages and not self._waiting and self._settings.instructions_as != "user":
-            self._say(self._settings.instructions_as, tuple(map(Text, told)))
+        if texts and not self._messages and not self._waiting and self._settings.instructions_as != "user":
+            self._say(self._settings.instructions_as, tuple(map(Text, texts)))
         else:
-            self._lead(told)
+            self._lead(texts)
 
     def _lead(self, sentences: Sequence[str]) -> None:
         """Say something of ours before what is shown next."""
@@ -122,12 +122,12 @@ class Conversation:
 
     def ended(self) -> Past:
         """The trial when it is over, to be sent again before others."""
-        own, left = self._messages[self.past :], self._left
+        messages, left = self._messages[self.past :], self._left
         if left and self._settings.delivery == "merged":
-            own[0] = Message(own[0].role, own[0].parts[sum(map(len, left)) :])
+            messages[0] = Message(messages[0].role, messages[0].parts[sum(map(len, left)) :])
         elif left:
-            own = own[len(left) * (2 if self._settings.delivery == "acknowledged" else 1) :]
-        return Past(self._told, tuple(own), self._instructed, self._led, self._examples, tuple(self._waiting))
+            messages = messages[len(left) * (2 if self._settings.delivery == "acknowledged" else 1) :]
+        return Past(self._instruction_texts, tuple(messages), self._instructed, self._led, self._examples, tuple(self._waiting))
 
     def prompt_of(self, ask: Ask) -> str:
         """What the paradigm itself says of a question, where the settings have it said."""
@@ -151,7 +151,7 @@ class Conversation:
     def ask(self, kind: ResponseKind, asked: str = "") -> None:
         """Put the question to what was shown last; ``asked`` is what the paradigm itself says of it."""
         if self._settings.wording == "full":
-            question = Text(" ".join(filter(None, (asked, self._told_of(kind)["question"]))))
+            question = Text(" ".join(filter(None, (asked, self._wording_of(kind)["question"]))))
             if self._waiting:
                 self._waiting[-1] = (*self._waiting[-1], question)
             else:
@@ -159,9 +159,9 @@ class Conversation:
 
     def ask_again(self, kind: ResponseKind, asked: str = "") -> None:
         """Put the question again after a reply that could not be read: now in words, whatever the wording."""
-        self._waiting.append((Text(" ".join(filter(None, (self._settings.reask_text, asked, self._told_of(kind)["question"])))),))
+        self._waiting.append((Text(" ".join(filter(None, (self._settings.reask_text, asked, self._wording_of(kind)["question"])))),))
 
-    def _told_of(self, kind: ResponseKind) -> Sentences:
+    def _wording_of(self, kind: ResponseKind) -> Sentences:
         """What is said of a kind of question: as the context says, or else as it is now."""
         return self._sentences.get(kind.record_key()) or sentences_of(kind, self._settings)
 
@@ -244,10 +244,10 @@ def remembered(text: str, reading: Reading, settings: ChatSettings) -> str:
     if reading.value is None:
         return text
     if settings.history == "extracted":
-        return reading.said
+        return reading.answer_text
     if settings.reasoning == "none" or settings.reasoning_history == "kept":
         return text
     if reading.how == "constrained":
-        return reading.said  # the reasons are a part of the JSON
+        return reading.answer_text  # the reasons are a part of the JSON
     lines = text.strip().splitlines()
     return lines[0] if settings.reasoning == "after" else lines[-1]

@@ -15,14 +15,14 @@ class Past:
 
     Parameters
     ----------
-    told : the instructions under which it was taken
+    instructions : the instructions under which it was taken
     messages : what was sent in it and what the model said, from its first message on
     instructed, led : whether these messages hold the instructions, and what was said around practice
     examples : names of the worked examples that they hold
     left : what was shown after the last question (what became of the answer, where a paradigm tells it), to be sent with what comes next
     """
 
-    told: tuple[str, ...]
+    instructions: tuple[str, ...]
     messages: tuple[Message, ...]
     instructed: bool = False
     led: bool = False
@@ -38,12 +38,12 @@ class Before:
     ----------
     practice : practice trials
     trials : trials of its block
-    said : what was said after practice, or between practice trials
+    remarks : sentences after practice, or between practice trials
     """
 
     practice: tuple[Past, ...] = ()
     trials: tuple[Past, ...] = ()
-    said: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass
@@ -61,23 +61,23 @@ class Memory:
     _name: str = field(default_factory=lambda: uuid.uuid4().hex)
     _practice: list[Past] = field(default_factory=list[Past])
     _blocks: dict[int, list[Past]] = field(default_factory=dict[int, list[Past]])
-    _said: list[str] = field(default_factory=list[str])
+    _remarks: list[str] = field(default_factory=list[str])
 
     def tell(self, sentence: str) -> None:
         """Have something said before the next trial; after practice, before the first trial of every conversation."""
-        self._said.append(sentence)
+        self._remarks.append(sentence)
 
     def before(self, context: TrialContext) -> Before:
         """What comes before a trial."""
         trials = [] if context.practice else self._blocks.get(context.block, [])
         kept = trials if self.window is None else trials[-self.window :]
-        return Before(tuple(self._practice), tuple(kept), tuple(self._said))
+        return Before(tuple(self._practice), tuple(kept), tuple(self._remarks))
 
     def keep(self, context: TrialContext, past: Past) -> None:
         """Remember a trial that is over."""
         if context.practice:
             self._practice.append(past)
-            self._said.clear()
+            self._remarks.clear()
         elif self.whole:
             self._blocks.setdefault(context.block, []).append(past)
 

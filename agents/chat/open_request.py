@@ -136,8 +136,8 @@ def preset_of_file(name: str) -> dict[str, Any]:
         raise SpanLabError(f"{path}: expected settings by name below 'settings'")
     if "preset" in settings:
         raise SpanLabError(f"{path}: a preset cannot begin with another preset: write its settings out")
-    told = instructions_of(data.get("instructions") or {}, path.parent)
-    return {**settings, **({"instructions": told} if told else {})}
+    instructions = instructions_of(data.get("instructions") or {}, path.parent)
+    return {**settings, **({"instructions": instructions} if instructions else {})}
 
 
 def instructions_of(given: Any, folder: Path | None = None) -> Any:
@@ -160,8 +160,8 @@ def instructions_of(given: Any, folder: Path | None = None) -> Any:
     return given
 
 
-def _names_text(told: Any) -> bool:
-    return isinstance(told, str) and "\n" not in told and told.endswith((".txt", ".md"))
+def _names_text(value: Any) -> bool:
+    return isinstance(value, str) and "\n" not in value and value.endswith((".txt", ".md"))
 
 
 def _mapping(path: Path, what: str) -> Mapping[str, Any]:

@@ -300,16 +300,16 @@ class ChatSettings(BaseModel):
             return cls.model_validate(dict(values), context=context)
         except ValidationError as error:
             found = error.errors(include_url=False)
-        said = []
+        problems = []
         for problem in found:
             key = ".".join(str(part) for part in problem["loc"])
             if problem["type"] == "extra_forbidden":  # its value is not repeated: it may be a key that does not belong here
-                said.append(f"there is no setting '{key}'{nearest(key, cls.model_fields)}")
+                problems.append(f"there is no setting '{key}'{nearest(key, cls.model_fields)}")
             elif key.startswith("extra_"):
-                said.append(f"'{key}': {problem['msg']}")
+                problems.append(f"'{key}': {problem['msg']}")
             else:
-                said.append(f"'{key}': {problem['msg']} (found {problem['input']!r})" if key else problem["msg"].removeprefix("Value error, "))
-        raise SpanLabError(f"chat settings: {'; '.join(said)}")
+                problems.append(f"'{key}': {problem['msg']} (found {problem['input']!r})" if key else problem["msg"].removeprefix("Value error, "))
+        raise SpanLabError(f"chat settings: {'; '.join(problems)}")
 
     def wording_for(self, paradigm: str) -> str | None:
         """The instructions for a paradigm in place of its own; None: its own.

@@ -273,9 +273,9 @@ class Participant(WindowAgent):
         for complaint in [*self._differences, *complaints(durations, stage.window.grid)]:  # the terminal and the record speak English
             self._tell(complaint)
         other = [] if self._display is None else self._display.differences(stage.apparatus(), self._language)
-        told = [*other, *complaints(durations, stage.window.grid, self._language)]
-        if told:
-            self.page(sentence("window.assistant", self._language), "\n\n".join([*told, sentence("window.mend", self._language)]))
+        problems = [*other, *complaints(durations, stage.window.grid, self._language)]
+        if problems:
+            self.page(sentence("window.assistant", self._language), "\n\n".join([*problems, sentence("window.mend", self._language)]))
 
     @override
     def failure(self) -> str:

@@ -67,7 +67,7 @@ class NetworkAgent(BatchAgent):
     def settings(self) -> dict[str, Any]:
         """What shaped the answers: the checkpoint and what is known of its training."""
         checkpoint, network = self.checkpoint, self.network
-        told = {
+        settings = {
             "checkpoint": checkpoint.name,
             "sha256": checkpoint.sha256,
             "architecture": network.settings.architecture,
@@ -77,12 +77,12 @@ class NetworkAgent(BatchAgent):
         }
         if checkpoint.trained is not None:
             trained = checkpoint.trained
-            told |= {"trained_on": dict(trained.paradigms), "trained_steps": trained.steps, "trained_trials": dict(trained.trials)}
+            settings |= {"trained_on": dict(trained.paradigms), "trained_steps": trained.steps, "trained_trials": dict(trained.trials)}
         if checkpoint.published is not None:
-            told["worm"] = {**checkpoint.published.facts, "options": dict(network.settings.options), "notes": list(checkpoint.published.notes)}
+            settings["worm"] = {**checkpoint.published.facts, "options": dict(network.settings.options), "notes": list(checkpoint.published.notes)}
         if checkpoint.vectors is not None:
-            told["vectors"] = checkpoint.vectors.described()
-        return told
+            settings["vectors"] = checkpoint.vectors.described()
+        return settings
 
     @override
     def introduction(self) -> list[str]:
@@ -137,9 +137,9 @@ class NetworkAgent(BatchAgent):
         views = [self._view(context) for context in contexts]
         answers: list[list[Response | None]] = [[] for _ in trials]
         for task in dict.fromkeys(view.task for view in views):
-            own = sorted((number for number, view in enumerate(views) if view.task == task), key=lambda number: len(trials[number]))
-            for start in range(0, len(own), _BATCH):
-                numbers = own[start : start + _BATCH]
+            of_task = sorted((number for number, view in enumerate(views) if view.task == task), key=lambda number: len(trials[number]))
+            for start in range(0, len(of_task), _BATCH):
+                numbers = of_task[start : start + _BATCH]
                 batch = self._batch([views[n] for n in numbers], [trials[n] for n in numbers])
                 for number, (answered, hidden) in zip(numbers, batch, strict=True):
                     answers[number] = answered

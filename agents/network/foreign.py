@@ -260,12 +260,12 @@ def _described(path: Path) -> Foreign:
     program = read_program(path.parent / described.program, described.sha256)
     kind = "torch.export" if program.kind == "exported" else "TorchScript"
     facts = {"checkpoint": program.name, "sha256": program.sha256, "program": kind}
-    said = (
+    summary = (
         f"{described.network}: {program.name} is a program ({kind}, SHA-256 {program.sha256[:12]}...), which runs with your rights: "
         "use those of people whom you trust"
     )
     interface = Interface.model_validate(described.model_dump(exclude={"network", "program", "sha256"}))
-    return Foreign(described.network, interface, _Program(interface, program), facts, (said,))
+    return Foreign(described.network, interface, _Program(interface, program), facts, (summary,))
 
 
 def read_description(path: Path) -> Description:
@@ -317,12 +317,12 @@ def tried(foreign: Foreign) -> Foreign:
     SpanLabError
         when its outputs are of another shape, too few, not finite, random, depend on the trials beside, or on frames that come later.
     """
-    said = foreign.interface
+    interface = foreign.interface
     noise = np.random.RandomState(0)
-    steps, trials = said.steps or 5, said.trials or 3
-    side, channels = said.frames.size, said.frames.channels
+    steps, trials = interface.steps or 5, interface.trials or 3
+    side, channels = interface.frames.size, interface.frames.channels
     pixels = noise.randint(0, 256, (trials, steps, side, side, channels)).astype(np.uint8)
-    task = next(iter(said.tasks))
+    task = next(iter(interface.tasks))
     fault = f"network:{foreign.name} cannot be used: "
     found = run(foreign, pixels, task)
     if not np.array_equal(run(foreign, pixels, task), found):
@@ -333,7 +333,7 @@ def tried(foreign: Foreign) -> Foreign:
     other[1:] = noise.randint(0, 256, other[1:].shape)
     if _apart(run(foreign, other, task)[:1], found[:1]):
         raise SpanLabError(f"{fault}its outputs in one trial depend on the trials beside it; put it into evaluation mode (eval) before it is saved")
-    if said.answers == "each_step" and steps > 1:
+    if interface.answers == "each_step" and steps > 1:
         other = pixels.copy()
         other[:, -1] = 255 - other[:, -1]
         if _apart(run(foreign, other, task)[:, :-1], found[:, :-1]):
@@ -362,13 +362,13 @@ def run(foreign: Foreign, pixels: np.ndarray, task: str) -> np.ndarray:
     """
     import torch
 
-    said, frames = foreign.interface, foreign.interface.frames
+    interface, frames = foreign.interface, foreign.interface.frames
     values = pixels.astype(np.float32)
     values = values / np.float32(255) if frames.values == "unit" else values
     values = values - np.array(frames.mean, np.float32) if frames.mean else values
     values = values / np.array(frames.spread, np.float32) if frames.spread else values
     given = torch.from_numpy(np.ascontiguousarray(np.moveaxis(values, -1, 2) if frames.order == "channels_first" else values))
-    number = said.tasks[task].number
+    number = interface.tasks[task].number
     numbers = None if number is None else torch.full((len(pixels),), number, dtype=torch.int64)
     fault, shape = f"network:{foreign.name} cannot be used: ", tuple(given.shape)
     try:
@@ -377,19 +377,19 @@ def run(foreign: Foreign, pixels: np.ndarray, task: str) -> np.ndarray:
     except SpanLabError:
         raise
     except Exception as error:
-        beside = " and a number of the task for each trial" if said.numbered else ""
+        beside = " and a number of the task for each trial" if interface.numbered else ""
         raise SpanLabError(
             f"{fault}given frames of the shape {shape}{beside}, it fails ({_first(error)}); if it takes other ones, say so in its description "
             "(frames, steps, trials, tasks)"
         ) from None
-    wanted = "(trials, steps, logits)" if said.answers == "each_step" else "(trials, logits)"
+    wanted = "(trials, steps, logits)" if interface.answers == "each_step" else "(trials, logits)"
     if not isinstance(found, torch.Tensor):
         raise SpanLabError(f"{fault}it gives {type(found).__name__} instead of one tensor of logits, {wanted}")
-    leading = shape[:2] if said.answers == "each_step" else shape[:1]
+    leading = shape[:2] if interface.answers == "each_step" else shape[:1]
     if tuple(found.shape[:-1]) != leading or found.ndim != len(leading) + 1:
         raise SpanLabError(f"{fault}for frames of the shape {shape} it gives outputs of the shape {tuple(found.shape)}, and its description says {wanted}")
-    if found.shape[-1] < said.least:
-        raise SpanLabError(f"{fault}it gives {found.shape[-1]} logits at a step, and its description uses the number {said.least - 1}, counted from 0")
+    if found.shape[-1] < interface.least:
+        raise SpanLabError(f"{fault}it gives {found.shape[-1]} logits at a step, and its description uses the number {interface.least - 1}, counted from 0")
     logits = found.detach().to("cpu", torch.float32).numpy()
     if not np.isfinite(logits).all():
         raise SpanLabError(f"{fault}some of its outputs are not finite numbers")

@@ -49,10 +49,10 @@ class ForeignAgent(BatchAgent):
     @override
     def check_trial(self, context: TrialContext, steps: int) -> None:
         self._view(context)
-        said = self.foreign.interface
-        if said.steps is not None and said.step_ms is None and steps > said.steps:
+        interface = self.foreign.interface
+        if interface.steps is not None and interface.step_ms is None and steps > interface.steps:
             raise SpanLabError(
-                f"{self.name} takes trials of up to {said.steps} steps, and {context.paradigm} has trials of {steps}; choose shorter ones (--set), "
+                f"{self.name} takes trials of up to {interface.steps} steps, and {context.paradigm} has trials of {steps}; choose shorter ones (--set), "
                 "or export it with more steps"
             )
 
@@ -66,9 +66,9 @@ class ForeignAgent(BatchAgent):
         shown = _Shown(self.foreign.interface)
         for task, lots in self._lots(contexts, trials):
             for lot in lots:
-                told = [shown.of([trials[number][step] for step in steps]) for number, steps, _ in lot]
-                logits = self.logits_of([pixels for pixels, _ in told], task)
-                for (number, steps, asked), (_, spans), found in zip(lot, told, logits, strict=True):
+                frames = [shown.of([trials[number][step] for step in steps]) for number, steps, _ in lot]
+                logits = self.logits_of([pixels for pixels, _ in frames], task)
+                for (number, steps, asked), (_, spans), found in zip(lot, frames, logits, strict=True):
                     for step in asked:
                         percept = trials[number][step]
                         assert percept.ask is not None
@@ -107,26 +107,26 @@ class ForeignAgent(BatchAgent):
         ----------
         trials : frames of each, uint8 (steps, rows, columns, channels); where only the last step answers, all that are taken at once have the same length
         """
-        said = self.foreign.interface
+        interface = self.foreign.interface
         longest = max(len(one) for one in trials)
-        if said.steps is not None and longest > said.steps:
-            raise SpanLabError(f"{self.name} takes trials of up to {said.steps} steps, and with steps of {said.step_ms:g} ms this one has {longest}")
+        if interface.steps is not None and longest > interface.steps:
+            raise SpanLabError(f"{self.name} takes trials of up to {interface.steps} steps, and with steps of {interface.step_ms:g} ms this one has {longest}")
         if (
-            said.answers == "last_step" and said.steps is None and len({len(one) for one in trials}) > 1
+            interface.answers == "last_step" and interface.steps is None and len({len(one) for one in trials}) > 1
         ):  # with step_ms, equally many displays may differ in time
             return [logits for one in trials for logits in self.logits_of([one], task)]
-        steps, many = said.steps or longest, said.trials or len(trials)
+        steps, many = interface.steps or longest, interface.trials or len(trials)
         found: list[np.ndarray] = []
         for start in range(0, len(trials), many):
             part = trials[start : start + many]
-            filled = np.zeros((said.trials or len(part), steps, *trials[0].shape[1:]), np.uint8)
+            filled = np.zeros((interface.trials or len(part), steps, *trials[0].shape[1:]), np.uint8)
             for row, one in enumerate(part):
-                if said.answers == "each_step":
+                if interface.answers == "each_step":
                     filled[row, : len(one)] = one
                 else:  # filled up in front, so that the question comes last
                     filled[row, steps - len(one) :] = one
             logits = run(self.foreign, filled, task)[: len(part)]
-            found += list(logits if said.answers == "each_step" else logits[:, None])
+            found += list(logits if interface.answers == "each_step" else logits[:, None])
         return found
 
     def outputs_at(self, logits: np.ndarray, span: tuple[int, int], task: str) -> np.ndarray:
@@ -137,13 +137,13 @@ class ForeignAgent(BatchAgent):
         logits : of the trial, (steps, logits)
         span : the steps of the question, from and up to
         """
-        said = self.foreign.interface
-        if said.answers == "last_step":
+        interface = self.foreign.interface
+        if interface.answers == "last_step":
             at = logits[-1]
         else:
-            own = logits[span[0] : span[1]]
-            at = own.mean(0) if said.read == "mean" else own[0 if said.read == "first" else -1]
-        return at[said.tasks[task].logits]
+            outputs = logits[span[0] : span[1]]
+            at = outputs.mean(0) if interface.read == "mean" else outputs[0 if interface.read == "first" else -1]
+        return at[interface.tasks[task].logits]
 
     def _view(self, context: TrialContext) -> NetworkView:
         """What it sees of a paradigm.
@@ -153,15 +153,15 @@ class ForeignAgent(BatchAgent):
         SpanLabError
             when it does not know the task, has other outputs for it, or words would have to be read.
         """
-        view, said = view_of(context), self.foreign.interface
+        view, interface = view_of(context), self.foreign.interface
         if view.input == "vectors":
             raise SpanLabError(f"{self.name} is shown frames, and in {context.paradigm} networks read the vectors of words; choose another paradigm")
-        if view.task not in said.tasks:
+        if view.task not in interface.tasks:
             raise SpanLabError(
-                f"{self.name} does not know the task '{view.task}' of {context.paradigm} (its description has {', '.join(said.tasks)}); add the task, "
+                f"{self.name} does not know the task '{view.task}' of {context.paradigm} (its description has {', '.join(interface.tasks)}); add the task, "
                 "if the network can do it, or choose another paradigm"
             )
-        logits = said.tasks[view.task].logits
+        logits = interface.tasks[view.task].logits
         if len(logits) != view.head and not (view.head == 1 and len(logits) == 2):
             wanted = "1 output (or 2, for no and yes)" if view.head == 1 else f"{view.head} outputs"
             raise SpanLabError(
@@ -191,16 +191,16 @@ class ForeignEpisode(Episode):
         return read_out(self._agent.outputs_at(logits, spans[-1], self._view.task), percept.ask, self._view)
 
 
-def shown_frames(said: Interface, percepts: Sequence[Percept]) -> tuple[np.ndarray, list[tuple[int, int]]]:
+def shown_frames(interface: Interface, percepts: Sequence[Percept]) -> tuple[np.ndarray, list[tuple[int, int]]]:
     """The frames of one trial as a network takes them, uint8 (steps, rows, columns, channels), and the steps of each display, from and up to."""
-    return _Shown(said).of(percepts)
+    return _Shown(interface).of(percepts)
 
 
 class _Shown:
     """Displays as the frames that a network takes, each different one drawn once."""
 
-    def __init__(self, said: Interface) -> None:
-        self.said = said
+    def __init__(self, interface: Interface) -> None:
+        self.interface = interface
         self._known: dict[Stimulus, np.ndarray] = {}
 
     def of(self, percepts: Sequence[Percept]) -> tuple[np.ndarray, list[tuple[int, int]]]:
@@ -209,20 +209,25 @@ class _Shown:
         spans: list[tuple[int, int]] = []
         for percept in percepts:
             display = percept.for_machine
-            many = 1 if self.said.step_ms is None else self.said.unpaced_steps if display.ms is None else max(1, round(display.ms / self.said.step_ms))
+            if self.interface.step_ms is None:
+                many = 1
+            elif display.ms is None:
+                many = self.interface.unpaced_steps
+            else:
+                many = max(1, round(display.ms / self.interface.step_ms))
             spans.append((len(frames), len(frames) + many))
             frames += [self._frame(display.stimulus)] * many
         return np.stack(frames), spans
 
     def _frame(self, stimulus: Stimulus) -> np.ndarray:
         if stimulus not in self._known:
-            scene, side = stimulus.scene(), self.said.frames.size
+            scene, side = stimulus.scene(), self.interface.frames.size
             if side == FRAME:
                 image = Pillow.fromarray(network_frame(scene))
             elif side > CANVAS:
                 image = picture(scene, side)
             else:
                 image = drawn(scene).resize((side, side), Pillow.Resampling.BILINEAR)
-            pixels = np.array(image if self.said.frames.colour == "rgb" else image.convert("L"))
+            pixels = np.array(image if self.interface.frames.colour == "rgb" else image.convert("L"))
             self._known[stimulus] = pixels.reshape(side, side, -1)
         return self._known[stimulus]

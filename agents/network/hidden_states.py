@@ -46,8 +46,8 @@ class StatesLog:
 
         trials, self._trials = self._trials, []
         rows: list[tuple[int, int, str, bool]] = []
-        for (number, own), (percepts, states) in zip(steps.items(), trials, strict=True):
-            seen = [(step, percept) for step, percept in zip(own, percepts, strict=True) if is_model_step(percept)]
+        for (number, numbers), (percepts, states) in zip(steps.items(), trials, strict=True):
+            seen = [(step, percept) for step, percept in zip(numbers, percepts, strict=True) if is_model_step(percept)]
             assert len(seen) == len(states)
             rows += [(number, step, percept.phase, percept.ask is not None) for step, percept in seen]
         hidden = np.concatenate([states for _, states in trials]).astype(np.float32, copy=False)

@@ -71,22 +71,22 @@ def observe(network: Network, vectors: WordVectors | None, view: NetworkView, tr
     """
     import torch
 
-    own = tuple(tuple(step for step in trial.steps if is_model_step(step.percept)) for trial in trials)
+    steps_of = tuple(tuple(step for step in trial.steps if is_model_step(step.percept)) for trial in trials)
     store = WordStore(vectors) if view.input == "vectors" else FrameStore()
-    numbers = store.add([step.percept.for_machine.stimulus for steps in own for step in steps])
-    lengths = np.array([len(steps) for steps in own], int)
-    index = np.zeros((len(own), int(lengths.max(initial=0))), np.int64)
+    numbers = store.add([step.percept.for_machine.stimulus for steps in steps_of for step in steps])
+    lengths = np.array([len(steps) for steps in steps_of], int)
+    index = np.zeros((len(steps_of), int(lengths.max(initial=0))), np.int64)
     inside = np.arange(index.shape[1]) < lengths[:, None]
     index[inside] = numbers
-    questions = _questions(own)
+    questions = _questions(steps_of)
     with torch.inference_mode():
         seen = network.see(torch.from_numpy(store.frames()))
         hidden = [
             network.remember(seen.at(torch.from_numpy(index[start : start + _BATCH])), view.task)[0].float().cpu().numpy()
-            for start in range(0, len(own), _BATCH)
+            for start in range(0, len(steps_of), _BATCH)
         ]
         asked = seen.at(torch.from_numpy(index[[question.trial for question in questions], [question.step for question in questions]]))
-    return Observed(view, tuple(trials), own, np.where(inside[..., None], np.concatenate(hidden), np.float32(0)), questions, asked)
+    return Observed(view, tuple(trials), steps_of, np.where(inside[..., None], np.concatenate(hidden), np.float32(0)), questions, asked)
 
 
 def _questions(trials: Sequence[Sequence[Step]]) -> tuple[Question, ...]:

@@ -80,9 +80,9 @@ def silhouette_chart(silhouettes: Sequence[tuple[int, float]], chosen: int, *, t
     points = base.mark_point(filled=True, opacity=1).encode(
         color=alt.condition("datum.chosen", alt.value(COLOURS[1]), alt.value(COLOURS[0])), size=alt.condition("datum.chosen", alt.value(110), alt.value(22))
     )
-    told = base.transform_filter("datum.chosen").mark_text(dy=-13, fontSize=12, fontWeight=600, color=COLOURS[1]).encode(text="k:Q")
+    labels = base.transform_filter("datum.chosen").mark_text(dy=-13, fontSize=12, fontWeight=600, color=COLOURS[1]).encode(text="k:Q")
     line = base.mark_line(color=COLOURS[0], strokeWidth=1.4)
-    return declared(alt.layer(line, points, told).properties(width=440, height=220, title=title_lines(title, ""), data=alt.InlineData(values=[])), rows)
+    return declared(alt.layer(line, points, labels).properties(width=440, height=220, title=title_lines(title, ""), data=alt.InlineData(values=[])), rows)
 
 
 def planes_chart(panels: Sequence[tuple[str, Plane, Sequence[str], bool]], *, title: str, columns: int = 2) -> dict[str, Any]:
@@ -129,9 +129,9 @@ def planes_chart(panels: Sequence[tuple[str, Plane, Sequence[str], bool]], *, ti
 def _by_group(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, list[float]]]:
     found: dict[str, dict[str, list[float]]] = {}
     for row in rows:
-        own = found.setdefault(row["group"], {"x": [], "y": []})
-        own["x"].append(row["x"])
-        own["y"].append(row["y"])
+        coordinates = found.setdefault(row["group"], {"x": [], "y": []})
+        coordinates["x"].append(row["x"])
+        coordinates["y"].append(row["y"])
     return found
 
 
@@ -236,25 +236,25 @@ def matrix_chart(
     format_: str,
     furthest: float | None = None,
     row_title: str = "",
-    said: str = "",
+    cell_text: str = "",
 ) -> dict[str, Any]:
     """A matrix of numbers, from a long table; the numbers stand in the cells where there is room.
 
     Parameters
     ----------
     furthest : numbers lie to both sides of zero, up to this; None: they are amounts from 0 to 1
-    said : the column with what stands in the cells, where that is not the number
+    cell_text : the column with what stands in the cells, where that is not the number
     """
     import altair as alt
 
     names = [list(dict.fromkeys(str(name) for name in table[key])) for key in (row, column)]
     rows = [
-        {"row": str(cell[row]), "column": str(cell[column]), "value": float(cell[value])} | ({"said": cell[said]} if said else {})
+        {"row": str(cell[row]), "column": str(cell[column]), "value": float(cell[value])} | ({"cell_text": cell[cell_text]} if cell_text else {})
         for cell in table.to_dict("records")
         if cell[value] == cell[value]
     ]
     size = 34 if max(map(len, names)) <= _TOLD else 16
-    wide = size * 2 if said and size > 20 else size
+    wide = size * 2 if cell_text and size > 20 else size
     y = alt.Y("row:N", title=row_title or None, sort=names[0], axis=alt.Axis(domain=False, ticks=False))
     x = alt.X("column:N", title=None, sort=names[1], axis=alt.Axis(labelAngle=-45, domain=False, ticks=False))
     scale = alt.Scale(scheme=_SIDES, domain=[-furthest, furthest], domainMid=0) if furthest is not None else alt.Scale(scheme=_AMOUNT, domain=[0, 1])
@@ -264,7 +264,9 @@ def matrix_chart(
         dark = f"abs(datum.value) > {0.7 * furthest}" if furthest is not None else "datum.value < 0.6"
         colour = alt.condition(dark, alt.value("#ffffff"), alt.value("#1b1b1b"))
         layers.append(
-            alt.Chart().mark_text(fontSize=10.5).encode(x=x, y=y, text=alt.Text("said:N") if said else alt.Text("value:Q", format=format_), color=colour)
+            alt.Chart()
+            .mark_text(fontSize=10.5)
+            .encode(x=x, y=y, text=alt.Text("cell_text:N") if cell_text else alt.Text("value:Q", format=format_), color=colour)
         )
     width, height = wide * len(names[1]), size * len(names[0])
     chart = alt.layer(*layers).properties(width=width, height=height, title=title_lines(title, ""), data=alt.InlineData(values=[]))

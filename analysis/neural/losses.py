@@ -41,9 +41,9 @@ def lesion_table(units: np.ndarray, labels: np.ndarray, silenced: Silencing, dra
     random = np.random.RandomState(seed)
     rows = []
     for cluster in range(1, int(labels.max(initial=0)) + 1):
-        own = units[labels == cluster]
-        without = silenced(own.tolist())
-        others = [silenced(np.sort(random.choice(units, len(own), replace=False)).tolist()) for _ in range(draws)] if len(own) < len(units) else []
+        members = units[labels == cluster]
+        without = silenced(members.tolist())
+        others = [silenced(np.sort(random.choice(units, len(members), replace=False)).tolist()) for _ in range(draws)] if len(members) < len(units) else []
         for task, whole in intact.items():
             scored = np.isfinite(whole)
             differences = (whole - without[task])[scored]
@@ -53,7 +53,7 @@ def lesion_table(units: np.ndarray, labels: np.ndarray, silenced: Silencing, dra
             rows.append(
                 {
                     "cluster": cluster,
-                    "units": len(own),
+                    "units": len(members),
                     "task": task,
                     "trials": count,
                     "intact": _mean(whole[scored]),

@@ -81,9 +81,11 @@ def neural_parts(
 def _variances(variance: TaskVariance, matrix: np.ndarray, active: np.ndarray, units: np.ndarray, clusters: Clusters, inactive: float) -> Part:
     import pandas as pd
 
-    own = np.zeros(len(active), int)
-    own[units] = clusters.labels
-    about = pd.DataFrame({"unit": np.arange(1, len(active) + 1), "active": active, "cluster": pd.array(np.where(own > 0, own, -1), dtype="Int64")})
+    cluster_of = np.zeros(len(active), int)
+    cluster_of[units] = clusters.labels
+    about = pd.DataFrame(
+        {"unit": np.arange(1, len(active) + 1), "active": active, "cluster": pd.array(np.where(cluster_of > 0, cluster_of, -1), dtype="Int64")}
+    )
     about["cluster"] = about["cluster"].mask(about["cluster"] < 0)
     tables = {
         "task_variance": pd.concat([about, pd.DataFrame(variance.values, columns=list(variance.tasks))], axis=1),
@@ -185,7 +187,7 @@ def _lesions(units: np.ndarray, clusters: Clusters, silenced: Silencing) -> Part
     if len(table):
         furthest = max(0.05, float(np.nanmax(np.abs(table["beyond"]), initial=0.05)))
         spread = [f"{with_sign(100 * beyond, 1)} ± {100 * sd:.1f}" for beyond, sd in zip(table["beyond"], table["random_sd"], strict=True)]
-        shown = table.assign(cluster=table["cluster"].astype(str), beyond=100 * table["beyond"], said=spread)
+        shown = table.assign(cluster=table["cluster"].astype(str), beyond=100 * table["beyond"], cell_text=spread)
         drawing = charts.matrix_chart(
             shown,
             "cluster",
@@ -196,7 +198,7 @@ def _lesions(units: np.ndarray, clusters: Clusters, silenced: Silencing) -> Part
             format_=".0f",
             furthest=100 * furthest,
             row_title="cluster",
-            said="said",
+            cell_text="cell_text",
         )
         words = (
             "Percentage points that are lost without a cluster, minus what is lost without as many active units drawn at random, ± the standard deviation of "
@@ -290,11 +292,11 @@ def _positions(states: Sequence[TaskStates]) -> Part:
         caption = "How similar the state at each item is to that at the first item of the same list: mean cosine over trials."
         figures.append(("similarity_to_first", caption, charts.first_item_chart(table, title="Similarity to the first item")))
     for task in dict.fromkeys(table["task"]):
-        own = table[table["task"] == task]
-        lengths = sorted(own["list_length"].unique())[:_PANELS]
+        rows = table[table["task"] == task]
+        lengths = sorted(rows["list_length"].unique())[:_PANELS]
         caption = f"Mean cosine over trials between the states at two items of the same list, in {task}; one panel for each list length."
         stem = "".join(letter if letter.isalnum() else "_" for letter in task)
-        drawing = charts.positions_chart(own[own["list_length"].isin(lengths)], title=f"Similarity of states across serial positions: {task}")
+        drawing = charts.positions_chart(rows[rows["list_length"].isin(lengths)], title=f"Similarity of states across serial positions: {task}")
         figures.append((f"positions_{stem}", caption, drawing))
     return Part(
         "positions",

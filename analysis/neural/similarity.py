@@ -38,11 +38,11 @@ def position_similarity(states: Sequence[TaskStates]) -> pd.DataFrame:
             count = np.isfinite(cosines).sum(0)
             for a in range(length):
                 for b in range(length):
-                    own = cosines[:, a, b][np.isfinite(cosines[:, a, b])]
-                    if not len(own):
+                    values = cosines[:, a, b][np.isfinite(cosines[:, a, b])]
+                    if not len(values):
                         continue
-                    sem = float(own.std(ddof=1) / np.sqrt(len(own))) if len(own) > 1 else float("nan")
-                    rows.append((task, length, a + 1, b + 1, float(own.mean()), sem, int(count[a, b])))
+                    sem = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+                    rows.append((task, length, a + 1, b + 1, float(values.mean()), sem, int(count[a, b])))
     return pd.DataFrame(rows, columns=["task", "list_length", "position_a", "position_b", "cosine", "sem", "trials"])
 
 

@@ -48,11 +48,11 @@ def task_variance(states: Sequence[TaskStates]) -> TaskVariance:
     """
     tasks, columns, counts, notes = [], [], [], []
     for task in tasks_of(states):
-        own = [task_states for task_states in states if task_states.task == task]
-        steps = max(task_states.values.shape[1] for task_states in own)
+        recordings = [task_states for task_states in states if task_states.task == task]
+        steps = max(task_states.values.shape[1] for task_states in recordings)
         found, few = [], 0
         for step in range(steps):
-            reached = [task_states.values[task_states.counted[:, step], step] for task_states in own if step < task_states.values.shape[1]]
+            reached = [task_states.values[task_states.counted[:, step], step] for task_states in recordings if step < task_states.values.shape[1]]
             there = np.concatenate(reached).astype(np.float64)
             if len(there) > 1:
                 found.append(there.var(0))
@@ -110,7 +110,7 @@ def histograms(fractions: pd.DataFrame, bars: int = BARS) -> pd.DataFrame:
     # Whole numbers over whole numbers: sums of steps would miss the values that lie on an edge.
     edges = np.arange(-bars, bars + 1, 2) / bars
     parts = []
-    for (a, b), own in fractions.groupby(["task_a", "task_b"], sort=False):
-        counts, _ = np.histogram(own["ftv"].dropna(), edges)
+    for (a, b), pair in fractions.groupby(["task_a", "task_b"], sort=False):
+        counts, _ = np.histogram(pair["ftv"].dropna(), edges)
         parts.append(pd.DataFrame({"task_a": a, "task_b": b, "low": edges[:-1], "high": edges[1:], "units": counts}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"task_a": [], "task_b": [], "low": [], "high": [], "units": []})

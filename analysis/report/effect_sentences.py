@@ -23,28 +23,28 @@ _MOST = 6
 _COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect"))
 
 
-def effect_sentence(effects: Sequence[ComputedEffect], own: Scored, margins: Sequence[Margin] = ()) -> tuple[str, str]:
+def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: Sequence[Margin] = ()) -> tuple[str, str]:
     """The effect of a paradigm: its name, and what it is in everybody who is not a yardstick, with 95% intervals; empty where no effect is known or nobody has it.
 
     Parameters
     ----------
     effects : that the paradigm shows
-    own : its answers, in which the ends of lists are looked for also where there is one list length only
+    scored : its answers, in which the ends of lists are looked for also where there is one list length only
     margins : within which differences count as none, as they were declared
     """
     found = {one.effect.name: one for one in effects}
     points = margin_of(margins, "points")
     for name, contrast in _COSTS:
-        if name in found and (said := _each(_rows(found[name].trends, contrast), _in_points, points)):
-            return contrast[:1].upper() + contrast[1:], f": {said}."
-    for name, said in (_capacity(found), _ends(found, own, points)):
-        if said:
-            return name, said
+        if name in found and (text := _each(_rows(found[name].trends, contrast), _in_points, points)):
+            return contrast[:1].upper() + contrast[1:], f": {text}."
+    for name, text in (_capacity(found), _ends(found, scored, points)):
+        if text:
+            return name, text
     for one in effects:
         if one.effect.value == "correct" and one.effect.make is None and len(one.trends):
-            name, said = _slope(one)
-            if said:
-                return name, said
+            name, text = _slope(one)
+            if text:
+                return name, text
     return "", ""
 
 
@@ -56,15 +56,15 @@ def _capacity(found: Mapping[str, ComputedEffect]) -> tuple[str, str]:
     shared = _shared(table, "set_size")
     if shared is None:
         return "", ""
-    said = _each(table[table["set_size"] == shared].rename(columns={"mean": "value"}), lambda value: number(value, 1), above_0=True)
-    return (f"Items held (Pashler's K, {int(shared)} shown)", f": {said}.") if said else ("", "")
+    text = _each(table[table["set_size"] == shared].rename(columns={"mean": "value"}), lambda value: number(value, 1), above_0=True)
+    return (f"Items held (Pashler's K, {int(shared)} shown)", f": {text}.") if text else ("", "")
 
 
-def _ends(found: Mapping[str, ComputedEffect], own: Scored, margin: Margin | None) -> tuple[str, str]:
+def _ends(found: Mapping[str, ComputedEffect], scored: Scored, margin: Margin | None) -> tuple[str, str]:
     if "primacy_recency" in found:
         table = found["primacy_recency"].table
-    elif "serial_position" in found and (own.items["list_length"] >= 3).any():
-        table = primacy_recency(own)
+    elif "serial_position" in found and (scored.items["list_length"] >= 3).any():
+        table = primacy_recency(scored)
     else:
         return "", ""
     table = table[table["mean"].notna()].rename(columns={"mean": "value"})
@@ -92,10 +92,10 @@ def _slope(one: ComputedEffect) -> tuple[str, str]:
         if not full:
             return "", ""
         table, where = of_panel[of_panel["_panel"] == full[-1]], f" ({full[-1]})"
-    said = _each(table, _in_points)
+    text = _each(table, _in_points)
     step = {"set_size": "item", "list_length": "item", "serial_position": "place in the list"}.get(one.effect.x, "unit")
     name = f"Slope of {one.effect.title}{where}"
-    return (name, f": for each further {step}{f' of {one.effect.x_title}' if step == 'unit' else ''}, {said}.") if said else ("", "")
+    return (name, f": for each further {step}{f' of {one.effect.x_title}' if step == 'unit' else ''}, {text}.") if text else ("", "")
 
 
 def _rows(table: pd.DataFrame, contrast: str) -> pd.DataFrame:
@@ -109,9 +109,9 @@ def _telling(table: pd.DataFrame) -> pd.DataFrame:
 
 def _shared(table: pd.DataFrame, column: str) -> float | None:
     """The largest value of a column that everybody who is told has."""
-    told = _telling(table)
-    many = told.groupby(column, observed=True)["agent"].nunique()
-    full = many[many == told["agent"].nunique()]
+    rows = _telling(table)
+    many = rows.groupby(column, observed=True)["agent"].nunique()
+    full = many[many == rows["agent"].nunique()]
     return None if not len(full) else float(max(full.index))
 
 
@@ -123,21 +123,21 @@ def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | Non
     """``people (n = 9) +12 points (95% interval +8 to +16), network +3 (−2 to +8: not distinguishable from 0)``."""
     rows = ranked(_telling(table)).to_dict("records")
     people = [row for row in rows if kind_named(str(row["agent_kind"])).role == "person"]
-    told = rows if len(rows) <= _MOST else people
-    said = []
-    for row in told:
-        text = f"{_called(row)} {say(row['value'])}{'' if above_0 or said else ' points'}"
+    answerers = rows if len(rows) <= _MOST else people
+    phrases = []
+    for row in answerers:
+        text = f"{_called(row)} {say(row['value'])}{'' if above_0 or phrases else ' points'}"
         if row["low"] == row["low"]:
             interval = f"{say(row['low'])} to {say(row['high'])}"
             tested = margin.judge(row["value"], row["se"], row["df"]) if margin is not None else None
             told_apart = not row["low"] <= 0 <= row["high"]
             words = [] if told_apart else ["not distinguishable from 0"]
             words += [] if tested is None or margin is None else [verdict_in_words(tested, margin, from_0=True)]
-            text += f" ({'' if said else '95% interval '}{interval}{': ' * bool(words)}{', '.join(words)})"
+            text += f" ({'' if phrases else '95% interval '}{interval}{': ' * bool(words)}{', '.join(words)})"
         else:
             text += " (no interval)"
-        said.append(text)
-    return ", ".join(said)
+        phrases.append(text)
+    return ", ".join(phrases)
 
 
 def _called(row: Mapping[Any, Any]) -> str:

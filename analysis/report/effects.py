@@ -116,11 +116,14 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
     ]
     unit = "percentage points" if shares else "units of the vertical axis"
     what = f"Differences of conditions, in {unit}." if effect.order else f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}."
-    said = f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number. {PRIOR}"
+    explanation = f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number. {PRIOR}"
     if declared:
-        said += " Alike: two one-sided t-tests (TOST) at 5% within the margin that was declared; undecided is not a verdict."
+        explanation += " Alike: two one-sided t-tests (TOST) at 5% within the margin that was declared; undecided is not a verdict."
     title = "Differences, with tests" if effect.order else "Slopes, with tests"
     if between:
-        title, said = "Differences between panels, with tests", f"Means and slopes over conditions that both panels have, in {unit}. {said.partition('. ')[2]}"
-        return page_table(ranked(table), columns, title, said, words=("difference", "alike?"), file=file)
-    return page_table(_ordered(computed, table), columns, title, said, words=("panel", "difference", "alike?"), file=file)
+        title, explanation = (
+            "Differences between panels, with tests",
+            f"Means and slopes over conditions that both panels have, in {unit}. {explanation.partition('. ')[2]}",
+        )
+        return page_table(ranked(table), columns, title, explanation, words=("difference", "alike?"), file=file)
+    return page_table(_ordered(computed, table), columns, title, explanation, words=("panel", "difference", "alike?"), file=file)

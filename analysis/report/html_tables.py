@@ -48,13 +48,13 @@ PageColumn = tuple[str, Callable[[Mapping[Any, Any]], str]]
 def page_table(frame: pd.DataFrame, columns: Sequence[PageColumn], title: str, caption: str = "", *, words: Sequence[str] = (), file: str = "") -> PageTable:
     """A table of text. Columns that say nothing in any row are left out, and rows beyond :data:`MOST_ROWS` are cut."""
     records = frame.head(MOST_ROWS).to_dict("records")
-    said = [[say(row) for _, say in columns] for row in records]
-    kept = [at for at in range(len(columns)) if not at or any(row[at] for row in said)]
+    cells = [[say(row) for _, say in columns] for row in records]
+    kept = [at for at in range(len(columns)) if not at or any(row[at] for row in cells)]
     return PageTable(
         title=title,
         caption=caption,
         columns=tuple(columns[at][0] for at in kept),
-        rows=tuple(tuple(row[at] for at in kept) for row in said),
+        rows=tuple(tuple(row[at] for at in kept) for row in cells),
         words=(*words, "note"),
         file=file,
         cut=max(0, len(frame) - MOST_ROWS),

@@ -36,7 +36,7 @@ class Timed:
 class TimingPart:
     """The timing of all sessions at a window."""
 
-    said: str
+    summary: str
     sessions: tuple[Timed, ...]
     notes: tuple[str, ...]
     command: str
@@ -52,8 +52,8 @@ def timing_part(sessions: Sequence[SessionFacts], commands: Commands) -> TimingP
     notes = ["The record shows what the program did; only a photodiode shows when light leaves the screen."]
     if any(facts.kind == SIMULATED.name for facts in at_window):
         notes.append("Simulated participants usually sit at an invisible screen without a graphics card; its timing says nothing about one in a laboratory.")
-    said = f"{plural(len(timed), 'session')} at a window: {held} pass, {len(timed) - held} to look at."
-    return TimingPart(said, tuple(timed), tuple(notes), commands.timing([str(facts.folder) for facts in at_window]))
+    summary = f"{plural(len(timed), 'session')} at a window: {held} pass, {len(timed) - held} to look at."
+    return TimingPart(summary, tuple(timed), tuple(notes), commands.timing([str(facts.folder) for facts in at_window]))
 
 
 def _timed(facts: SessionFacts) -> Timed:

@@ -74,8 +74,8 @@ def methods(data: Data, heads: Sequence[Head], margins: Sequence[Margin] = (), b
     names = sorted(data.scored.parts)
     text = ["# Methods", "", *_participants(data, heads), ""]
     for name in names:
-        own = [head for head in heads if head.session.get("paradigm") == name]
-        text += [f"## {data.titles[name]}", "", *_task(name, own, [facts for facts in data.sessions if facts.paradigm == name]), ""]
+        task_heads = [head for head in heads if head.session.get("paradigm") == name]
+        text += [f"## {data.titles[name]}", "", *_task(name, task_heads, [facts for facts in data.sessions if facts.paradigm == name]), ""]
     models = _models(data, heads)
     text += ["## Models", "", *models, ""] if models else []
     text += ["## Exclusions", "", *_exclusions(data, also), "", "## Scores and tests", "", *scores_and_tests(_effects(data), margins), ""]
@@ -106,9 +106,9 @@ def _task(name: str, heads: Sequence[Head], facts: Sequence[SessionFacts]) -> li
     if not heads:
         return [f"The data of {name} are a table without sessions. {GAP.format('paradigm file, trials as planned, timing, instructions and versions')}"]
     versions = Counter((str(head.session.get("paradigm_version")), str(head.session.get("paradigm_hash"))) for head in heads)
-    said = listed([f"version {version}, hash {hash_}" for version, hash_ in versions])
+    editions = listed([f"version {version}, hash {hash_}" for version, hash_ in versions])
     generators = listed(sorted({str(head.session.get("generator")) for head in heads}))
-    text = f"The paradigm is `{name}` of SpanLab ({said}), with trials of the {generators} generator."
+    text = f"The paradigm is `{name}` of SpanLab ({editions}), with trials of the {generators} generator."
     first = heads[0].session.get("paradigm_data")
     paradigm = first if isinstance(first, Mapping) else {}
     study = _source(paradigm).get("study")
@@ -134,8 +134,8 @@ def _trials(heads: Sequence[Head], facts: Sequence[SessionFacts]) -> str:
     languages = sorted({str(head.session.get("language")) for head in heads if head.session.get("language")})
     text += f" Instructions were in {listed(languages)} (language codes)." if languages else ""
     protocols = Counter(("people" if one.kind == PARTICIPANT.name else one.agent, one.protocol) for one in facts if one.protocol)
-    told = [f"{who} had {what}" for who, what in dict.fromkeys(protocols)]
-    return text + (f" Practice and memory: {'; '.join(told)}." if told else "")
+    conditions = [f"{who} had {what}" for who, what in dict.fromkeys(protocols)]
+    return text + (f" Practice and memory: {'; '.join(conditions)}." if conditions else "")
 
 
 def _levels(plan: Any) -> Iterable[Mapping[str, Any]]:
@@ -189,8 +189,8 @@ def _models(data: Data, heads: Sequence[Head]) -> list[str]:
             continue
         settings = session.get("agent_settings")
         settings = settings if isinstance(settings, Mapping) else {}
-        told = [f"{words} {_plain(settings[key])}" for key, words in _SETTINGS.items() if settings.get(key) not in (None, "", [], {})]
-        text = f"* `{session.get('agent')}` ({kind.label or kind.name})" + (f": {', '.join(told)}" if told else "")
+        values = [f"{words} {_plain(settings[key])}" for key, words in _SETTINGS.items() if settings.get(key) not in (None, "", [], {})]
+        text = f"* `{session.get('agent')}` ({kind.label or kind.name})" + (f": {', '.join(values)}" if values else "")
         text += f"; settings hash {session.get('agent_settings_hash')}"
         if session.get("label"):
             text += f". **{session['label']}**"
@@ -203,13 +203,13 @@ def _models(data: Data, heads: Sequence[Head]) -> list[str]:
 
 def _exclusions(data: Data, also: Sequence[str]) -> list[str]:
     left = [name for name in ("practice", "pilot") if name not in also]
-    told = [f"Warm-up{' and ' + listed(left) if left else ''} rows are in no analysis; omitted and invalid answers count as wrong."]
-    told += [f"Rows of {listed([*also])} are in the analysis, as was asked for."] if also else []
+    paragraphs = [f"Warm-up{' and ' + listed(left) if left else ''} rows are in no analysis; omitted and invalid answers count as wrong."]
+    paragraphs += [f"Rows of {listed([*also])} are in the analysis, as was asked for."] if also else []
     if data.exclusions is None:
-        told.append("No rule of exclusion was applied.")
+        paragraphs.append("No rule of exclusion was applied.")
     else:
-        told += ["Rules were applied in this order:", "", *(f"* {note}" for note in data.exclusions.notes)]
-    return [*told, *(["", *(f"* {problem}" for problem in data.problems)] if data.problems else [])]
+        paragraphs += ["Rules were applied in this order:", "", *(f"* {note}" for note in data.exclusions.notes)]
+    return [*paragraphs, *(["", *(f"* {problem}" for problem in data.problems)] if data.problems else [])]
 
 
 def _effects(data: Data) -> list[tuple[str, str]]:
@@ -227,7 +227,7 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
     ----------
     effects : names, and how each is computed where that is particular
     """
-    told = [
+    paragraphs = [
         "Accuracy is averaged within each trial, then within each participant, then over participants. Units of standard errors and intervals are participants "
         "where an answerer is several people, sessions where a machine has taken ten or more, and trials otherwise. 95% intervals of shares are score intervals "
         "(Wilson, 1927) for as many independent answers as have the variance between units, with Student's t for their number; binomial ones with mid-p "
@@ -237,18 +237,18 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
         "Slopes and differences of conditions are tested by two-tailed t tests over these units, against what guessing gives; their p values are not corrected.",
     ]
     if any("d′" in method or "d′" in name for name, method in effects):
-        told[-1] += (
+        paragraphs[-1] += (
             " d′ and criterion are computed with half an answer added to each count (log-linear; Hautus, 1995); of one person or machine, with standard errors of "
             "Gourevitch & Galanter, 1967."
         )
-    told[-1] += f" {PRIOR.rstrip('.')} (Rouder et al., 2009)."
-    told[-1] += (
+    paragraphs[-1] += f" {PRIOR.rstrip('.')} (Rouder et al., 2009)."
+    paragraphs[-1] += (
         f" Differences count as none within {listed([one.words for one in margins])}, by two one-sided t tests at 5% (Schuirmann, 1987)."
         if margins
         else " No margin was declared, so that nothing is called equivalent."
     )
     particular = [f"* {name}: {method}" for name, method in effects if method]
-    return [*told, *(["", "Computed in particular:", "", *particular] if particular else [])]
+    return [*paragraphs, *(["", "Computed in particular:", "", *particular] if particular else [])]
 
 
 MODEL = (
@@ -269,9 +269,9 @@ def _software(heads: Sequence[Head]) -> list[str]:
         versions = head.session.get("versions")
         for name, version in (versions if isinstance(versions, Mapping) else {}).items():
             found.setdefault(str(name), set()).add(str(version))
-    told = ", ".join(f"{name} {' and '.join(sorted(versions))}" for name, versions in found.items() if name != "spanlab")
+    packages = ", ".join(f"{name} {' and '.join(sorted(versions))}" for name, versions in found.items() if name != "spanlab")
     recorded = (
-        f"Sessions were recorded with SpanLab {' and '.join(sorted(found['spanlab']))} ({told})."
+        f"Sessions were recorded with SpanLab {' and '.join(sorted(found['spanlab']))} ({packages})."
         if "spanlab" in found
         else GAP.format("versions of the software")
     )

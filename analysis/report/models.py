@@ -49,11 +49,11 @@ def modelled(data: Data, paradigm: str, stem: str, folder: Folder, commands: Com
     command = commands.stats(paradigm)
     answers = len(data.scored.parts[paradigm].items)
     if answers > MOST_ANSWERS and not always:
-        said = (
+        reason = (
             f"Not fitted here: {answers:,} answers may take minutes, and a page fits models of up to {MOST_ANSWERS:,} unasked. The command below fits it; "
             "spanlab compare --models puts it here."
         )
-        return Modelled("", (), (), said, command)
+        return Modelled("", (), (), reason, command)
     try:
         model = mixed_model(data.scored, paradigm)
     except SpanLabError as error:

@@ -34,13 +34,13 @@ class NBack:
     grids: tuple[int | None, ...]
 
 
-def nback_results(own: Scored, paradigm: str) -> NBack | None:
+def nback_results(scored: Scored, paradigm: str) -> NBack | None:
     """The results of one paradigm; None when it has no N-back blocks."""
     import pandas as pd
 
-    if not has_blocks(own.items):
+    if not has_blocks(scored.items):
         return None
-    blocks, theirs = gridded_blocks(own, OURS), gridded_blocks(own, PUBLISHED)
+    blocks, theirs = gridded_blocks(scored, OURS), gridded_blocks(scored, PUBLISHED)
     by = (GRID,) if GRID in blocks.columns else ()
     over = (*by, "n")
     grids: tuple[int | None, ...] = tuple(int(grid) for grid in sorted(blocks[GRID].dropna().unique())) if by else (None,)
@@ -114,13 +114,13 @@ def _tests(results: NBack) -> PageTable:
     for grid in results.grids:
         part = _of_grid(blocks, grid)
         for agent in dict.fromkeys(ranked(part[["agent", "agent_kind"]].drop_duplicates())["agent"]):
-            own = part[part["agent"] == agent]
-            if agent not in units or own["n"].nunique() < 2 or own.groupby("n").size().min() < _ENOUGH:
+            blocks_of = part[part["agent"] == agent]
+            if agent not in units or blocks_of["n"].nunique() < 2 or blocks_of.groupby("n").size().min() < _ENOUGH:
                 continue
-            (whole,) = kruskal_wallis(own, "dprime", WHO).to_dict("records")
+            (whole,) = kruskal_wallis(blocks_of, "dprime", WHO).to_dict("records")
             pairs = [
                 f"{row['first']} and {row['second']}: p {_p(row['p_bonferroni'])}, r = {row['rank_biserial']:+.2f}"
-                for row in mann_whitney(own, "dprime", WHO).to_dict("records")
+                for row in mann_whitney(blocks_of, "dprime", WHO).to_dict("records")
             ]
             name = f"{agent}, {grid} × {grid}" if grid is not None and len(results.grids) > 1 else agent
             kruskal = "–" if whole["h"] != whole["h"] else f"H({whole['df']}) = {whole['h']:.2f}, p {_p(whole['p'])}, ε² = {whole['epsilon_squared']:.2f}"
@@ -135,8 +135,8 @@ def _tests(results: NBack) -> PageTable:
 
 
 def _p(value: float) -> str:
-    said = p_value(value)
-    return f"= {said}" if said.startswith(".") or said[:1].isdigit() else said
+    text = p_value(value)
+    return f"= {text}" if text.startswith(".") or text[:1].isdigit() else text
 
 
 def nback_ends(results: NBack) -> Mapping[str, str]:

@@ -38,8 +38,8 @@ class Line:
     agent, look : who, and how that looks
     at, low, high : share of right answers and its interval
     people, people_low, people_high : where people are under the same conditions; None where nobody knows
-    said : the difference from people, or the share itself, in words
-    told : everything about it, in words
+    label : the difference from people, or the share itself, in words
+    description : everything about it, in words
     """
 
     agent: str
@@ -50,8 +50,8 @@ class Line:
     people: float | None
     people_low: float | None
     people_high: float | None
-    said: str
-    told: str
+    label: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Leaderboard:
 
     table: PageTable | None
     paradigms: PageTable | None
-    said: str
+    reason: str
     command: str
 
 
@@ -98,7 +98,7 @@ def overview(
     """Everybody who is not a yardstick in every paradigm; yardsticks where there is nobody else."""
     import pandas as pd
 
-    rows, told = [], []
+    rows, table_rows = [], []
     for paradigm, one in numbers.items():
         table = ranked(one.overall)
         kept = table[of_kinds(table["agent_kind"], lambda kind: kind.role != "yardstick")]
@@ -110,12 +110,12 @@ def overview(
         shown = tuple(_published(differences[paradigm], looks, table)) + tuple(people if crowded else lines)
         crowd = tuple(line for line in lines if line not in people) if crowded else ()
         rows.append(Row(titles[paradigm], anchors[paradigm], shown, crowd, None if math.isnan(blind) else 100 * blind))
-        told += [_told(paradigm, row, differences[paradigm].get(row["agent"]), blind) for row in records]
+        table_rows += [_table_row(paradigm, row, differences[paradigm].get(row["agent"]), blind) for row in records]
     if not any(row.lines or row.crowd for row in rows):
         return None
     everybody = [line for row in rows for line in (*row.lines, *row.crowd)]
     there = {line.agent: line.look for line in everybody}
-    frame = pd.DataFrame(told)
+    frame = pd.DataFrame(table_rows)
     dense = sum(len(row.lines) for row in rows) > _MANY_LINES
     return Overview(
         rows=tuple(rows),
@@ -139,14 +139,14 @@ def _line(row: Mapping[Any, Any], found: Mapping[str, Difference], looks: Any) -
         if other is not None:
             at, low, high = people = (other.people, other.people_low, other.people_high)
     interval = between(low, high)
-    told = f"{row['agent']}: {percent(at)} right" + (f" (95% interval {interval})" if interval else "")
-    said = percent(at)
+    description = f"{row['agent']}: {percent(at)} right" + (f" (95% interval {interval})" if interval else "")
+    label = percent(at)
     if mine is not None and use:
         limits = f" ({_points(mine.low)} to {_points(mine.high)})" if mine.low == mine.low else ""
-        said = f"{_points(mine.value)}{limits}"
-        told += f"; difference from {mine.against} {said} points, over the same {mine.over or 'answers'}"
+        label = f"{_points(mine.value)}{limits}"
+        description += f"; difference from {mine.against} {label} points, over the same {mine.over or 'answers'}"
     places = [_hundred(one) for one in people]
-    return Line(row["agent"], looks[row["agent"]], 100 * at, _hundred(low), _hundred(high), places[0], places[1], places[2], said, told)
+    return Line(row["agent"], looks[row["agent"]], 100 * at, _hundred(low), _hundred(high), places[0], places[1], places[2], label, description)
 
 
 def _published(found: Mapping[str, Difference], looks: Any, table: pd.DataFrame) -> list[Line]:
@@ -178,12 +178,12 @@ def _hundred(value: float) -> float | None:
     return None if value is None or value != value else round(100 * value, 2)
 
 
-def _told(paradigm: str, row: Mapping[Any, Any], found: Difference | None, blind: float) -> dict[str, Any]:
-    told = {"paradigm": paradigm, "agent": row["agent"], "agent_kind": row["agent_kind"], "correct": row["mean"], "low": row["low"], "high": row["high"]}
-    told |= {"blind": blind, "unit": row["unit"], "n_units": row["n_units"]}
+def _table_row(paradigm: str, row: Mapping[Any, Any], found: Difference | None, blind: float) -> dict[str, Any]:
+    columns = {"paradigm": paradigm, "agent": row["agent"], "agent_kind": row["agent_kind"], "correct": row["mean"], "low": row["low"], "high": row["high"]}
+    columns |= {"blind": blind, "unit": row["unit"], "n_units": row["n_units"]}
     names = ("against", "value", "low", "high", "share", "people", "over", "note")
     values = [getattr(found, name) for name in names] if found is not None else ["", *[math.nan] * 5, "", ""]
-    return told | {f"difference_{name}" if name in ("value", "low", "high") else name: value for name, value in zip(names, values, strict=True)}
+    return columns | {f"difference_{name}" if name in ("value", "low", "high") else name: value for name, value in zip(names, values, strict=True)}
 
 
 def _table(frame: pd.DataFrame, file: str) -> PageTable:
@@ -216,10 +216,10 @@ def leaderboard(data: Data, folder: Folder, commands: Commands) -> Leaderboard |
     crowds = data.scored.items[data.scored.items["agent_kind"] == PARTICIPANT.name]["participant"].nunique()
     if crowds < 2:
         why = "nobody was measured" if not crowds else "one person was measured"
-        said = (
+        reason = (
             f"There is no leaderboard: {why}, and how near a model can come to people is known only from several of them. Published people are means of groups."
         )
-        return Leaderboard(None, None, said, "")
+        return Leaderboard(None, None, reason, "")
     found = fits(data.scored, data.human)
     if not len(found):
         return Leaderboard(None, None, "There is no leaderboard: people and models have no curve of three points or more in common.", "")

@@ -157,8 +157,8 @@ def _notes(data: Data, names: Sequence[str]) -> list[Note]:
     notes = [Note(text, warning=True) for text in data.problems]
     if not names:
         notes.append(Note("There is nothing to draw: no scored answers are left.", warning=True))
-    told = data.exclusions.notes if data.exclusions else ()
-    return [*notes, *map(Note, (*told, *data.scored.notes))]
+    exclusion_notes = data.exclusions.notes if data.exclusions else ()
+    return [*notes, *map(Note, (*exclusion_notes, *data.scored.notes))]
 
 
 def _shared(parts: Sequence[Part]) -> list[Note]:

@@ -36,7 +36,7 @@ class Numbers:
 
     Parameters
     ----------
-    own : its answers
+    scored : its answers
     overall : everything together, people first
     guessed : everybody against guessing
     intrusions, intruded : answers that were not asked for, by list length and in all
@@ -47,7 +47,7 @@ class Numbers:
     margins : within which differences count as none, as they were declared
     """
 
-    own: Scored
+    scored: Scored
     overall: pd.DataFrame
     guessed: pd.DataFrame
     intrusions: pd.DataFrame
@@ -62,8 +62,8 @@ class Numbers:
     @property
     def blind(self) -> float:
         """The share of right answers of the best blind guess; NaN where the record does not give it."""
-        told = tally(self.own.items)
-        return told.blind / told.answers if told.answers else float("nan")
+        tallied = tally(self.scored.items)
+        return tallied.blind / tallied.answers if tallied.answers else float("nan")
 
     @property
     def printed(self) -> list[str]:
@@ -86,7 +86,7 @@ class Part:
     same : that everybody took the same trials, in a sentence; empty where a warning says that it is not so
     effect : what the paradigm is taken for, in a sentence: its name, and the rest
     headline : sentences: a name, and what is said of it
-    instructions, told_how : what people and models were told, and how far this holds for all of them; empty where it does
+    instructions, instructions_note : what people and models were told, and how far this holds for all of them; empty where it does
     figures : with their tables
     overall, lost, intruded : rows of the table of everything together, and whether it has columns for lost answers and for intrusions
     tables : further tables
@@ -103,7 +103,7 @@ class Part:
     effect: tuple[str, str]
     headline: list[tuple[str, str]]
     instructions: str
-    told_how: str
+    instructions_note: str
     figures: list[Shown]
     overall: list[dict[str, Any]]
     overall_file: str
@@ -119,18 +119,18 @@ class Part:
 
 def numbers_of(data: Data, paradigm: str, margins: tuple[Margin, ...] = ()) -> Numbers:
     """Every table of one paradigm."""
-    own = data.scored.parts[paradigm]
+    scored = data.scored.parts[paradigm]
     figures, absent, failed = compute_figures(data, paradigm, margins)
     return Numbers(
-        own=own,
-        overall=ranked(overall(own)),
-        guessed=against_guessing(own),
-        intrusions=intrusions(own),
-        intruded=intrusions(own, ()),
+        scored=scored,
+        overall=ranked(overall(scored)),
+        guessed=against_guessing(scored),
+        intrusions=intrusions(scored),
+        intruded=intrusions(scored, ()),
         figures=figures,
         absent=tuple(absent),
         failed=tuple(failed),
-        nback=nback_results(own, paradigm),
+        nback=nback_results(scored, paradigm),
         differences=from_people(data, paradigm),
         margins=margins,
     )
@@ -149,7 +149,7 @@ def part_of(
 ) -> Part:
     """Everything that the page says of one paradigm; figures and tables are written on the way."""
     title = data.titles[paradigm]
-    same, sentence = same_trials(numbers.own.items)
+    same, sentence = same_trials(numbers.scored.items)
     total = numbers.overall
     overall_file = folder.table(f"{stem}_overall", total)
     intruding = folder.table(f"{stem}_intrusions", numbers.intrusions)
@@ -167,16 +167,16 @@ def part_of(
         details += nback_tables(numbers.nback)
         notes += nback_notes(numbers.nback)
         sentences = _with_ends(sentences, nback_ends(numbers.nback))
-    told, how = _instructions(data, paradigm)
+    instructions, how = _instructions(data, paradigm)
     return Part(
         paradigm=paradigm,
         title=title,
         anchor=anchor_of(stem),
         same="" if same is False else sentence,
-        effect=effect_sentence(numbers.effects, numbers.own, numbers.margins),
+        effect=effect_sentence(numbers.effects, numbers.scored, numbers.margins),
         headline=sentences,
-        instructions=told,
-        told_how=how,
+        instructions=instructions,
+        instructions_note=how,
         figures=figures,
         overall=tables.overall_rows(total, numbers.intruded, looks),
         overall_file=overall_file,
@@ -202,9 +202,9 @@ def _instructions(data: Data, paradigm: str) -> tuple[str, str]:
     texts = list(dict.fromkeys(facts.instructions for facts in sessions))
     if not texts:
         return "", ""
-    said = "As shown before the first trial; the text changes with the conditions." if any(facts.changing for facts in sessions) else ""
+    remark = "As shown before the first trial; the text changes with the conditions." if any(facts.changing for facts in sessions) else ""
     several = f"Sessions were told {len(texts)} different texts; this is that of {sessions[0].name}." if len(texts) > 1 else ""
-    return texts[0], " ".join(filter(None, (several, said)))
+    return texts[0], " ".join(filter(None, (several, remark)))
 
 
 def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Note]:

@@ -73,8 +73,8 @@ def headline(
     verdicts = {row["agent"]: verdict_of(row) for row in guessed.to_dict("records")}
     rows = ranked(overall).to_dict("records")
     roles = {row["agent_kind"]: kind_named(row["agent_kind"]).role for row in rows}
-    told = [row for row in rows if roles[row["agent_kind"]] not in ("yardstick", "person")]
-    several = len(told) > MOST_ANSWERERS
+    machines = [row for row in rows if roles[row["agent_kind"]] not in ("yardstick", "person")]
+    several = len(machines) > MOST_ANSWERERS
     for row in rows:
         if several and roles[row["agent_kind"]] not in ("yardstick", "person"):
             continue
@@ -87,7 +87,7 @@ def headline(
         text += _fall(by_set_size[by_set_size["agent"] == row["agent"]])
         sentences.append((row["agent"], text + _from_people(differences.get(row["agent"]), margin) + "."))
     if several:
-        sentences.append(("", _all_together(told, [verdicts[row["agent"]].where for row in told if row["agent"] in verdicts])))
+        sentences.append(("", _all_together(machines, [verdicts[row["agent"]].where for row in machines if row["agent"] in verdicts])))
     chance = overall["chance"].mean()
     if chance == chance:
         yardsticks.append(f"a uniform guess {percent(chance)}")
@@ -103,10 +103,10 @@ def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) ->
     ordered = sorted(rows, key=lambda row: row["mean"])
     lowest, highest = ordered[0], ordered[-1]
     low, high = (percent(ordered[round(share * (len(ordered) - 1))]["mean"]) for share in (0.25, 0.75))
-    said = [f"{verdicts.count(where)} {words}" for where, words in _WHERE.items() if verdicts.count(where)]
+    counts = [f"{verdicts.count(where)} {words}" for where, words in _WHERE.items() if verdicts.count(where)]
     text = f"{len(rows)} answerers got from {percent(lowest['mean'])} ({lowest['agent']}) to {percent(highest['mean'])} right ({highest['agent']})"
     text += f", half of them from {low} to {high}."
-    return text + (f" Compared with guessing, {listed(said)}." if said else "") + " The tables below have everybody."
+    return text + (f" Compared with guessing, {listed(counts)}." if counts else "") + " The tables below have everybody."
 
 
 def _from_people(found: Difference | None, margin: Margin | None = None) -> str:
@@ -132,8 +132,8 @@ def _from_people(found: Difference | None, margin: Margin | None = None) -> str:
 
 def signed(value: float) -> str:
     """``+3`` or ``−3``, in whole numbers; ``0`` without a sign."""
-    said = f"{value:+.0f}"
-    return "0" if not float(said) else said.replace("-", "−")
+    text = f"{value:+.0f}"
+    return "0" if not float(text) else text.replace("-", "−")
 
 
 def _fall(curve: pd.DataFrame) -> str:
@@ -225,18 +225,18 @@ def _protocols(sessions: Sequence[SessionFacts]) -> list[Note]:
     for facts in sessions:
         if facts.protocol:
             alike.setdefault(facts.protocol, set()).add("people" if facts.kind == PARTICIPANT.name else facts.agent)
-    told = "; ".join(f"{listed(sorted(who)) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}" for what, who in sorted(alike.items()))
+    protocols = "; ".join(f"{listed(sorted(who)) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}" for what, who in sorted(alike.items()))
     people = {what.partition(" and ")[0] for what, who in alike.items() if "people" in who}
     models = {what.partition(" and ")[0] for what, who in alike.items() if who - {"people"}}
-    return [Note(f"Practice and memory: {told}.", warning=bool(people and models and people != models))] if models else []
+    return [Note(f"Practice and memory: {protocols}.", warning=bool(people and models and people != models))] if models else []
 
 
 def _span(cells: pd.DataFrame) -> str:
-    said = []
-    for unit, own in cells.groupby(cells["unit"].where(cells["unit"] != "", "trial"), sort=True):
-        low, high = int(own["n_units"].min()), int(own["n_units"].max())
-        said.append(plural(high, str(unit)) if low == high else f"{low} to {plural(high, str(unit))}")
-    return " or ".join(said)
+    spans = []
+    for unit, group in cells.groupby(cells["unit"].where(cells["unit"] != "", "trial"), sort=True):
+        low, high = int(group["n_units"].min()), int(group["n_units"].max())
+        spans.append(plural(high, str(unit)) if low == high else f"{low} to {plural(high, str(unit))}")
+    return " or ".join(spans)
 
 
 def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[str]) -> tuple[str, str, list[str]]:

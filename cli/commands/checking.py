@@ -80,8 +80,8 @@ def _paradigm_checked(source: str | Path) -> str:
     line = check_paradigm(source, keep)
     paradigm = load_paradigm(source)
     kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
-    told = [
+    lines = [
         *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences(),
-        *(f"language {told}" for told in untranslated(paradigm.data, kinds, paradigm.instructions)),
+        *(f"language {problem}" for problem in untranslated(paradigm.data, kinds, paradigm.instructions)),
     ]
-    return "\n".join([line, *(f"  {sentence}" for sentence in told)])
+    return "\n".join([line, *(f"  {sentence}" for sentence in lines)])

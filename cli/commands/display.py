@@ -55,10 +55,10 @@ def display(
 
     need_display()
     wide, far = _asked(width_cm, "--screen-width", "Visible width of the screen in cm"), _asked(distance_cm, "--distance", "Distance from the eyes in cm")
-    said: list[str] = []
-    measured = measure_display(width_cm=wide, distance_cm=far, screen=screen, seconds=seconds, fullscreen=not windowed, language=language, say=said.append)
+    messages: list[str] = []
+    measured = measure_display(width_cm=wide, distance_cm=far, screen=screen, seconds=seconds, fullscreen=not windowed, language=language, say=messages.append)
     write_display(measured, path, replace)
-    for line in [*summary(measured), *said]:
+    for line in [*summary(measured), *messages]:
         print(line)
     print(path)
     if check:

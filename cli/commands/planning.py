@@ -175,13 +175,15 @@ def _assumed(
     found = replace(found, **stated)
     if accuracy:
         found = replace(found, accuracy=_share(accuracy, "--accuracy", "75%"))
-    told = [f"Accuracy and spread are those of the data ({name}); options given in their place count."] if stated or accuracy else [f"From the data: {name}."]
+    sentences = (
+        [f"Accuracy and spread are those of the data ({name}); options given in their place count."] if stated or accuracy else [f"From the data: {name}."]
+    )
     if change is None:
-        told.append(
+        sentences.append(
             f"The difference is the one that was seen, {100 * found.difference:+.1f} points. Where it is studied because it was found, it is more likely too "
             "large than too small: --difference plants the smallest that would matter."
         )
-    return found, [*told, *notes]
+    return found, [*sentences, *notes]
 
 
 def _fitted(
@@ -234,11 +236,11 @@ def _write(output: Path, table: pd.DataFrame, assumed: Assumed, notes: list[str]
     from ...analysis.figures.charts import save_as
     from ...analysis.figures.power_chart import power_chart
 
-    told = {"spanlab": __version__, "seed": seed, "samples": samples, "power": wanted, **asdict(assumed), "notes": notes}
+    plan = {"spanlab": __version__, "seed": seed, "samples": samples, "power": wanted, **asdict(assumed), "notes": notes}
     try:
         output.mkdir(parents=True, exist_ok=True)
         table.to_csv(output / "plan.csv", index=False)
-        write_whole(output / "plan.json", (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode())
+        write_whole(output / "plan.json", (json.dumps(plan, indent=2, ensure_ascii=False) + "\n").encode())
     except OSError as error:
         raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
     change = f"{100 * assumed.difference:+.1f}".replace("-", "−")

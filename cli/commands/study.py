@@ -143,8 +143,8 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     from ...sessions.people import check_patch
 
     check_patch(window.get("patch") or "", (planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1, balanced=False)))
-    own = {} if study.font is None else {"font": str(study.font)}
-    window = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **own, **window}
+    study_font = {} if study.font is None else {"font": str(study.font)}
+    window = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **study_font, **window}
     if study.display is None or "display" in window:
         return window
     if window.get("width_cm") is not None or "distance_cm" in window:

@@ -42,7 +42,7 @@ def sweep(
     write_sweep(output, read_sweep(config))
     with open_pool(workers, scheduler) as found:
         try:
-            run_sweep(output, found, lambda run, said: print(f"{run}: {said}", flush=True))
+            run_sweep(output, found, lambda run, outcome: print(f"{run}: {outcome}", flush=True))
         except (SpanLabError, KeyboardInterrupt) as error:
             why = str(error) if isinstance(error, SpanLabError) else "interrupted"
             raise SpanLabError(f"{why}\nWhat is done is saved. Continue with the same command") from None

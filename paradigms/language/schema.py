@@ -124,10 +124,10 @@ class Adaptive(_Part):
             raise ValueError(f"{self.failures} failures of {self.lists} lists at a level never come: failures is at most lists")
         return self
 
-    def noted(self, trials: int, stairs: list[int | float]) -> dict[str, Any]:
+    def to_record(self, trials: int, stairs: list[int | float]) -> dict[str, Any]:
         """The rule as the record of a session keeps it: what belongs to it, and nothing else."""
-        own = {"rule", "lists"} if self.rule == "span" else {"up_after", "down_after", "reversals", "leave_out"}
-        kept = self.model_dump(include={"factor", "start", "share", "trials", *own})
+        options = {"rule", "lists"} if self.rule == "span" else {"up_after", "down_after", "reversals", "leave_out"}
+        kept = self.model_dump(include={"factor", "start", "share", "trials", *options})
         failures = {"failures": self.failures or self.lists} if self.rule == "span" else {}
         return {**kept, **failures, "stairs": stairs, "trials": trials}
 

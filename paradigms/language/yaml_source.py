@@ -30,15 +30,15 @@ def titled(title: str | Mapping[str, str], language: str = "en") -> str:
     return title.get(language) or title.get("en") or next(iter(title.values()))
 
 
-def inherit(base: dict[str, Any], own: dict[str, Any]) -> tuple[dict[str, Any], set[YamlPath]]:
-    """``base`` with the keys of ``own``, where null removes one; and the paths at which ``own`` holds."""
+def inherit(base: dict[str, Any], extension: dict[str, Any]) -> tuple[dict[str, Any], set[YamlPath]]:
+    """``base`` with the keys of ``extension``, where null removes one; and the paths at which ``extension`` holds."""
     overridden: set[YamlPath] = set()
-    return _merge(base, {key: value for key, value in own.items() if key != "extends"}, (), overridden), overridden
+    return _merge(base, {key: value for key, value in extension.items() if key != "extends"}, (), overridden), overridden
 
 
-def _merge(base: dict[str, Any], own: dict[str, Any], path: YamlPath, overridden: set[YamlPath]) -> dict[str, Any]:
+def _merge(base: dict[str, Any], extension: dict[str, Any], path: YamlPath, overridden: set[YamlPath]) -> dict[str, Any]:
     merged = dict(base)
-    for key, value in own.items():
+    for key, value in extension.items():
         below = (*path, key)
         if len(below) == 1 and key in MERGED and isinstance(value, dict) and isinstance(base.get(key), dict):
             merged[key] = _merge(base[key], value, below, overridden)

@@ -70,14 +70,14 @@ class ExampleDisplay:
     asks : the question that it belongs to, or None
     more : whether displays of the same phase follow that are not pictured
     questions : those that are asked while it is there, with their answers
-    own : of practice that somebody has taken: their own marks, each with whether it was right
+    marks : after a practice trial, the marks that somebody made, each with whether it was right
     """
 
     stimulus: Stimulus
     asks: ResponseKind | None = None
     more: bool = False
     questions: tuple[WorkedQuestion, ...] = ()
-    own: tuple[tuple[int | str, bool], ...] = ()
+    marks: tuple[tuple[int | str, bool], ...] = ()
 
 
 def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any], use: LevelsInUse | None = None) -> dict[str, Any]:

@@ -152,11 +152,11 @@ class Continuous(ResponseKind):
 
     def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
         """The middle of the class with the highest output."""
-        own = list(range(self._classes) if classes is None else classes)
+        allowed = list(range(self._classes) if classes is None else classes)
         if all_classes:
             chosen = int(np.argmax(logits))
-            return self._middle(own.index(chosen)) if chosen in own else None
-        return self._middle(int(np.argmax(logits[own])))
+            return self._middle(allowed.index(chosen)) if chosen in allowed else None
+        return self._middle(int(np.argmax(logits[allowed])))
 
     def _middle(self, number: int) -> int:
         """The possible answer in the middle of a class; of two, the lower one."""

@@ -231,12 +231,12 @@ class SerialOrder(ResponseKind):
         distance = edit_distance(given, wanted)
         scores = []
         for place, item in enumerate(wanted):
-            said = given[place] if place < len(given) else None
+            response = given[place] if place < len(given) else None
             scores.append(
                 ItemScore(
-                    answer=said,
+                    answer=response,
                     correct_answer=item,
-                    correct=said is not None and said == item,
+                    correct=response is not None and response == item,
                     serial_position=self.positions[place] if self.positions is not None and len(self.positions) > place else place + 1,
                     output_position=place + 1,
                     edit_distance=distance,

@@ -142,5 +142,5 @@ class TypedText(ResponseKind):
 
     def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
         """One score, with the edit distance of the whole text."""
-        said, wanted = "" if answer in (None, UNKNOWN) else str(answer).lower(), str(correct).lower()
-        return [ItemScore(answer=answer, correct_answer=correct, correct=said == wanted, edit_distance=edit_distance(said, wanted))]  # type: ignore[arg-type]
+        response, wanted = "" if answer in (None, UNKNOWN) else str(answer).lower(), str(correct).lower()
+        return [ItemScore(answer=answer, correct_answer=correct, correct=response == wanted, edit_distance=edit_distance(response, wanted))]  # type: ignore[arg-type]

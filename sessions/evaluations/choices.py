@@ -199,8 +199,8 @@ class _Scoring:
         language = "en" if "en" in self._session.paradigm.instructions else str(self._session.info["language"])
         for place, taken in enumerate(self._taken):
             seed = int(digest(["choices", self._session.seed, taken.key], length=12), 16)
-            told = brief(self._agent, self._session.paradigm, language, taken.trial, seed)
-            context = replace(told, block=1, practice=is_practice(taken.key))  # somebody remembers all blocks
+            briefing = brief(self._agent, self._session.paradigm, language, taken.trial, seed)
+            context = replace(briefing, block=1, practice=is_practice(taken.key))  # somebody remembers all blocks
             one = _Followed(taken, context, memory.before(context))
             found.append(one)
             if not context.practice and not self._agent.remembers:
@@ -337,14 +337,14 @@ def _scored(choice: Choice, likelihoods: Likelihoods | None) -> Choice:
     known = likelihoods.logprobs
     missing = likelihoods.at_most if likelihoods.missing else None
     # of those that are missing nothing is known but a bound: the answer has at most its own, and all that is known may be all that there is
-    own = known.get(choice.answer, missing)
-    assert own is not None
+    likelihood = known.get(choice.answer, missing)
+    assert likelihood is not None
     others = [value for answer, value in known.items() if answer != choice.answer]
-    whole = _log_sum([*others, own])
+    whole = _log_sum([*others, likelihood])
     return replace(
         choice,
         logprob=known.get(choice.answer),
-        log_probability=own - whole,
+        log_probability=likelihood - whole,
         mass=None if likelihoods.missing else math.exp(_log_sum([*known.values()])),
         at_most=bool(likelihoods.missing),
     )

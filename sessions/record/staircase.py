@@ -57,10 +57,10 @@ class Rule:
     failures: int = 2
 
     @classmethod
-    def read(cls, noted: Adaptive) -> Rule:
+    def read(cls, record: Adaptive) -> Rule:
         """The rule as the record of a session has it."""
-        rest = {name: value for name, value in noted.items() if name in cls.__slots__ and name != "stairs"}
-        return cls(stairs=tuple(noted["stairs"]), **cast(dict[str, Any], rest))
+        rest = {name: value for name, value in record.items() if name in cls.__slots__ and name != "stairs"}
+        return cls(stairs=tuple(record["stairs"]), **cast(dict[str, Any], rest))
 
     def correct(self, scores: Iterable[Mapping[str, Any]]) -> bool:
         """Whether a trial with these scores was a correct one; what was answered beyond the presented items does not count."""

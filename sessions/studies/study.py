@@ -308,11 +308,11 @@ def _texts_amiss(checked: StudyFile) -> Iterator[tuple[YamlPath, str]]:
                 yield (*path, language), f"'{language}' is not a language of the study{hint}"
 
 
-def _fields(own: Mapping[int, Any], languages: Sequence[str]) -> tuple[list[FieldPart], list[tuple[YamlPath, str]]]:
+def _fields(field_values: Mapping[int, Any], languages: Sequence[str]) -> tuple[list[FieldPart], list[tuple[YamlPath, str]]]:
     """The fields of a study, and what is wrong with them."""
     fields: list[FieldPart] = []
     wrong: list[tuple[YamlPath, str]] = []
-    for n, named in own.items():
+    for n, named in field_values.items():
         path: YamlPath = ("fields", n)
         field = COMMON.get(named) if isinstance(named, str) else FieldPart.model_validate(named)
         if field is None:

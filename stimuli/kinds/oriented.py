@@ -22,13 +22,13 @@ def _half_turn(value: float) -> float:
     return round(value % 180.0, 3) % 180.0
 
 
-def _told(value: float) -> float:
+def _rounded(value: float) -> float:
     """As exact as words tell."""
     return round(value, 3)
 
 
-Length = Annotated[float, BeforeValidator(_as_float), Field(ge=0.5, le=CANVAS), AfterValidator(_told)]
-Place = Annotated[float, BeforeValidator(_as_float), Field(ge=0, le=CANVAS), AfterValidator(_told)]
+Length = Annotated[float, BeforeValidator(_as_float), Field(ge=0.5, le=CANVAS), AfterValidator(_rounded)]
+Place = Annotated[float, BeforeValidator(_as_float), Field(ge=0, le=CANVAS), AfterValidator(_rounded)]
 #: Degrees clockwise from upright.
 Angle = Annotated[float, BeforeValidator(_as_float), Field(ge=-100_000, le=100_000), AfterValidator(_half_turn)]
 _UPRIGHT = "degrees clockwise from upright; 0 and 180 are the same"
@@ -82,13 +82,13 @@ class Grating(Stimulus):
 
     angle: Angle = Field(description=_UPRIGHT)
     size: Length = Field(40.0, description="width of the patch, in canvas units")
-    cycles: Annotated[float, BeforeValidator(_as_float), Field(ge=0.5, le=20), AfterValidator(_told)] = Field(
+    cycles: Annotated[float, BeforeValidator(_as_float), Field(ge=0.5, le=20), AfterValidator(_rounded)] = Field(
         4.0, description="number of pairs of a bright and a dark stripe"
     )
-    contrast: Annotated[float, BeforeValidator(_as_float), Field(ge=0.01, le=1), AfterValidator(_told)] = Field(
+    contrast: Annotated[float, BeforeValidator(_as_float), Field(ge=0.01, le=1), AfterValidator(_rounded)] = Field(
         1.0, description="contrast of the stripes, as a proportion of the largest possible around the gray of the screen"
     )
-    phase: Annotated[float, BeforeValidator(_as_float), Field(ge=0, le=359), AfterValidator(_told)] = Field(
+    phase: Annotated[float, BeforeValidator(_as_float), Field(ge=0, le=359), AfterValidator(_rounded)] = Field(
         0.0, description="phase of the stripes, in degrees of a cycle"
     )
     x: Place = Field(48.0, description="distance of its centre from the left, in canvas units")

@@ -68,7 +68,7 @@ def test_noise_comes_from_a_seed_of_its_own(base: str, variant: str, own: str) -
     (one, plan), other = planned(base, levels, 3), load_paradigm(variant)
     first, again, second = (paired_plan(other, one, plan, "corrected", seed) for seed in (1, 1, 2))
     assert first == again
-    assert first.own == (own,)
+    assert first.fresh == (own,)
     for mine, theirs in zip(first.plan, second.plan, strict=True):
         assert mine.draws is not None
         assert theirs.draws is not None

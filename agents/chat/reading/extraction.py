@@ -62,12 +62,12 @@ class Reading:
     value : the answer, or None when there is no unambiguous one
     how : by which rule it was read. With ``constrained: json`` anything but ``constrained`` says that the reply was not JSON of the form that was asked for:
         the server did not hold the model to it, and the declared rule was applied to what it wrote.
-    said : the answer as it is written, which an ``extracted`` history keeps; the full text when there is none
+    answer_text : the answer as it is written, which an ``extracted`` history keeps; the full text when there is none
     """
 
     value: Answer | None
     how: How
-    said: str
+    answer_text: str
 
 
 def check_extraction(kind: ResponseKind, settings: ChatSettings) -> None:
@@ -218,14 +218,14 @@ def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:
     values: list[Answer | None] = []
     known: dict[str, Answer | None] = {}
     for marker, end in zip(markers, ends, strict=True):
-        said = text[marker.end() : end]
+        passage = text[marker.end() : end]
         if marker["tag"]:
-            said = re.split("</answer>", said, maxsplit=1, flags=re.IGNORECASE)[0]
+            passage = re.split("</answer>", passage, maxsplit=1, flags=re.IGNORECASE)[0]
         elif marker["box"]:
-            said = re.sub(r"\A ?\\(?:text|mathrm|mathbf)\w* ?\{", "", said).partition("}")[0]
-        if said not in known:
-            known[said] = kind.parse(said)
-        values.append(known[said])
+            passage = re.sub(r"\A ?\\(?:text|mathrm|mathbf)\w* ?\{", "", passage).partition("}")[0]
+        if passage not in known:
+            known[passage] = kind.parse(passage)
+        values.append(known[passage])
     return values
 
 
@@ -307,8 +307,8 @@ def _may_go_on(kind: ResponseKind, text: str, value: Answer, settings: ChatSetti
     """Whether a reply that was cut may have meant to say another answer than the one that is read in it."""
     if settings.reasoning == "before":
         return True
-    end, said = text.rstrip(), kind.write(value)
+    end, written = text.rstrip(), kind.write(value)
     answers = kind.written_answers()
     if not answers:
         return end[-1:].isalnum()
-    return end.endswith(said) and any(answer != said and answer.startswith(said) for answer in answers)
+    return end.endswith(written) and any(answer != written and answer.startswith(written) for answer in answers)

@@ -220,8 +220,8 @@ def explain_answer(status: int, content: bytes, endpoint: Endpoint, model: str, 
     metadata = body.get("metadata") if isinstance(body, dict) else None
     code = body.get("code") if isinstance(body, dict) else None
     flagged = isinstance(metadata, dict) and bool(metadata.get("flagged_input") or metadata.get("reasons"))
-    said = endpoint.redact(str(message or ""))
-    return explain_status(endpoint, model, status, said, tries, code if isinstance(code, str) else "", flagged, comes_back)
+    reason = endpoint.redact(str(message or ""))
+    return explain_status(endpoint, model, status, reason, tries, code if isinstance(code, str) else "", flagged, comes_back)
 
 
 def explain_status(
@@ -238,33 +238,34 @@ def explain_status(
     """
     where = endpoint.public
     often = f"in {tries} tries" if tries > 1 else "at the first try"
-    said = f" ({quoted})" if quoted else ""
+    quotation = f" ({quoted})" if quoted else ""
     if filtered or (status in (400, 403, 451) and (code.lower().startswith(("content_filter", "content_policy")) or _FILTER.search(quoted))):
-        return EndpointError(f"a filter at {where} blocks this conversation with '{model}'{said}", status=status, of_request=True, filtered=True)
+        return EndpointError(f"a filter at {where} blocks this conversation with '{model}'{quotation}", status=status, of_request=True, filtered=True)
     if status == 401 or (status == 400 and "api key" in quoted.lower()):  # its text is not quoted: some servers repeat a part of the key
         remedy = f"check {endpoint.key_variable}" if endpoint.key_variable else "it wants a key"
         return EndpointError(f"{where} refused the key; {remedy}", status=status)
     if (status == 402 and not comes_back) or code == "insufficient_quota":
-        return EndpointError(f"the account at {where} has no credit left{said}; top it up", status=status)
+        return EndpointError(f"the account at {where} has no credit left{quotation}; top it up", status=status)
     if status == 403:
-        return EndpointError(f"{where} does not allow this key to use the model '{model}'{said}; choose another model or ask its owner", status=status)
+        return EndpointError(f"{where} does not allow this key to use the model '{model}'{quotation}; choose another model or ask its owner", status=status)
     if status in (400, 413, 422, 500) and (code in ("context_length_exceeded", "exceed_context_size_error") or _TOO_LONG.search(quoted)):
         return EndpointError(
-            f"a conversation is too long for the model '{model}' at {where}{said}; choose a model with a longer context, smaller pictures, or shorter trials",
+            f"a conversation is too long for the model '{model}' at {where}{quotation}; choose a model with a longer context, smaller pictures, "
+            "or shorter trials",
             status=status,
             of_request=True,
         )
     if status in (400, 422, 500) and _SCHEMA.search(quoted):  # some servers fail where they should refuse
         return EndpointError(
-            f"{where} does not take the schema of answers{said}; set schema_as to its other form (json_schema, json_object), or constrained to none",
+            f"{where} does not take the schema of answers{quotation}; set schema_as to its other form (json_schema, json_object), or constrained to none",
             status=status,
         )
     if status == 404:
         if code == "model_not_found" or "model" in quoted.lower():
-            return EndpointError(f"{where} knows no model '{model}'{said}; check the name after 'chat:'", status=status)
+            return EndpointError(f"{where} knows no model '{model}'{quotation}; check the name after 'chat:'", status=status)
         return EndpointError(f"there is no chat-completions server at {where}; check {endpoint.source} (it usually ends in /v1)", status=status)
     if status in (402, 429):
-        return EndpointError(f"{where} was too busy {often}{said}; run fewer trials at once, or try again later", permanent=False, status=status)
+        return EndpointError(f"{where} was too busy {often}{quotation}; run fewer trials at once, or try again later", permanent=False, status=status)
     if status in (408, 409) or status >= 500:
-        return EndpointError(f"{where} failed with status {status} {often}{said}; try again later", permanent=False, status=status)
-    return EndpointError(f"{where} refused the request with status {status}{said}; change the chat settings or the model", status=status, of_request=True)
+        return EndpointError(f"{where} failed with status {status} {often}{quotation}; try again later", permanent=False, status=status)
+    return EndpointError(f"{where} refused the request with status {status}{quotation}; change the chat settings or the model", status=status, of_request=True)

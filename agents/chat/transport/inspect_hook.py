@@ -63,10 +63,10 @@ class InspectHook(SendHook):
         except SpanLabError:
             raise
         except Exception as error:  # whatever a provider raises that lacks a key or a package
-            told = str(error).strip().splitlines()
+            reasons = str(error).strip().splitlines()
         else:
             return
-        raise SpanLabError(f"inspect_ai has no model '{self._wanted}' to use: {told[0] if told else 'it does not say why'}")
+        raise SpanLabError(f"inspect_ai has no model '{self._wanted}' to use: {reasons[0] if reasons else 'it does not say why'}")
 
     @override
     async def send(self, request: Outgoing) -> Reply:

@@ -99,11 +99,11 @@ class _Noted:
         self._journal.gone(self._about)
 
     def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
-        told = {**self._about, "fault": fault.word}
+        record = {**self._about, "fault": fault.word}
         if not left:
-            self._journal.unsent(told)
+            self._journal.unsent(record)
         elif fault.begun:
             taken = {} if fault.taken is None else {"taken": fault.taken.model_dump(exclude_none=True)}
-            self._journal.lost({**told, **taken, **({"in_doubt": True} if in_doubt else {})})
+            self._journal.lost({**record, **taken, **({"in_doubt": True} if in_doubt else {})})
         else:
-            self._journal.refused(told)
+            self._journal.refused(record)

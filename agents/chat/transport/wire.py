@@ -95,8 +95,8 @@ class Line:
             parts = [part async for part in response.stream]
         finally:
             await response.aclose()
-        told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-        return Answer(response.status, told, _decoded(b"".join(parts), told.get("content-encoding", "")))
+        response_headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+        return Answer(response.status, response_headers, _decoded(b"".join(parts), response_headers.get("content-encoding", "")))
 
     def _pool(self, url: str) -> Any:
         """The connections over which a request to this address goes: to the server, or to a proxy."""

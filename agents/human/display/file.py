@@ -109,10 +109,10 @@ class DisplayFile(_Part):
 
     def differences(self, found: Mapping[str, Any], language: str = "en") -> list[str]:
         """In which ways the display found now (:meth:`.window.LabWindow.apparatus` and the keyboard's back end) is not the one measured, a sentence each."""
-        told: list[str] = []
+        differences: list[str] = []
 
         def tell(key: str, now: object = "", then: object = "") -> None:
-            told.append(sentence(f"window.{key}", language, now=now, then=then))
+            differences.append(sentence(f"window.{key}", language, now=now, then=then))
 
         if found["screen"] != self.screen.number:
             tell("other_screen", found["screen"], self.screen.number)
@@ -129,7 +129,7 @@ class DisplayFile(_Part):
             tell("other_keyboard", found["keyboard"], self.keyboard.backend)
         if found["opengl"]["renderer"] != self.opengl.renderer:
             tell("other_graphics", found["opengl"]["renderer"], self.opengl.renderer)
-        return told
+        return differences
 
 
 _HEAD = """\

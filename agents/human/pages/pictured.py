@@ -68,7 +68,7 @@ def strip(
         if display.asks is not None:
             _cells(draw, display.asks, left, top, side)
             draw_keys(draw, display.asks.surface(), left, top, side)
-            _own(draw, display.own, display.asks, left, top, side)
+            _own(draw, display.marks, display.asks, left, top, side)
             if (dial := display.asks.surface().dial) is not None:
                 for question in display.questions:
                     assert isinstance(question.answer, int)
@@ -103,11 +103,11 @@ def _pixels(words: str, size: int) -> float:
     return face(words, size, "semibold").getlength(words)
 
 
-def _own(draw: ImageDraw.ImageDraw, own: Sequence[tuple[int | str, bool]], asks: ResponseKind, left: int, top: int, side: int) -> None:
+def _own(draw: ImageDraw.ImageDraw, marks: Sequence[tuple[int | str, bool]], asks: ResponseKind, left: int, top: int, side: int) -> None:
     """Somebody's own marks: filled and ticked where they were right, crossed where not."""
     where = {region.value: region for region in asks.surface().regions}
     factor, thick = side / CANVAS, max(2, round(side / 90))
-    for value, right in own:
+    for value, right in marks:
         if (region := where.get(value)) is None:
             continue
         x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))

@@ -200,7 +200,7 @@ def _items(page: Page, language: str, room: tuple[int, int], column: int, letter
         items.append(Figure(progress_bar(page.progress, round(column * 0.6), letter, theme), letter))
     after = _paragraphs(page.after, letter)
     worked = after[: next((number for number, block in enumerate(after) if block.weight == "semibold"), len(after))]
-    named = "window.own" if any(display.own for display in page.example) else "window.example"
+    named = "window.own" if any(display.marks for display in page.example) else "window.example"
     heading = Block(sentence(named, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
 
     def height(some: Sequence[Item]) -> int:

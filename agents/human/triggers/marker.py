@@ -133,7 +133,7 @@ class Marker:
         delay = None if at is None or mark.since is None else (at - mark.since) * 1000.0
         if mark.is_for == "phase" and delay is not None:
             self._sender.delays.append(delay)
-        told: dict[str, Any] = {
+        record: dict[str, Any] = {
             "step": mark.step,
             "code": sending.code,
             "for": mark.is_for,
@@ -143,7 +143,7 @@ class Marker:
             "delay_ms": None if delay is None else round(delay, 3),
         }
         if sending.stamp is not None:
-            told["lsl_s"] = sending.stamp
+            record["lsl_s"] = sending.stamp
         if sending.over is not None:
-            told["over"] = {"code": sending.over[0], "after_ms": round(sending.over[1] * 1000.0, 3)}
-        return told
+            record["over"] = {"code": sending.over[0], "after_ms": round(sending.over[1] * 1000.0, 3)}
+        return record

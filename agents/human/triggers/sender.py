@@ -71,7 +71,7 @@ class TriggerSender:
         self._open = True
         #: why the port takes no more codes; empty as long as it does
         self.lost = ""
-        self._told = self._listened = False
+        self._loss_reported = self._listened = False
         self._sent = self._cut = self._unsent = 0
         self._longest = 0.0
         #: ms from flips to the codes that belong to them
@@ -183,8 +183,8 @@ class TriggerSender:
 
     def tell(self) -> None:
         """Say it, once, when the port has died. Never called from the thread."""
-        if self.lost and not self._told:
-            self._told = True
+        if self.lost and not self._loss_reported:
+            self._loss_reported = True
             then = "The session stops when this trial is over, at the latest." if self.address.lost == "stop" else "The session goes on without them."
             self._say(f"The {self.port.name} takes no more trigger codes ({self.lost}). {then}")
 
@@ -206,7 +206,7 @@ class TriggerSender:
         self.settle()
         self._look()
         if self.lost:
-            self._told = True
+            self._loss_reported = True
             missing = f"{self._unsent} of {self._sent + self._unsent} codes did not go out" if self._unsent else "all codes had gone out before"
             self._say(
                 f"The {self.port.name} takes no more trigger codes ({self.lost}): {missing}. All trials are finished; the record tells which codes went out."

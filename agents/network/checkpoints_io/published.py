@@ -184,10 +184,10 @@ def _compare(config: Mapping[str, Any], settings: WormSettings, notes: list[str]
         "mem_num_layers": settings.options.get("layers", 1),
     }
     for key, value in found.items():
-        said = config.get(key, value)
-        said = _NAMES.get(said.lower(), said) if isinstance(said, str) else said
-        if said != value:
-            notes.append(f"its configuration says {key} {_plain(said)}, its weights {value}, which counts")
+        configured = config.get(key, value)
+        configured = _NAMES.get(configured.lower(), configured) if isinstance(configured, str) else configured
+        if configured != value:
+            notes.append(f"its configuration says {key} {_plain(configured)}, its weights {value}, which counts")
     for key, wanted in (("rs_img_size", FRAME), ("num_input_channels", 3), ("task_embedding_given", "All_TS"), ("use_cnn", 1)):
         if config.get(key, wanted) != wanted:
             raise NotPublishedError(f"its configuration says {key} {_plain(config[key])}, and SpanLab gives networks what goes with {wanted}")

@@ -86,8 +86,8 @@ def architecture_and_options(name: str, options: dict[str, Any]) -> tuple[type[M
     try:
         return cls, cls.Options.model_validate(options)
     except ValidationError as error:
-        place, said = next(sentences(error, cls.Options, options))
-        raise SpanLabError(f"options of the architecture '{name}': {'.'.join(map(str, place))}: {said}") from None
+        place, problem = next(sentences(error, cls.Options, options))
+        raise SpanLabError(f"options of the architecture '{name}': {'.'.join(map(str, place))}: {problem}") from None
 
 
 def memory(name: str, options: dict[str, Any], inputs: int, hidden: int) -> Memory:

@@ -41,7 +41,7 @@ class RunStatus:
     note: str = ""
 
 
-def run_sweep(folder: Path, pool: WorkerPool | None = None, tell: Callable[[str, str], None] = lambda run, said: None) -> None:
+def run_sweep(folder: Path, pool: WorkerPool | None = None, tell: Callable[[str, str], None] = lambda run, outcome: None) -> None:
     """Take every run of a sweep that is not done. Several processes may do this at once, on one machine or on several with a common disk.
 
     Parameters
@@ -57,8 +57,8 @@ def run_sweep(folder: Path, pool: WorkerPool | None = None, tell: Callable[[str,
     runs = [run["id"] for run in read_folder(folder)["runs"]]
     left = [run for run in runs if not (folder / "runs" / run / DONE).exists()]
     jobs = [str((folder / "runs" / run).absolute()) for run in left]
-    for number, said in (pool or SerialPool()).each(_take, partial(dict), jobs):
-        tell(left[number], said)
+    for number, outcome in (pool or SerialPool()).each(_take, partial(dict), jobs):
+        tell(left[number], outcome)
 
 
 def _take(shared: Any, job: str) -> str:

@@ -137,14 +137,14 @@ def write_sweep(folder: Path, sweep: Sweep) -> None:
     for run in sweep.runs:
         text = json.dumps(run.config.model_dump(mode="json", exclude_unset=True), indent=1, ensure_ascii=False)
         write_atomically(folder / "runs" / run.id / CONFIG, f"{text}\n".encode())
-    noted = {
+    record = {
         "format_version": _FORMAT,
         "sweep": sweep.config.name,
         "hash": sweep.hash,
         "config": sweep.config.model_dump(mode="json"),
         "runs": [{"id": run.id, "name": run.config.name, "steps": run.config.steps, "values": dict(run.values)} for run in sweep.runs],
     }
-    write_atomically(file, (json.dumps(noted, indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomically(file, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def read_folder(folder: Path) -> dict[str, Any]:
@@ -156,16 +156,16 @@ def read_folder(folder: Path) -> dict[str, Any]:
         when it holds no sweep.
     """
     try:
-        noted = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
-        if not isinstance(noted, dict) or not {"hash", "runs", "sweep", "config"} <= set(noted):
+        record = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
+        if not isinstance(record, dict) or not {"hash", "runs", "sweep", "config"} <= set(record):
             raise ValueError("it is not a sweep")
     except (FileNotFoundError, NotADirectoryError):
         raise SpanLabError(f"{folder} holds no sweep: it has no {SWEEP}; begin one with: spanlab sweep CONFIG -o {folder}") from None
     except (OSError, ValueError) as error:
         raise SpanLabError(f"{folder / SWEEP} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if noted.get("format_version", 0) > _FORMAT:
+    if record.get("format_version", 0) > _FORMAT:
         raise SpanLabError(f"{folder / SWEEP} was written by a newer spanlab: update spanlab")
-    return noted
+    return record
 
 
 def _config(base: Mapping[str, Any], sweep: SweepConfig, chosen: Mapping[str, Any], what: str, number: int, many: int) -> TrainingConfig:
@@ -181,8 +181,8 @@ def _config(base: Mapping[str, Any], sweep: SweepConfig, chosen: Mapping[str, An
         try:
             return read_config(path)
         except ParadigmError as error:
-            told = "; ".join(f"{problem.key}: {problem.message}" if problem.key else problem.message for problem in error.problems)
-            raise SpanLabError(f"{what}: {told}") from None
+            problems = "; ".join(f"{problem.key}: {problem.message}" if problem.key else problem.message for problem in error.problems)
+            raise SpanLabError(f"{what}: {problems}") from None
 
 
 def _put(data: Any, way: list[str], value: Any, what: str) -> None:

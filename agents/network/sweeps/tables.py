@@ -77,11 +77,11 @@ def by_capacity(rows: Sequence[Row]) -> list[Row]:
     architectures = sorted({row["architecture"] for row in best})
     table: list[Row] = []
     for hidden in sorted({row["hidden"] for row in best}):
-        own = {row["architecture"]: row for row in best if row["hidden"] == hidden}
+        of_size = {row["architecture"]: row for row in best if row["hidden"] == hidden}
         line: Row = {"hidden": hidden}
         for name in architectures:
-            line |= {name: own[name]["test"] if name in own else None, f"{name} parameters": own[name]["parameters"] if name in own else None}
-            line[f"{name} run"] = own[name]["run"] if name in own else None
+            line |= {name: of_size[name]["test"] if name in of_size else None, f"{name} parameters": of_size[name]["parameters"] if name in of_size else None}
+            line[f"{name} run"] = of_size[name]["run"] if name in of_size else None
         table.append(line)
     return table
 

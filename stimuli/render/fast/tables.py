@@ -118,7 +118,7 @@ class _Pixels:
         base = np.full(len(family.tiles), first, np.uint8)
         for together in self._apart():
             digits = {number: self.codes.digits(number) for number in together}
-            for code in range(first, max(own.shape[1] for own in digits.values())):
+            for code in range(first, max(numbers.shape[1] for numbers in digits.values())):
                 going = [number for number in together if code < digits[number].shape[1]]
                 states = base.copy()
                 for number in going:
@@ -158,7 +158,7 @@ class _Codes:
         self.counts = np.array([_combinations(family, cause) for cause in causes])
         terms = [list(self._terms(cause)) for cause in causes]
         depth = max(map(len, terms))
-        padded = np.array([own + [(0, 0)] * (depth - len(own)) for own in terms], np.uint16).reshape(len(causes), depth, 2)
+        padded = np.array([terms_of + [(0, 0)] * (depth - len(terms_of)) for terms_of in terms], np.uint16).reshape(len(causes), depth, 2)
         self._digits, self._weights = padded[:, :, 0].T.astype(np.intp), padded[:, :, 1].T[:, :, None].copy()
 
     def _terms(self, cause: _Cause) -> Iterable[tuple[int, int]]:
@@ -198,8 +198,8 @@ class _Codes:
         """The same, of some causes, for members with the given digits, (digits, n)."""
         weights = self._weights[:, causes]
         codes = np.zeros((weights.shape[1], digits.shape[1]), np.uint16)
-        for own, weight in zip(self._digits[:, causes], weights, strict=True):
-            codes += digits.take(own, axis=0) * weight
+        for digit, weight in zip(self._digits[:, causes], weights, strict=True):
+            codes += digits.take(digit, axis=0) * weight
         return codes
 
 

@@ -258,7 +258,7 @@ def test_practice_tells_which_of_ones_own_marks_were_right_and_not_what_was_miss
     pictured = [example for text, example in agent.brought if "correct" in text and example]
     assert pictured
     for displays in pictured:
-        ((own),) = [display.own for display in displays]
+        ((own),) = [display.marks for display in displays]
         assert [value for value, _ in own] == sorted((0, 1, 2), key=[value for value, _ in own].index)
         assert not any(display.questions for display in displays)
 

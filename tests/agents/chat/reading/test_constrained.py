@@ -83,7 +83,7 @@ def test_every_question_of_the_library_can_be_answered_in_json(name: str) -> Non
             assert Draft202012Validator(whole).is_valid(reply)
             for extraction in ("strict", "tolerant"):
                 found = read(kind, json.dumps(reply), settings(extraction=extraction))
-                assert (found.value, found.how, found.said) == (answer, "constrained", kind.write(answer))
+                assert (found.value, found.how, found.answer_text) == (answer, "constrained", kind.write(answer))
 
 
 @pytest.mark.parametrize("kind", [MATCH, SIDES, NINE, TWELVE, TWO_CELLS], ids=str)
@@ -179,7 +179,7 @@ def test_the_sentence_hints_at_no_answer() -> None:
 def test_what_a_server_writes_that_was_asked_for_json(kind: ResponseKind, reply: str, answer: Answer | None, how: str) -> None:
     found = read(kind, reply, settings())
     assert (found.value, found.how) == (answer, how)
-    assert found.said == (reply if answer is None else kind.write(answer))
+    assert found.answer_text == (reply if answer is None else kind.write(answer))
 
 
 def test_without_tolerance_nothing_but_the_form_or_the_bare_answer_is_read() -> None:

@@ -112,7 +112,7 @@ def test_tolerance_reads_an_answer_in_any_dress(name: str, data: st.DataObject) 
     reply = dress.format(kind.write(answer))
     for where in WHERE:
         found = read(kind, reply, settings(reasoning=where))
-        assert (found.value, found.how, found.said) == (answer, "tolerant", kind.write(answer)), (where, reply)
+        assert (found.value, found.how, found.answer_text) == (answer, "tolerant", kind.write(answer)), (where, reply)
     assert read(kind, reply, settings(extraction="strict")) == Reading(None, "unread", reply)
 
 
@@ -157,7 +157,7 @@ def test_nothing_that_a_model_writes_breaks_the_reading(text: str, kind: Respons
     found = read(kind, text, settings(reasoning=where, constrained="json" if json else "none"))
     assert found.value is None or kind.allows(found.value)
     assert (found.value is None) == (found.how == "unread")
-    assert found.said == (text if found.value is None else kind.write(found.value))
+    assert found.answer_text == (text if found.value is None else kind.write(found.value))
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_megabytes_are_read_with_little_work(filling: str, longest: int, work: f
             _, rest = split_reasoning(_reply(reply), settings())
             for kind in (MATCH, TWO_CELLS):
                 for where in WHERE:
-                    assert read(kind, rest, settings(reasoning=where)).said
+                    assert read(kind, rest, settings(reasoning=where)).answer_text
             read(MATCH, rest, settings(extraction="strict"))
             read(MATCH, rest, settings(extraction="first_character"))
 
