@@ -1,1 +1,1 @@
-"""What it means: curves, figures and the report."""
+"""The analysis: curves, statistics, figures and the report."""

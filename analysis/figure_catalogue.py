@@ -36,7 +36,7 @@ class Figures(Instances[FigureDeclaration]):
         return {**effects, **others}
 
     def on_page(self) -> list[FigureDeclaration]:
-        """Those that a report has for each paradigm that shows them, in their order."""
+        """The figures that a report has for each paradigm that shows them, in their order."""
         ranked = [(SECTIONS.index(figure.section), figure.place, number, figure) for number, figure in enumerate(self) if figure.section is not None]
         return [figure for *_, figure in sorted(ranked, key=lambda found: found[:3])]
 
@@ -45,7 +45,7 @@ FIGURES = Figures()
 
 
 def figure_named(name: str, source: Sequence[str] = ()) -> FigureDeclaration:
-    """The figure of that name.
+    """The figure with that name.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def figure_named(name: str, source: Sequence[str] = ()) -> FigureDeclaration:
 
 
 def wish_for(figure: FigureDeclaration, paradigms: Sequence[str], bars: str, by: str, option: str = "", *, along: str = "", value: str = "") -> Wish:
-    """What was asked of a figure, checked.
+    """Check what somebody asks of a figure.
 
     Parameters
     ----------

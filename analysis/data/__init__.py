@@ -1,1 +1,1 @@
-"""Data on their way in: sessions and tables read, scored, named, and left out by rules."""
+"""Reading data: sessions and tables are read, scored and named, and rules of exclusion are applied."""

@@ -25,7 +25,7 @@ def plain_name(column: str) -> str:
 
 
 def column_named(items: pd.DataFrame, name: str, paradigm: str, what: str) -> str:
-    """The column that is meant, with or without what factors and recorded values begin with.
+    """The column that is meant, with or without the prefix of factors and recorded values.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ def column_named(items: pd.DataFrame, name: str, paradigm: str, what: str) -> st
 
 
 def columns_there(items: pd.DataFrame) -> list[str]:
-    """The names of all columns of conditions that have a value."""
+    """The names of all columns of conditions that have values."""
     names = [one for one in items.columns if (one in PLAIN or one.startswith(("factor_", "record_"))) and items[one].notna().any()]
     return list(dict.fromkeys(map(plain_name, names)))
 
 
 def varied(items: pd.DataFrame) -> list[str]:
-    """The columns of conditions that a paradigm varies as factors, each of several levels; of columns that say the same, the first.
+    """The columns of conditions that a paradigm varies as factors, each of several levels; of columns with the same information, only the first.
 
     Numbers come first, since these make curves.
     """
@@ -64,7 +64,7 @@ def varied(items: pd.DataFrame) -> list[str]:
 
 
 def alike(items: pd.DataFrame, one: str, other: str) -> bool:
-    """Whether two columns tell the same conditions apart, whatever they call them."""
+    """Whether two columns distinguish the same conditions, whatever their levels are called."""
     pairs = items[[one, other]].astype(str).drop_duplicates()
     return bool(not pairs[one].duplicated().any() and not pairs[other].duplicated().any())
 

@@ -1,6 +1,6 @@
-"""Rules that leave out answers, trials, sessions or participants, applied in the open: what each rule judged, whom it left out, and on what value.
+"""Rules that exclude answers, trials, sessions or participants. The report shows what each rule judged, whom it excluded, and because of which value.
 
-A rule is data: what to leave out, where which measure lies below or above which bounds, whose answers it judges, and why. Rules are applied one after another,
+A rule is data: what to leave out, the measure and the bounds that it must lie below or above, whose answers are judged, and why. Rules are applied one after another,
 each to what those before it left. They are judged by scored answers (practice, warm-up and answers that need no memory do not count; omitted and invalid ones
 are wrong), within a paradigm; a participant, session or trial that is left out goes with all of its rows, practice included. Where a measure is not known, such
 as the reaction time of a machine, a rule leaves nobody out, and the report counts it.
@@ -148,7 +148,7 @@ OF_FOLDERS: tuple[MeasureName, ...] = ("timing", "failed")
 
 @dataclass(frozen=True)
 class OfSessions:
-    """What the folders of sessions tell beside their answers, by the name of the session.
+    """What the folders of sessions hold besides answers, by the name of the session.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Exclusions:
 
 
 def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: OfSessions | None = None) -> tuple[pd.DataFrame, Exclusions]:
-    """The response table without what the rules leave out, and the report of it. The table given is not changed.
+    """Apply rules: the response table without the rows that they exclude, and a report. The original table is not changed.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
 
 
 def of_sessions(sessions: Sequence[SessionFacts], rules: Sequence[Rule]) -> OfSessions:
-    """What the folders of sessions tell, as far as the rules ask for it."""
+    """What the rules need to know from the folders of sessions."""
     asked = {rule.where for rule in rules}
     timings = {facts.name: session_timing(facts.folder) for facts in sessions if facts.timing is not None} if "timing" in asked else {}
     faults = {name: len(verdict(timing).look) for name, timing in timings.items() if timing is not None}

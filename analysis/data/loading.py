@@ -34,7 +34,7 @@ _TEXTS = {column.name for column in RECORDED if column.type in ("string", "json"
 
 @dataclass(frozen=True)
 class Data:
-    """What figures and scores are made of.
+    """The data from which figures and scores are computed.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def load(
 def described(
     scored: Scored, paradigms: Sequence[str], sessions: Sequence[SessionFacts], problems: Sequence[str] = (), exclusions: Exclusions | None = None
 ) -> Data:
-    """Scored answers with what is known of the sessions that they came from."""
+    """Scored answers together with what is known about their sessions."""
     return Data(
         scored=scored,
         human={name: next((facts.human for facts in sessions if facts.paradigm == name and facts.human), name) for name in paradigms},
@@ -195,7 +195,7 @@ def as_frame(table: pyarrow.Table) -> pd.DataFrame:
 
 
 def concatenated(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    """Tables as one; texts that were kept once in all of them stay so. The list is emptied."""
+    """Join tables into one; texts that all of them keep once (categories) stay so. The list is emptied."""
     import pandas as pd
     from pandas.api.types import union_categoricals
 
@@ -244,7 +244,7 @@ def tables_and_folders(paths: Sequence[str | Path]) -> tuple[list[Path], list[st
 
 
 def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:
-    """Of networks, for each paradigm: whether answers were read out among the allowed ones or over the whole head."""
+    """For each paradigm, how answers of networks were read out: among the allowed ones or over the whole head."""
     found: dict[tuple[str, str], set[str]] = {}
     for facts in sessions:
         if facts.kind == NETWORK.name:

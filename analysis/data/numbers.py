@@ -1,4 +1,4 @@
-"""How numbers are written: signs, dashes where there is none, limits, p values."""
+"""Numbers as text: signs, dashes for missing values, limits, p values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long tables in pieces: which rows of which files are read at once, so that no trial lies in two pieces of a file that is in the order of the record."""
+"""Long tables in pieces: which rows of which files are read together. No trial is cut in two where a file is in the order of the record."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _above(one: pyarrow.parquet.RowGroupMetaData, other: pyarrow.parquet.RowGrou
 
 
 def jobs_of(pieces: Sequence[Piece], rows: int = ROWS) -> list[tuple[Piece, ...]]:
-    """Pieces that are worked on together: in their order, about so many rows."""
+    """Group pieces into jobs of about so many rows, in their order."""
     jobs: list[list[Piece]] = []
     full = 0
     for piece in pieces:

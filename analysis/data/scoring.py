@@ -1,4 +1,4 @@
-"""From the response table to scored items: types made sure, rows sorted into items and intrusions, everything left out counted and said.
+"""From the response table to scored items: columns get their types, rows are sorted into items and intrusions, and everything left out is counted and reported.
 
 Nothing here depends on who answered.
 """
@@ -57,7 +57,7 @@ class Scored:
 
     @functools.cached_property
     def known(self) -> dict[Any, Any]:
-        """What has been worked out of these items before, by whoever asks for it again."""
+        """Results that were computed from these items before, kept for later calls."""
         return {}
 
     @functools.cached_property
@@ -107,7 +107,7 @@ def has_blocks(items: pd.DataFrame) -> bool:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What was left out of a table, or of a part of one, and why. Those of parts can be added.
+    """What was left out of a table, or of a part of one, and why. Counts of several parts can be added.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class LeftOut:
         return LeftOut(self.rows + other.rows, self.columns | other.columns, Counter(self.counts) + Counter(other.counts))
 
     def sentences(self) -> tuple[str, ...]:
-        """The same in words; empty when all rows were used as they are."""
+        """The same in words; empty when all rows were used unchanged."""
         if not self.rows:
             return ("The table has no rows.",)
         missing = [name for name in NEEDED if name not in self.columns]
@@ -156,7 +156,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
 
 
 def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> tuple[Scored, LeftOut]:
-    """What :func:`score_table` does, for a table or for a part of one in which every trial is whole.
+    """Do what :func:`score_table` does for a table, or for a part of one that holds whole trials only.
 
     Returns
     -------

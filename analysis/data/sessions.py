@@ -1,4 +1,4 @@
-"""Read sessions for a comparison: their response tables, what each was, and everything that could not be read, by name."""
+"""Read sessions for a comparison: their response tables, facts about each session, and the names of everything that could not be read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class SessionFacts:
-    """What a session was.
+    """Facts about a session.
 
     Parameters
     ----------
@@ -134,14 +134,14 @@ DAMAGE = (SpanLabError, OSError, ValueError, KeyError, TypeError, IndexError, At
 
 
 def left_out(folder: Path, error: Exception) -> str:
-    """That a session cannot be read, in a sentence."""
+    """The sentence that a session cannot be read."""
     if isinstance(error, SpanLabError):
         return f"Left out: {error}"
     return f"Left out: {folder} is damaged and cannot be read ({type(error).__name__}: {error})"
 
 
 def nothing_read(problems: Sequence[str]) -> SpanLabError:
-    """The error when not one session could be read."""
+    """The error for the case that no session could be read."""
     return SpanLabError("no session could be read" + (":\n" + "\n".join(problems) if problems else "; give session folders or data folders"))
 
 
@@ -188,7 +188,7 @@ def gather(paths: Iterable[str | Path]) -> Gathered:
 
 
 def unfinished(facts: SessionFacts) -> list[str]:
-    """That a session is unfinished, or has trials that failed, in a sentence each; nothing of others."""
+    """One sentence each if a session is unfinished and if it has failed trials; an empty list otherwise."""
     notes = []
     if facts.failed:
         count, planned = sum(facts.failed.values()), f" of {facts.planned}" if facts.planned else ""
@@ -217,7 +217,7 @@ def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
 
 
 def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None = None, failed: Mapping[str, int] | None = None) -> SessionFacts:
-    """Facts from ``session.json`` and what its table tells; whatever the record does not tell stays empty.
+    """Facts from ``session.json`` and from the response table; what the record does not hold stays empty.
 
     Parameters
     ----------

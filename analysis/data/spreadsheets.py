@@ -1,7 +1,7 @@
-"""Response tables as spreadsheets write them (byte order marks, UTF-16, semicolons, decimal commas, WAHR and FAUX, workbooks): read right, or refused.
+"""Response tables as spreadsheets write them (byte order marks, UTF-16, semicolons, decimal commas, WAHR and FAUX, workbooks): read correctly, or refused.
 
 A spreadsheet that opens a table and saves it may change it without a word. What can be undone is undone here; what cannot (identifiers that became numbers,
-values that became dates) is an error that says so, because a table that is half understood gives a wrong mean.
+values that became dates) is reported as an error, because a table that is half understood gives a wrong mean.
 """
 
 from __future__ import annotations

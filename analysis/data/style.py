@@ -1,4 +1,4 @@
-"""What answerers are called in figures and tables, whether they took the same trials, and how each looks: the colour, dash and shape of its kind, the same in
+"""Names of answerers in figures and tables, whether they took the same trials, and how each is drawn: the colour, dash and shape of its kind, the same in
 every figure and in light and dark."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def labelled(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> 
 
 
 def called(answerers: Iterable[tuple[str, Raw]], people: Collection[str]) -> dict[Raw, tuple[str, str]]:
-    """What figures call everybody, the same in every paradigm, and the kind of answerer that each is.
+    """The names of all answerers in figures, the same in every paradigm, and the kind of each answerer.
 
     People are one answerer. Oracles are called simulated, guessing is called guessing, and what a session's label demands is said (a scripted server's kind
     becomes ``scripted``). Agents of one name whose settings differ within a paradigm stay apart by the first digits of their settings' hash.
@@ -77,7 +77,7 @@ def called(answerers: Iterable[tuple[str, Raw]], people: Collection[str]) -> dic
 
 
 def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> pd.DataFrame:
-    """The response table with ``agent`` replaced by what figures call it (see :func:`called`)."""
+    """The response table in which ``agent`` is the name that figures use (see :func:`called`)."""
     return named(labelled(responses, sessions))
 
 
@@ -111,7 +111,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def trials_taken(items: pd.DataFrame) -> Mapping[str, Mapping[str, frozenset[str]]]:
-    """Which trials everybody took (trial identifiers), of the items of one paradigm: by agent and person (empty for machines)."""
+    """The identifiers of the trials that each answerer took in one paradigm: by agent and person (empty for machines)."""
     found: dict[str, dict[str, frozenset[str]]] = {}
     for (agent, person), identifiers in items.groupby(["agent", "participant"], sort=True, observed=True)["trial_id"]:
         found.setdefault(str(agent), {})[str(person)] = frozenset(identifiers.unique()) - {""}
@@ -119,7 +119,7 @@ def trials_taken(items: pd.DataFrame) -> Mapping[str, Mapping[str, frozenset[str
 
 
 def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
-    """Whether everybody took the same trials of one paradigm, each of several people, too, and a sentence that says it.
+    """Whether all answerers (each person included) took the same trials of one paradigm, and a sentence that says so.
 
     Returns
     -------
@@ -211,7 +211,7 @@ _DRAWN = [kind.name for kind in KINDS]
 
 
 def of_kinds(column: pd.Series, question: Callable[[AgentKind], bool]) -> pd.Series:
-    """Which rows are of a kind that a question is true of, such as ``lambda kind: kind.yardstick``."""
+    """Which rows belong to a kind of answerer for which a condition holds, such as ``lambda kind: kind.yardstick``."""
     return column.isin([name for name in column.unique() if question(kind_named(str(name)))])
 
 

@@ -1,4 +1,4 @@
-"""Does the timing of a session hold? Planned against shown, onsets, the clock of reaction times, dropped frames, and a verdict in one line."""
+"""The timing of a session: planned and shown durations, onsets, the clock of reaction times, dropped frames, and a verdict in one line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ENOUGH_RTS, _BY_CHANCE = 40, 0.001
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """One reaction time: when it was (s from the first display of the session), and when the hand acted, where a simulated participant has noted it."""
+    """One reaction time: when it was (s from the first display of the session), and when the hand acted, where a simulated participant recorded it."""
 
     at_s: float
     rt_ms: float
@@ -46,7 +46,7 @@ class Press:
 
 @dataclass(frozen=True, slots=True)
 class SessionTiming:
-    """Everything that a session's record tells of its timing.
+    """Everything that a session's record holds about its timing.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class SessionTiming:
 
     @property
     def frame_ms(self) -> float:
-        """From one refresh to the next: as found over the session where the screen gives the beat, as planned where the clock does."""
+        """The time from one refresh to the next: as measured over the session where the screen sets the pace, as planned where the clock does."""
         return self.measured_ms if self.by_screen and self.measured_ms is not None else 1000.0 / self.hz
 
     def duration_errors(self) -> list[tuple[TimedDisplay, float]]:
@@ -113,7 +113,7 @@ class SessionTiming:
         return min(1.0, math.exp(-z) * (1 + (2 * z - z * z) / (4 * count)))
 
     def early_ms(self) -> float | None:
-        """By how many ms a picture can have come on before the time stamp of its onset, at most; None in records from before this was measured."""
+        """How many ms before the time stamp of its onset a picture can have appeared, at most; None in older records, in which this was not measured."""
         return max(self.displays.early_ms, default=None)
 
     def idle_presses(self) -> str:
@@ -196,7 +196,7 @@ def _clock(steps: Sequence[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What comes of it: whether it holds, the sentence, its numbers alone, and what to look at."""
+    """The verdict on a session: whether its timing holds, the sentence, its numbers alone, and what to look at."""
 
     holds: bool
     line: str
@@ -205,7 +205,7 @@ class Verdict:
 
 
 def verdict(session: SessionTiming) -> Verdict:
-    """The verdict on a session: ``pass``, or ``look`` with what is not as it should be."""
+    """Judge the timing of a session: ``pass``, or ``look`` with what is not as it should be."""
     timed = session.displays.timed
     off = [display for display in timed if display.off]
     silent = [display for display in off if not display.owned_up]

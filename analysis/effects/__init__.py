@@ -1,1 +1,1 @@
-"""The effects of memory that SpanLab looks for, each declared once, and what they are computed with."""
+"""The memory effects that SpanLab looks for, each declared once, and the functions that compute them."""

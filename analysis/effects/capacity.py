@@ -5,8 +5,8 @@ With N items, hit rate H (a change was called one) and false-alarm rate F (no ch
 * Pashler (1988, Perception & Psychophysics 44, 369-378), for probes that show the whole display again: K = N (H - F) / (1 - F);
 * Cowan (2001, Behavioral and Brain Sciences 24, 87-114), for probes of a single item: K = N (H - F).
 
-K is never cut off at 0 or N: below 0 it says that answers were worse than guessing. Answers that were omitted or invalid are misses where something changed;
-where nothing did, they are in no count.
+K is never cut off at 0 or N: a value below 0 means that answers were worse than guessing. Omitted and invalid answers are misses where something changed; where
+nothing did, they are not counted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def cowan_k(items: Any, hits: Any, false_alarms: Any) -> Any:
 
 
 def capacity_sums(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
-    """What a table, or a part of one, adds to hits and false alarms, by set size and by whether something changed.
+    """The sums of hits and false alarms in a table, or in a part of one, by set size and by whether something changed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whatever was measured along any column, for each value of another: an effect made for the data at hand, where none is declared for its conditions."""
+"""An effect for any column: a measure along one column, for each value of another, where no effect is declared for these conditions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Rows:
 
 
 def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = "", value: str = "correct") -> Effect:
-    """The effect of any column on what was measured.
+    """The effect of any column on a measure.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _medians(items: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
 
 
 def question_of(items: pd.DataFrame, names: Sequence[str], paradigm: str, what: str) -> tuple[tuple[str, str], Sensitivity]:
-    """The word for a signal and the other, and how d' is made of them."""
+    """The word that names the signal, the other word, and how d' is computed from them."""
     if "record_transition" in items.columns and items["record_transition"].notna().any():
         raise SpanLabError(f"no {what} of d_prime: in {paradigm} the same two words answer two tasks, so that none of them stands for a signal; take correct")
     truth = decoded(items["correct_answer"]) if "correct_answer" in items.columns else None

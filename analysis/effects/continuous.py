@@ -1,4 +1,4 @@
-"""Continuous report: how far answers are off, and the mixture models that are fitted to that, for each person and model.
+"""Continuous report: the errors of answers, and the mixture models that are fitted to them, for each person and model.
 
 Errors are those of the record: signed degrees, the shorter way round. Answers that are missing have none.
 """
@@ -135,9 +135,9 @@ def other_errors(answered: pd.DataFrame) -> np.ndarray | None:
 def errors_over_people(
     table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
 ) -> pd.DataFrame:
-    """Means over several people of what was measured and fitted of each, with intervals over people; ``participant`` says how many they are.
+    """Means over several people of each person's measures and fits, with intervals over people; ``participant`` says how many they are.
 
-    A measure is averaged over those who have it.
+    A measure is averaged over the people who have a value.
 
     Parameters
     ----------

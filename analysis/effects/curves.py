@@ -83,7 +83,7 @@ def overall(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame
 def primacy_recency(
     responses: pd.DataFrame | Scored, *, who: Sequence[str] = WHO, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
 ) -> pd.DataFrame:
-    """How far the first and the last item of a list stand out from its middle.
+    """Primacy and recency: how much better the first and the last item of a list are recalled than its middle.
 
     SpanLab's own simple indices of the two ends of the serial position curve (described by Murdock, 1962, Journal of Experimental Psychology 64, 482-488)::
 
@@ -155,7 +155,7 @@ def intrusions(responses: pd.DataFrame | Scored, by: Sequence[str] = ("list_leng
 
 
 def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
-    """How many scored items have no value in one of ``by``, and are therefore in none of its cells."""
+    """How many scored items have no value in one of the columns ``by`` and are therefore in no cell."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     return int(scored.items[list(by)].isna().any(axis=1).sum())
 
@@ -194,7 +194,7 @@ def summary(
 
 
 def curve_frame(rows: list[dict[str, object]], columns: list[str]) -> pd.DataFrame:
-    """Rows as a table with these columns, whole numbers as such."""
+    """Rows as a table with these columns; columns of whole numbers stay whole numbers."""
     import pandas as pd
 
     return _whole(pd.DataFrame(rows, columns=columns))

@@ -1,4 +1,4 @@
-"""What an effect of memory is: from scored items to a tidy table, and its notes. Which there are: :mod:`.registry`.
+"""A memory effect: from scored items to a tidy table and its notes. All effects are listed in :mod:`.registry`.
 
 Published human curves come in the shape of its tables."""
 
@@ -144,7 +144,7 @@ class Effect:
         return self._lacking(self.whole(responses, paradigm, sums=False).found, paradigm)
 
     def lacking(self, responses: pd.DataFrame | Scored, paradigm: str) -> tuple[str, ...]:
-        """The columns of this effect that a paradigm has no values in."""
+        """The columns of this effect in which a paradigm has no values."""
         there = self.whole(responses, paradigm, sums=False).found.there
         return tuple(name for name in self.needs if name not in there)
 
@@ -164,7 +164,7 @@ class Effect:
         return "" if found.valued else f"{paradigm} has no {self.measure}."
 
     def evidence(self, scored: Scored | None, *, who: Sequence[str] = WHO, sums: bool = True, forced: bool = False) -> Evidence:
-        """What the items of one paradigm, or a part of them, have of this effect.
+        """The evidence for this effect in the items of one paradigm, or in a part of them.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Effect:
         return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, guessed, sums=added)
 
     def whole(self, responses: pd.DataFrame | Scored, paradigm: str, *, who: Sequence[str] = WHO, sums: bool = True) -> Whole:
-        """What the responses have of this effect in one paradigm; a table that is all here is one part."""
+        """The evidence for this effect in all responses to one paradigm; a table in memory is a single part."""
         scored = _scored(responses)
         if isinstance(scored, Scattered):
             return scored.wholes.get((paradigm, self.name), Whole())
@@ -246,12 +246,12 @@ class Effect:
         return table
 
     def means(self, scored: Scored, paradigm: str, *, human: str | None = None) -> pd.DataFrame:
-        """:meth:`table` for whoever asks for its means alone: intervals may be rough. One that was made before is not made again."""
+        """:meth:`table` where only the means are needed: intervals may be rough. A table that was computed before is used again."""
         made = scored.known.get(("table", self, paradigm, human))
         return self.table(scored, paradigm, human=human, resamples=_ROUGH) if made is None else made.copy()
 
     def notes(self, responses: pd.DataFrame | Scored, paradigm: str, table: pd.DataFrame) -> list[str]:
-        """What must be known of a table: items in no cell, few units, missing people."""
+        """Notes on a table: items in no cell, few units, missing people."""
         found = self.whole(responses, paradigm, sums=False).found
         missing = self._lacking(found, paradigm)
         if missing:
@@ -268,12 +268,12 @@ class Effect:
         return notes + (guessing_notes(found.guessed, paradigm) if self.against_chance else [])
 
     def panel(self, row: Mapping[Any, Any]) -> str:
-        """What the panel of a row of its table is called."""
+        """The name of the panel to which a row of the table belongs."""
         formats = self.panel_labels or ("{}",) * len(self.panels)
         return ", ".join(_format_value(words, row[name]) for words, name in zip(formats, self.panels, strict=True))
 
     def prepared(self, scored: Scored) -> Scored:
-        """Scored items of one paradigm with the columns of this effect, as they are averaged."""
+        """Scored items of one paradigm with the columns of this effect, ready to be averaged."""
         items = scored.items
         plain = {name: decoded(items[name]) for name in (*self.by, *self.needs) if name.startswith(("factor_", "record_")) and name in items.columns}
         scored = Scored(items.assign(**plain), scored.intrusions, ()) if plain else scored

@@ -33,7 +33,7 @@ _GENERATORS = ("corrected", "published")
 
 @dataclass(frozen=True)
 class Guess:
-    """What guessing reaches in a paradigm.
+    """The accuracy of guessing in a paradigm.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Guess:
 
     @property
     def sentence(self) -> str:
-        """What figures and reports say of it; empty where nobody guesses better than chance."""
+        """The sentence for figures and reports; empty where nobody guesses better than chance."""
         if not self.blind > self.chance + _SAME:
             return ""
         spread = f" ({self.lowest:.0%} to {self.highest:.0%}, by question)" if round(self.highest, 2) > round(self.lowest, 2) else ""
@@ -61,7 +61,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class Tally:
-    """What the record of some answers tells of guessing; that of two parts can be added.
+    """Sums over answers of the recorded accuracies of guessing; those of two parts can be added.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Tally:
 
 
 def tally(items: pd.DataFrame) -> Tally:
-    """What the record of scored items tells of guessing."""
+    """Add up the recorded accuracies of guessing over scored items."""
     generators = frozenset(coded(items["generator"])[1]) & {*_GENERATORS} if "generator" in items.columns else frozenset()
     if "blind" not in items.columns or "chance" not in items.columns:
         return Tally(generators=generators)
@@ -103,7 +103,7 @@ def tally(items: pd.DataFrame) -> Tally:
 
 
 def blind(paradigm: str, generator: str = "corrected") -> Guess | None:
-    """What guessing reaches in a paradigm of the library, all conditions alike; None for other paradigms.
+    """The accuracy of a blind guess in a paradigm of the library, over all conditions; None for other paradigms.
 
     Parameters
     ----------
@@ -117,14 +117,14 @@ def blind(paradigm: str, generator: str = "corrected") -> Guess | None:
 
 
 def guesses(counts: Tally, paradigm: str) -> list[Guess]:
-    """What guessing reaches: as recorded, else in the library's trials of each generator that was met."""
+    """The accuracy of guessing: as recorded, or else in the library's trials of each generator in the data."""
     if counts.answers:
         return [Guess(counts.chance / counts.answers, counts.blind / counts.answers, counts.lowest, counts.highest)]
     return [one for generator in sorted(counts.generators) or _GENERATORS[:1] if (one := blind(paradigm, generator)) is not None]
 
 
 def guessing_notes(counts: Tally, paradigm: str) -> list[str]:
-    """What must be said of guessing wherever a chance line is drawn; nothing where that line says it all."""
+    """Notes on guessing for every figure with a chance line; empty where that line is enough."""
     notes = [one.sentence for one in guesses(counts, paradigm)]
     table = _table()
     places = table[(table["paradigm"] == paradigm) & (table["guesser"] == "saw the places")]
@@ -157,7 +157,7 @@ def _table() -> Any:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a part has.
+    """The evidence of one part of the data.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Whole:
-    """What all parts have together.
+    """The evidence of all parts together.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class Scattered(Scored):
 
     @property
     def paradigms(self) -> list[str]:
-        """That have scored answers."""
+        """Paradigms with scored answers."""
         return sorted({paradigm for (paradigm, _), whole in self.wholes.items() if whole.found.items})
 
 

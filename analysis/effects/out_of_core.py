@@ -46,7 +46,7 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What every worker is told."""
+    """The settings that every worker gets."""
 
     effects: tuple[str, ...]
     include_practice: bool
@@ -56,7 +56,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Result:
-    """What came of a job.
+    """The result of a job.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def load_scattered(
     include_pilot: bool = False,
     rows: int = ROWS,
 ) -> Data:
-    """What sessions, folders full of them, and response tables have of some effects: as :func:`.loading.load`, with evidence in the place of answers.
+    """Load the evidence for some effects from sessions, folders full of them, and response tables: as :func:`.loading.load`, with evidence in place of answers.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def _slope(times: np.ndarray, mu: float, sigma: float, tau: float) -> np.ndarray
 
 
 def fit(times: Any) -> ExGaussian:
-    """The ex-Gaussian of maximum likelihood, begun at the one with the times' mean, variance and skewness.
+    """Fit an ex-Gaussian by maximum likelihood, starting from the one with the times' mean, variance and skewness.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def limits(times: Any, fitted: ExGaussian, level: float = LEVEL) -> dict[str, tu
 
 
 def timed_questions(scored: Scored, *, correct_only: bool = True) -> pd.DataFrame:
-    """The questions with a reaction time of answerers whose times mean something, each once: a question is correct when all of its items are."""
+    """Each question with a reaction time once, of answerers whose times mean something. A question is correct when all of its items are."""
     import pandas as pd
 
     items = scored.items
@@ -198,7 +198,7 @@ def reaction_times(
 def over_people(
     table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
 ) -> pd.DataFrame:
-    """Means over several people of what was fitted to each, with intervals over people; ``participant`` says how many they are.
+    """Means over several people of each person's fit, with intervals over people; ``participant`` says how many they are.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The effects of memory that SpanLab looks for, each declared once: figure, table, tests, scores, report and documentation all come from this registry.
+"""The memory effects that SpanLab looks for, each declared once. Figures, tables, tests, scores, report and documentation all come from this registry.
 
 An effect applies to whatever data have its columns, not to a list of paradigms, so variants of a paradigm have its figures too. N-back has tables of its own.
 """
@@ -472,7 +472,7 @@ EFFECTS: Instances[Effect] = Instances("effect", "spanlab.effects", Effect, _OUR
 
 
 def effect(name: str) -> Effect:
-    """The effect of that name.
+    """The effect with that name.
 
     Raises
     ------

@@ -84,7 +84,7 @@ class Sensitivity:
         return Scored(items.assign(signal=signal, said=positive)[counted], scored.intrusions, scored.notes)
 
     def sums(self, scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
-        """What a table, or a part of one, adds to its cells."""
+        """The sums in each cell of a table, or of a part of one."""
         return {"": unit_sums(scored, (*self._by, "signal"), who=who, value="said")}
 
     def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
@@ -117,7 +117,7 @@ class Sensitivity:
         return cells.mean(pair[measure != RATES["hit_rate"]])
 
     def pairs(self, cells: Cells) -> dict[tuple[Any, ...], tuple[int, int]]:
-        """For everybody and every place, the cells of signals and of others; -1 where there is none."""
+        """For each answerer and condition, the cells of signals and of other questions; -1 where there is none."""
         found: dict[tuple[Any, ...], list[int]] = {}
         names = [name for name in cells.keys.columns if name != "signal"]
         for number, key in enumerate(cells.keys.to_dict("records")):

@@ -1,6 +1,6 @@
-"""What an effect amounts to, in numbers with tests: the slope along its axis, or the differences of its conditions (switch cost, mixing cost, conflict).
+"""The size of an effect, with tests: the slope along its axis, or the differences between its conditions (switch cost, mixing cost, conflict).
 
-Slopes and differences are weighted sums of the means of cells (:mod:`.contrasts`), tested two-tailed against what guessing would give.
+Slopes and differences are weighted sums of the means of cells (:mod:`.contrasts`), tested two-tailed against the value that guessing would give.
 ``omnibus_p`` asks whether the conditions differ at all: Kruskal and Wallis's test over trials, Friedman's over people (or sessions) who have
 all conditions (Wilcoxon's for two).
 """
@@ -37,7 +37,7 @@ MOST_PANELS = 4
 
 
 def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
-    """For everybody and every panel of an effect: its slope (per unit of its axis) or its differences, with interval and test.
+    """For each answerer and panel of an effect: its slope (per unit of its axis) or its differences, with interval and test.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, l
 def between_panels(
     effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
 ) -> pd.DataFrame:
-    """For everybody and every two panels of an effect: how much their means differ over the conditions that both have, and (along numbers) their slopes.
+    """For each answerer and pair of panels: how much their means differ over the conditions that both have, and (along numbers) their slopes.
 
     Returns
     -------
@@ -115,7 +115,7 @@ class _Averages:
     cells: Cells
 
     def lines(self) -> dict[tuple[Any, ...], dict[Any, Any]]:
-        """For everybody and every panel, what stands at each place along the axis."""
+        """For each answerer and panel, the cell at each place along the axis."""
         found: dict[tuple[Any, ...], dict[Any, Any]] = {}
         for number, row in enumerate(self.cells.keys.to_dict("records")):
             found.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = number

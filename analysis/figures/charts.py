@@ -148,8 +148,8 @@ def vegalite_version() -> str:
 
 @functools.cache
 def vega_script() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, fit for a script element. Bundling takes longer than drawing several figures and always gives the same, so
-    that the bundle of these versions is kept in the user's cache; one that is damaged is made again."""
+    """Vega, Vega-Lite and Vega-Embed in one script, fit for a script element. Bundling takes longer than drawing several figures and always gives the same
+    result, so the bundle of these versions is kept in the user's cache; a damaged one is made again."""
     from importlib.metadata import version
 
     import vl_convert as vlc

@@ -1,4 +1,4 @@
-"""What every figure of curves is made of: its points, side by side so that intervals do not hide each other, its chance line, and the layers that draw them."""
+"""The marks of every figure of curves: points (side by side, so that intervals do not hide each other), the chance line, and the layers that draw them."""
 
 from __future__ import annotations
 

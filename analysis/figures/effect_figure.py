@@ -31,7 +31,7 @@ _ONE_PANEL = (440, 250)
 
 
 def looks_of(*tables: pd.DataFrame) -> list[Look]:
-    """How everybody in some tables looks, in drawing order."""
+    """The look of each answerer in some tables, in drawing order."""
     return looks([pair for table in tables for pair in table[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)])
 
 
@@ -100,7 +100,7 @@ def _varied(effect: Effect, table: pd.DataFrame) -> Effect:
 
 
 def constant(effect: Effect, table: pd.DataFrame) -> str:
-    """What is the same in all panels of an effect, in words; empty where nothing is."""
+    """The columns that are the same in all panels of an effect, in words; empty where there are none."""
     alike = [name for name in effect.panels if table[name].nunique() == 1] if len(effect.panels) > 1 and len(table) else []
     return _only(effect, alike).panel(table.iloc[0].to_dict()) if alike else ""
 
@@ -176,7 +176,7 @@ def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:
 
 
 def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, conditions: bool = False) -> str:
-    """What must be said below every figure of an effect; ``conditions`` are the lines of a :func:`condition_chart`."""
+    """The caption of the figure of an effect; ``conditions`` says that the lines are conditions, as in :func:`condition_chart`."""
     individual_rows = table[table["agent_kind"] != GROUP_MEANS]
     units = sorted({unit for unit in individual_rows["unit"].dropna() if unit})
     what = {"interval": "95% intervals", "sem": "standard errors of the mean", "within": "95% intervals within people (Cousineau-Morey)"}[bars]
@@ -302,7 +302,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
 
 
 def unit_of(effect: Effect) -> str:
-    """What its differences are in, of the units that margins have; empty where margins have none."""
+    """The unit of its differences, if margins can be declared in it; empty otherwise."""
     if effect.sensitivity is not None:
         return "d′"
     return {"correct": "points", "rt_ms": "ms"}.get(effect.value, "") if effect.make is None else ""

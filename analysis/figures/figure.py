@@ -1,4 +1,4 @@
-"""What a figure is: its declaration, its numbers, its drawing; and what somebody may ask of it."""
+"""A figure: its declaration, its numbers and its drawing, and the options that somebody can choose."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WIDTH = 110
 
 @dataclass(frozen=True)
 class Wish:
-    """What was asked for.
+    """The options of a figure.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class FigureDeclaration:
         return self.compute(data, wish).draw()
 
     def concerns(self, scored: Scored, paradigm: str) -> bool:
-        """Whether it is of the sort of answers that a paradigm has."""
+        """Whether the figure fits the kind of answers that a paradigm has."""
         blocks = paradigm in scored.parts and has_blocks(scored.parts[paradigm].items)
         return self.answers in ("any", "blocks" if blocks else "items")
 
@@ -221,7 +221,7 @@ def with_bars(table: pd.DataFrame, bars: Bars) -> pd.DataFrame:
 
 
 def named_paradigms(data: Data, wish: Wish) -> list[str]:
-    """The paradigms that were asked for; empty when none was named.
+    """The paradigms that the user named; empty when none was named.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def named_paradigms(data: Data, wish: Wish) -> list[str]:
 def chosen(
     name: str, missing: Callable[[Scored, str], str], data: Data, wish: Wish, *, expected: Sequence[str] = (), among: Sequence[str] | None = None
 ) -> str:
-    """The paradigm of a figure of one paradigm: the one that was asked for, or the only one that has it.
+    """The paradigm of a figure that shows one paradigm: the one that the user named, or the only one that has this figure.
 
     Parameters
     ----------

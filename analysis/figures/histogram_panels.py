@@ -31,7 +31,7 @@ class Panel:
 
 
 def heading_of(row: Mapping[Any, Any], by: Sequence[str]) -> str:
-    """Who or what a panel is of."""
+    """The heading of a panel: whose answers, and in which condition."""
     person = f"{row['agent']}, {row['participant']}" if row["participant"] and row["participant"] not in row["agent"] else row["agent"]
     return ", ".join([person, *(f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {_format_value(row[name])}" for name in by)])
 

@@ -43,7 +43,7 @@ _SHOWN = ("agent", "variant", "n", "measure", "mean", "low", "high", "sem", "uni
 
 
 def variant_blocks(figure: str, data: Data, wish: Wish, rules: Rules) -> pd.DataFrame:
-    """The blocks of the N-back paradigms that were asked for (:func:`.nback_blocks`), with ``variant`` as figures name it, ``study_variant`` as the study.
+    """The blocks of the chosen N-back paradigms (:func:`.nback_blocks`), with ``variant`` as figures name it and ``study_variant`` as the study does.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which figures the data of a paradigm will have, and what it lacks for the others: the registry's own conditions, asked of trials that nobody has taken."""
+"""Which figures the data of a paradigm will have, and what it lacks for the others: the conditions of the registry, applied to trials that nobody has taken."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Prospects:
 
 
 def prospects(responses: pd.DataFrame, paradigm: str) -> Prospects:
-    """What a response table promises of a paradigm."""
+    """The figures that a response table of a paradigm will give."""
     scored = score_table(responses.assign(agent_kind=""))  # nobody has taken them yet
     figures: list[str] = []
     lacking: dict[str, tuple[str, ...]] = {}

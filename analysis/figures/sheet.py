@@ -65,7 +65,7 @@ PLAIN = Sheet()
 
 
 def sheet_for(width: str = "", theme: str = "light", heading: bool = True, letters: bool = False, dpi: int = 300, option: str = "--") -> Sheet:
-    """What was asked of a figure's looks, checked.
+    """Check the options for how a figure looks.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def in_dark(spec: Mapping[str, Any], agents: Sequence[Look]) -> dict[str, Any]:
 
 
 def legend_of(spec: Mapping[str, Any], agents: Sequence[Look]) -> list[Look]:
-    """Whom the legend of a declaration names, people first; nobody where it has none, or one of something else."""
+    """The answerers in the legend of a declaration, people first; empty where it has no legend, or one of something else."""
     rows = [row for row in spec.get("data", {}).get("values", ()) if isinstance(row, Mapping)]
     there = {row["agent"] for row in rows if "agent" in row}
     if not there <= {look.label for look in agents} or not _has_legend(spec):

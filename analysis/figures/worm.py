@@ -60,12 +60,12 @@ class PaperFigure:
 
     @property
     def paradigm(self) -> str:
-        """The paradigm of the library that it is of."""
+        """The paradigm of the library that it shows."""
         return self.effect.paradigms[0]
 
     @property
     def excerpt_of(self) -> str:
-        """The effect that shows all conditions of what it shows some of."""
+        """The effect that shows all conditions, of which this figure shows some."""
         return "memory_resolution" if self.effect is _RESOLUTION else self.effect.name
 
 
@@ -193,7 +193,7 @@ def column_label(name: str) -> str:
 
 
 def elsewhere(name: str, source: Sequence[str]) -> str:
-    """Why a figure cannot be made of answers, and what makes it; empty where it can."""
+    """Why a figure cannot be made from answers, and what makes it instead; empty where it can."""
     known = NUMBERS.get(name, name)
     if known in UNITS:
         file, what = UNITS[known]

@@ -28,7 +28,7 @@ _COUNTED = 1 << 22
 
 @dataclass(frozen=True)
 class Patterns:
-    """Trials by what they have in which cells; entry ``i`` says that trials of ``pattern[i]`` have the mean ``value[i]`` in ``cell[i]``.
+    """Trials grouped by their means in the cells; entry ``i`` says that trials of ``pattern[i]`` have the mean ``value[i]`` in ``cell[i]``.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Sums:
-    """What a part adds.
+    """The sums of one part of a table.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def unit_sums(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WH
 
 
 def patterns_of(unit: np.ndarray, cell: np.ndarray, value: np.ndarray, many: np.ndarray | None = None) -> Patterns:
-    """Units by what they have in which cells.
+    """Group units by their values in the cells.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ class Cells:
 
 
 def place_of(row: Mapping[Any, Any], by: Sequence[str]) -> tuple[Any, ...]:
-    """Where a row of a table stands along some columns; numbers are rounded, so that those of two tables can be the same."""
+    """The place of a row of a table along some columns; numbers are rounded, so that those of two tables can be equal."""
     return tuple(value if isinstance(value := row[name], str) else round(float(value), 9) for name in by)
 
 

@@ -1,4 +1,4 @@
-"""What several people have in each cell: each of them, and intervals of cell means without what sets people apart."""
+"""The values of several people in each cell, and intervals of cell means without the differences between people."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How far models are from people: scores, differences, and curves compared."""
+"""How far models are from people: scores, differences, and comparisons of curves."""

@@ -1,4 +1,4 @@
-"""Bits per choice: how surprised a model is by the answers that somebody gave, against chance and against a blind guess.
+"""Bits per choice: how surprised a model is by the answers that a person gave, compared with chance and with a blind guess.
 
 * **Bits**: the negative logarithm (base 2) of the probability that the model gives to the answer, among the allowed ones. 0 where it is sure and right.
 * **Chance**: as many bits as a uniform guess among the allowed answers has.
@@ -6,7 +6,7 @@
   questions with the same allowed answers, each allowed answer counted half a time more than it was given (Krichevsky & Trofimov, 1981). So it never knows the
   answer that it guesses. Where this has more bits than chance, as with few answers, or with none of them preferred, the blind guess is chance.
 
-Answers of a trial hang together. Intervals (95 %) are those of a mean whose clusters are trials, with the t distribution of as many trials less one.
+Answers in the same trial depend on each other, so intervals (95 %) are those of a mean with trials as clusters, by Student's t (number of trials minus one).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean with its interval; NaN for limits that there are not."""
+    """A mean with its interval; NaN for a limit that does not exist."""
 
     mean: float
     low: float
@@ -66,7 +66,7 @@ class ChoiceBits:
     at_least: int = 0
 
     def to_record(self) -> dict[str, Any]:
-        """For a record: fit for JSON."""
+        """The values for a record, fit for JSON."""
         return {
             name: {key: None if isinstance(one, float) and math.isnan(one) else one for key, one in value.items()} if isinstance(value, dict) else value
             for name, value in asdict(self).items()
@@ -132,7 +132,7 @@ def blind_bits(answers: Sequence[str], sets: Sequence[str], allowed: Sequence[in
 
 
 def clustered(values: np.ndarray, clusters: np.ndarray) -> Mean:
-    """The mean of values that hang together within clusters, with its interval."""
+    """The mean of values that depend on each other within clusters, with its interval."""
     mean = float(values.mean())
     _, place = np.unique(clusters, return_inverse=True)
     sums = np.bincount(place, values - mean)

@@ -1,4 +1,4 @@
-"""Curves of everybody beside people's, over all effects: distances from people, and how near anybody could come."""
+"""The curves of all answerers beside people's, over all effects: distances from people, and the noise ceiling."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FEW = 2
 
 
 def distances(scored: Scored, human: Mapping[str, str] | None = None, against: str = "") -> pd.DataFrame:
-    """Correlation and root mean square difference of everybody's curve and people's, for every effect and paradigm that both have.
+    """Correlation and root mean square difference between each answerer's curve and people's, for every effect and paradigm that both have.
 
     People who were measured are taken one by one, and their noise ceiling stands beside; of published people there are only means.
 
@@ -74,7 +74,7 @@ def _from_each(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str,
 
 
 def ceilings(scored: Scored) -> pd.DataFrame:
-    """For every effect and paradigm that several people have taken: their noise ceilings."""
+    """The noise ceilings for every effect and paradigm that several people have taken."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""How far everybody is from people, all in all: the difference of mean accuracies over the conditions that both have, each with the same weight."""
+"""How far each answerer is from people overall: the difference of mean accuracies over the conditions that both have, each with the same weight."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..means.contrasts import Contrast, contrast_of
 
 @dataclass(frozen=True)
 class Difference:
-    """Somebody's mean accuracy minus people's.
+    """An answerer's mean accuracy minus people's.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Who comes nearest to people: how well a model's curve goes with the curves of people, as a share of how well these go with one another."""
+"""Which model is closest to people: how well its curve correlates with people's curves, as a share of how well these correlate with one another."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _units(values: np.ndarray) -> np.ndarray:
 
 
 def standings(found: pd.DataFrame) -> pd.DataFrame:
-    """Everybody's mean fit over the paradigms in which there is a score, the best first.
+    """The mean fit of each answerer over the paradigms in which it has a score, the best first.
 
     The limits are the means of the limits of these paradigms, as if all went up and down together: the same people may have taken them all, and the interval is
     then wide enough.

@@ -1,4 +1,4 @@
-"""The scores of the published table (WorM, Table A3), each declared once: which paradigm, which conditions, and with what weight each condition enters.
+"""The scores of the published table (WorM, Table A3), each declared once: its paradigm, its conditions, and the weight of each condition.
 
 A score A compares slopes and a score B means; both are weighted sums of the accuracies of conditions.
 """
@@ -37,7 +37,7 @@ class Score:
 
     @property
     def slope(self) -> bool:
-        """Whether it is a score A, of slopes; else B, of means."""
+        """Whether this is a score A (of slopes) and not a score B (of means)."""
         return self.name.startswith("A_")
 
     @property
@@ -70,13 +70,13 @@ def split_place(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
 
 
 def lowest_place(panel: tuple[Any, ...], curve: Mapping[tuple[Any, ...], float]) -> float:
-    """Where a curve is lowest; the first such place."""
+    """The place at which a curve is lowest; the first one if there are several."""
     line = sorted((place[-1], value) for place, value in curve.items() if place[:-1] == panel)
     return min(line, key=lambda point: (point[1], point[0]))[0] if line and not isinstance(line[0][0], str) else math.nan
 
 
 def weights(score: Score, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple[Any, ...], float]) -> dict[tuple[Any, ...], float]:
-    """With what weight each condition enters M: the sum of weight times accuracy is the mean, or the mean of the panels' slopes.
+    """The weight of each condition in M: the sum of weight times accuracy is the mean, or the mean of the panels' slopes.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def weights(score: Score, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple
 
 
 def describe_places(score: Score, places: Sequence[tuple[Any, ...]]) -> str:
-    """Which conditions a score was taken over, in words."""
+    """The conditions of a score, in words."""
 
     def text(values: Sequence[Any]) -> str:
         return ", ".join(value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".") for value in sorted(set(values)))

@@ -5,7 +5,7 @@ With M of an answerer and H of people, over the same conditions::
     A = |(M - H) / H|    M, H: slope of a straight line through the curve
     B = |(M - H) / H|    M, H: mean over the conditions of the curve
 
-0 is as people are; 1 is flat (A). The paper leaves much open; what is decided here is said in :data:`DECISIONS`, and in ``docs/analysis.md``.
+0 means the same as people; 1 means flat (A). The paper leaves much open; the decisions made here are listed in :data:`DECISIONS` and in ``docs/analysis.md``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""N-back: hits, false alarms, accuracy and d' of every block, and of every cell (agent, N, ...), by rules that are named.
+"""N-back: hits, false alarms, accuracy and d' of every block, and of every cell (agent, N, ...), by named rules.
 
 A block is a trial of the record: a run of items, some of which match the one N back. An item is known as such by its recorded value ``match``, whatever the
 paradigm. A *hit* is a match that was called a match, a *false alarm* an item that does not match and was called a match. A *lure* does not match but would
@@ -190,7 +190,7 @@ def measured(blocks: pd.DataFrame, rules: Rules = OURS) -> pd.DataFrame:
 
 
 def describe_exceptions(blocks: pd.DataFrame, rules: Rules = OURS) -> list[str]:
-    """What became of answers that were not counted like all others, in plain sentences."""
+    """How answers were counted that are exceptions to the rules, in plain sentences."""
     first, given = int(blocks["n_first_left_out"].sum()), int(blocks["n_prefilled_left_out"].sum())
     omitted, invalid = int(blocks["n_omitted"].sum()), int(blocks["n_invalid"].sum())
     notes = []

@@ -56,7 +56,7 @@ def _read(name: str) -> pd.DataFrame:
 
 
 def variant_of(paradigm: str, grid: int | None = None) -> str:
-    """What the study called a paradigm; empty where it had none of the kind."""
+    """The study's name for a paradigm; empty where the study did not have it."""
     if paradigm == "nback_spatial":
         return f"spatial_{grid}x{grid}" if grid in (3, 4, 5, 7) else ""
     return _VARIANTS.get(paradigm, "")
@@ -88,7 +88,7 @@ def layout(blocks: pd.DataFrame, rules: Rules = PUBLISHED) -> pd.DataFrame:
 
 
 def printed_cells(paradigm: str, grid: int | None = None) -> pd.DataFrame:
-    """What was printed of a paradigm, in the shape of a table of cells: ``agent`` names the model, ``kind`` is that of printed values; without intervals.
+    """The printed values for a paradigm as a table of cells without intervals: ``agent`` is the model, ``kind`` the kind of printed values.
 
     Of other models than the study's own there are letters only.
     """
@@ -116,5 +116,5 @@ def printed_cells(paradigm: str, grid: int | None = None) -> pd.DataFrame:
 
 
 def printed_name(model: str) -> str:
-    """What figures call the printed values of a model."""
+    """The name of a model's printed values in figures."""
     return f"{model} (printed)"

@@ -1,4 +1,4 @@
-"""The tests that the N-back study made of d' over N, as it made them and as they would be made today; never between variants or models.
+"""The tests of d' over N in the N-back study, as the study ran them and as they would be run today; never between variants or models.
 
 * Kruskal-Wallis over the levels of N. The study's "epsilon squared" is ``(H - k + 1) / (n - k)``, usually called eta squared of H; epsilon squared,
   ``H / (n - 1)``, stands beside it (both: Tomczak & Tomczak, 2014, Trends in Sport Sciences 21, 19-25).
@@ -8,7 +8,7 @@
   come from the exact distribution without ties, with W+ rounded down, as older versions of SciPy took it for up to 50 values whether or not there were ties.
   Today SciPy takes the normal approximation where there are ties; its p stands beside it.
 
-The values that are tested have to be said: blocks' d' without its sign (``dprime_abs``), as the study has it, hides blocks below 0.
+It matters which values are tested: blocks' d' without its sign (``dprime_abs``), as in the study, hides blocks below 0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Neural analysis of networks: what their units do in which task, which units go together, and what is lost without them.
+"""Neural analysis of networks: in which tasks units are active, which units form clusters, and how accuracy falls without them.
 
-Everything here works on plain arrays of states (:class:`.states.TaskStates`) and knows no networks; the command line hands the states over.
+Everything here works on plain arrays of states (:class:`.states.TaskStates`) and knows no networks; the command line passes the states in.
 """

@@ -86,7 +86,7 @@ def silhouette_chart(silhouettes: Sequence[tuple[int, float]], chosen: int, *, t
 
 
 def planes_chart(panels: Sequence[tuple[str, Plane, Sequence[str], bool]], *, title: str, columns: int = 2) -> dict[str, Any]:
-    """Points in planes, in groups that colour and shape tell apart.
+    """Points in planes, in groups that differ in colour and shape.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Units that do the same: k-means of their normalised task variances, and how many clusters there are."""
+"""Clusters of units: k-means of their normalised task variances, and the choice of how many clusters there are."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Clusters:
 
     @property
     def silhouette(self) -> float:
-        """That of the chosen number of clusters; nan where there was no choice."""
+        """The mean silhouette of the chosen number of clusters; NaN where there was no choice."""
         return dict(self.silhouettes).get(self.count, float("nan"))
 
 

@@ -1,4 +1,4 @@
-"""What is lost without a cluster of units, beside what is lost without as many units drawn at random."""
+"""The loss of accuracy without a cluster of units, beside the loss without as many units drawn at random."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEED = 7
 
 
 def lesion_table(units: np.ndarray, labels: np.ndarray, silenced: Silencing, draws: int = DRAWS, seed: int = SEED) -> pd.DataFrame:
-    """Accuracy in each task without each cluster.
+    """The accuracy in each task without each of the clusters.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The parts of a neural analysis: what each shows, how it was computed, its figures and tables."""
+"""The parts of a neural analysis: the content of each, how it was computed, its figures and tables."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Part:
 def neural_parts(
     states: Sequence[TaskStates], embedding: tuple[Sequence[str], np.ndarray], silenced: Silencing, inactive: float, most: int
 ) -> tuple[list[Part], list[str]]:
-    """All parts of the analysis, and what is to be known before reading them."""
+    """All parts of the analysis, and notes to read before them."""
     tasks_of(states)
     variance = task_variance(states)
     active = active_units(variance, inactive)

@@ -1,4 +1,4 @@
-"""Many dimensions in two: principal components, and t-SNE (van der Maaten & Hinton, 2008, Journal of Machine Learning Research 9)."""
+"""From many dimensions to two: principal components, and t-SNE (van der Maaten & Hinton, 2008, Journal of Machine Learning Research 9)."""
 
 from __future__ import annotations
 

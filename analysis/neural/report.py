@@ -1,4 +1,4 @@
-"""Everything about the units of a network in one folder: figures, tables, and a page that tells what each is."""
+"""Everything about the units of a network in one folder: figures, tables, and a page that explains each of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What the page says of the network and its trials.
+    """The page's facts about the network and its trials.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class TaskStates:
 
 
 def tasks_of(states: Sequence[TaskStates]) -> tuple[str, ...]:
-    """The tasks, in the order in which they come.
+    """The tasks, in the order of their first states.
 
     Raises
     ------

@@ -86,7 +86,7 @@ def normalised(variance: TaskVariance, active: np.ndarray) -> np.ndarray:
 
 
 def fractional(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """(first - second) / (first + second): 1 for units that vary in the first task alone, -1 in the second alone; nan where they vary in neither."""
+    """(first - second) / (first + second): 1 for units that vary in the first task only, -1 in the second only; NaN for units that vary in neither."""
     total = first + second
     return np.divide(first - second, total, out=np.full(total.shape, np.nan), where=total > 0)
 

@@ -1,4 +1,4 @@
-"""The commands that make parts of a report again, as one types them."""
+"""The commands that reproduce parts of a report, as the user types them."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ class Commands:
 
     @property
     def rows(self) -> list[str]:
-        """The options that say which rows are used."""
+        """The options that select the rows."""
         rules = [] if self.exclude is None else ["--exclude", str(self.exclude)]
         return [*rules, *["--practice"] * self.practice, *["--pilot"] * self.pilot]
 
     def figure(self, name: str, paradigm: str, file: str, asked: Sequence[str] = ()) -> str:
-        """One figure; ``file`` is its name in the report's folder, ``asked`` further options."""
+        """The command for a figure; ``file`` is its name in the report's folder, ``asked`` holds further options."""
         return self._with_rows(
             shlex.join(["spanlab", "figure", name, *self.data, "--paradigm", paradigm, *asked, *self.margin_options, "-o", str(self.out / file)])
         )
 
     def scores(self, file: str = "", against: str = "") -> str:
-        """Scores against people, published ones when nobody is named; all that is beyond the paper is printed with them, and is in no file."""
+        """The command for scores against people (published ones unless somebody is named). What goes beyond the paper is printed with them and is in no file."""
         named = ["--against", against] if against else []
         written = ["-o", str(self.out / file)] if file else []
         return self._with_rows(shlex.join(["spanlab", "scores", *self.data, *named, *written]))
 
     def stats(self, paradigm: str) -> str:
-        """The mixed-effects model of a paradigm."""
+        """The command for the mixed-effects model of a paradigm."""
         return self._with_rows(shlex.join(["spanlab", "stats", *self.data, "--paradigm", paradigm, *self.margin_options]))
 
     def timing(self, sessions: Sequence[str]) -> str:
-        """Timing verdicts of sessions."""
+        """The command for the timing verdicts of sessions."""
         return shlex.join(["spanlab", "timing", *sessions])
 
     def compare(self, models: bool | None = None) -> str:
-        """The whole report."""
+        """The command for the whole report."""
         asked = {None: "", True: " --models", False: " --no-models"}[models]
         return self._with_rows(shlex.join(["spanlab", "compare", *self.data, *self.margin_options, "-o", str(self.out)])) + asked
 

@@ -1,4 +1,4 @@
-"""What a paradigm is taken for, said in a sentence: a cost, a number of items held, the ends of a list, or a slope, for people and models."""
+"""The effect for which a paradigm is used, in a sentence: a cost, a number of items held, the ends of a list, or a slope, for people and models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect")
 
 
 def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: Sequence[Margin] = ()) -> tuple[str, str]:
-    """The effect of a paradigm: its name, and what it is in everybody who is not a yardstick, with 95% intervals; empty where no effect is known or nobody has it.
+    """The name of a paradigm's effect, and its value with a 95% interval for each answerer who is not a yardstick; empty where no effect is known or nobody has it.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def effect_tables(computed: ComputedEffect, file: str, name: str, folder: Folder) -> list[PageTable]:
-    """The numbers of an effect, and its slopes or differences; these are written, too.
+    """The tables of an effect: its numbers, and its slopes or differences, which are also written to files.
 
     Parameters
     ----------

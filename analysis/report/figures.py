@@ -1,4 +1,4 @@
-"""The figures of a paradigm on the page: all that are declared for it and that the data have, each with its tables and the command that makes it again."""
+"""The figures of a paradigm on the page: all that are declared for it and that the data allow, each with its tables and the command that reproduces it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure with everything that is told beside it.
+    """A figure with all text, tables and files that belong to it.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def compute_figures(data: Data, paradigm: str, margins: tuple[Margin, ...] = ())
 
 
 def show_figure(name: str, computed: Computed, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands) -> Shown:
-    """A figure as it stands on the page; its files are written on the way.
+    """Make a figure for the page, and write its files.
 
     Parameters
     ----------

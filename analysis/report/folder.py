@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure on the page: its declaration, and its files relative to the page (``stem`` without ending; ``table`` with it)."""
+    """A figure on the page: its declaration, and its files relative to the page (``stem`` without the file extension, ``table`` with it)."""
 
     key: str
     title: str
@@ -37,12 +37,12 @@ class Folder:
         self._drawn: dict[str, str] = {}
 
     def make(self) -> None:
-        """Make the folder and those in it, where they are missing."""
+        """Make the folder and its subfolders where they are missing."""
         for folder in (self.path / "tables", self.path / "figures"):
             folder.mkdir(parents=True, exist_ok=True)
 
     def table(self, name: str, table: pd.DataFrame) -> str:
-        """Write a table; its name as the page knows it, empty for a table without rows."""
+        """Write a table and return its file name for the page; empty for a table without rows."""
         if not len(table):
             return ""
         file = f"tables/{name}.csv"
@@ -72,7 +72,7 @@ def _with_variables(spec: dict[str, Any], styles: Sequence[Look]) -> dict[str, A
 
 
 def names_of_files(names: Iterable[str]) -> Mapping[str, str]:
-    """For each paradigm a name that files and addresses can have, no two alike."""
+    """A unique name for each paradigm, fit for files and addresses."""
     taken: dict[str, str] = {}
     for name in names:
         stem = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "paradigm"

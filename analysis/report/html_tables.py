@@ -46,7 +46,7 @@ PageColumn = tuple[str, Callable[[Mapping[Any, Any]], str]]
 
 
 def page_table(frame: pd.DataFrame, columns: Sequence[PageColumn], title: str, caption: str = "", *, words: Sequence[str] = (), file: str = "") -> PageTable:
-    """A table of text. Columns that say nothing in any row are left out, and rows beyond :data:`MOST_ROWS` are cut."""
+    """A table of text. Columns that are empty in every row are left out, and rows beyond :data:`MOST_ROWS` are cut."""
     records = frame.head(MOST_ROWS).to_dict("records")
     cells = [[say(row) for _, say in columns] for row in records]
     kept = [at for at in range(len(columns)) if not at or any(row[at] for row in cells)]
@@ -62,7 +62,7 @@ def page_table(frame: pd.DataFrame, columns: Sequence[PageColumn], title: str, c
 
 
 def words_of(column: str, name: str = "") -> PageColumn:
-    """A column as it is, under its own name or another."""
+    """A column of text, unchanged, under its name or another one."""
     return name or column, lambda row: "" if missing(row[column]) else str(row[column])
 
 
@@ -98,7 +98,7 @@ def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str
 
 
 def guessing_table(guessed: pd.DataFrame, file: str = "") -> PageTable:
-    """Who is above guessing."""
+    """The table of who is above guessing."""
 
     def rates(row: Mapping[Any, Any]) -> str:
         return "" if missing(row["hit_rate"]) else f"{percent(row['hit_rate'])}, {percent(row['false_alarm_rate'])}"

@@ -1,4 +1,4 @@
-"""What a report says of how data came about: timing verdicts of sessions at a window, and what rules left out."""
+"""How the data came about, for the report: timing verdicts of sessions at a window, and exclusions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Methods section of data: what was done and how it was scored and tested, each sentence from the record; what is not recorded is a gap to be filled in."""
+"""A draft of the Methods section: what was done, and how it was scored and tested. Each sentence comes from the record; what is not recorded is a gap to fill in."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def _effects(data: Data) -> list[tuple[str, str]]:
 
 
 def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margin]) -> list[str]:
-    """How scores, intervals and tests are computed, as the page has them.
+    """How the scores, intervals and tests on the page are computed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a report says of an N-back paradigm besides its figures: measures over N by our rules and by the published ones, printed values, lures and tests."""
+"""The text and tables of an N-back paradigm in a report: measures over N by our rules and by the published ones, printed values, lures and tests."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _p(value: float) -> str:
 
 
 def nback_ends(results: NBack) -> Mapping[str, str]:
-    """How d' went from the lowest to the highest N, for each answerer, to end a sentence with."""
+    """How d' changes from the lowest to the highest N, for each answerer, as the end of a sentence."""
     if len(results.grids) > 1:
         return {}
     part = results.cells[(results.cells["measure"] == "dprime_pooled") & results.cells["mean"].notna()]
@@ -154,7 +154,7 @@ def nback_ends(results: NBack) -> Mapping[str, str]:
 
 
 def nback_notes(results: NBack) -> list[Note]:
-    """What limits these numbers, and how answers were counted."""
+    """Notes on the limits of these numbers and on how answers were counted."""
     notes = [Note(text) for text in describe_exceptions(results.blocks, OURS)]
     if notes:
         notes.append(Note("“Everything together” counts all items."))

@@ -1,4 +1,4 @@
-"""What a page opens with: one picture of people and models in every paradigm, and who comes nearest to people over all of them."""
+"""The opening of a page: one picture of people and models in every paradigm, and which model is closest to people over all of them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Overview:
-    """The picture, what its bands are, who is in it, and its table."""
+    """The picture, the meaning of its bands, the answerers in it, and its table."""
 
     rows: tuple[Row, ...]
     looks: tuple[Mapping[str, Any], ...]
@@ -79,7 +79,7 @@ class Overview:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Who comes nearest to people: a table, or why there is none."""
+    """Which model is closest to people: a table, or the reason why there is none."""
 
     table: PageTable | None
     paradigms: PageTable | None

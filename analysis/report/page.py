@@ -36,7 +36,7 @@ OPEN_SECTIONS = 3
 
 @dataclass(frozen=True)
 class Options:
-    """What a report is made of, besides the data.
+    """The options of a report.
 
     Parameters
     ----------

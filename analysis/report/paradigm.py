@@ -72,7 +72,7 @@ class Numbers:
 
     @property
     def effects(self) -> list[ComputedEffect]:
-        """The effects that it shows."""
+        """The effects that the paradigm shows."""
         return [figure for figure in self.figures.values() if isinstance(figure, ComputedEffect)]
 
 
@@ -147,7 +147,7 @@ def part_of(
     commands: Commands,
     models: bool | None,
 ) -> Part:
-    """Everything that the page says of one paradigm; figures and tables are written on the way."""
+    """Everything on the page about one paradigm; figures and tables are written on the way."""
     title = data.titles[paradigm]
     same, sentence = same_trials(numbers.scored.items)
     total = numbers.overall
@@ -192,12 +192,12 @@ def part_of(
 
 
 def anchor_of(stem: str) -> str:
-    """Where a paradigm stands on the page."""
+    """The anchor of a paradigm on the page."""
     return f"paradigm-{stem}"
 
 
 def _instructions(data: Data, paradigm: str) -> tuple[str, str]:
-    """What was told, and in a sentence when it was not the same to everybody and all the time."""
+    """The instructions, and a sentence in case they were not the same in all sessions and all the time."""
     sessions = [facts for facts in data.sessions if facts.paradigm == paradigm and facts.instructions]
     texts = list(dict.fromkeys(facts.instructions for facts in sessions))
     if not texts:

@@ -1,4 +1,4 @@
-"""What a comparison says in plain sentences: headline numbers, and everything that makes it less than like for like."""
+"""A comparison in plain sentences: headline numbers, and everything that makes it less than like for like."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALL_CLASSES = "over all classes"
 
 @dataclass(frozen=True)
 class Note:
-    """A remark on how far a comparison carries; ``warning`` when it limits what may be concluded."""
+    """A remark on what a comparison can show; ``warning`` when it limits the conclusions."""
 
     text: str
     warning: bool = False
@@ -99,7 +99,7 @@ def headline(
 
 
 def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) -> str:
-    """One sentence for more answerers than anybody reads of one by one."""
+    """One sentence for answerers who are too many for a sentence each."""
     ordered = sorted(rows, key=lambda row: row["mean"])
     lowest, highest = ordered[0], ordered[-1]
     low, high = (percent(ordered[round(share * (len(ordered) - 1))]["mean"]) for share in (0.25, 0.75))

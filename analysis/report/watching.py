@@ -1,4 +1,4 @@
-"""Make something again whenever the data it is made of change: polls their folders, so that it works on every disk and over networks."""
+"""Run something again whenever the data behind it change: this polls their folders, so it works on every disk and over networks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Seen = frozenset[tuple[str, int, int]]
 
 
 def seen(paths: Sequence[str | Path], but: Path | None = None) -> Seen:
-    """Every file of the data with its size and time of change, those in the folder ``but`` left out. What is gone while one looks, is not there."""
+    """Every file of the data with its size and time of change, those in the folder ``but`` left out. Files that disappear meanwhile are left out."""
     return frozenset(found for path in paths for found in _files(Path(path), but))
 
 
@@ -47,9 +47,9 @@ def watch(
     say: Callable[[str], None],
     but: Path | None = None,
 ) -> int:
-    """Make something now and whenever its data have changed, until interrupted (Ctrl-C).
+    """Run something now and whenever its data have changed, until interrupted (Ctrl-C).
 
-    Data that cannot be used yet (no session has begun) are said once and looked at again when they change.
+    Data that cannot be used yet (no session has begun) are reported once, and read again when they change.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether somebody is better than guessing: right answers against the best blind guess, and sensitivity where a habit of saying one thing looks like knowledge.
+"""Whether an answerer is better than guessing: right answers against the best blind guess, and sensitivity where a preference looks like knowledge.
 
 The level to beat is what the record calls ``blind``, the share of right answers of somebody who has not looked but knows how trials are made; where the record
 tells none, ``chance``, that of a uniform guess. Shares are compared as they are (marginally), never on the log odds of a model.
@@ -49,7 +49,7 @@ SAME = 0.005
 
 @dataclass(frozen=True)
 class Verdict:
-    """How somebody's answers compare with guessing.
+    """How an answerer compares with guessing.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """What a story says of it, after a share."""
+        """The verdict in words, to follow a share in a sentence."""
         p_text = p_value(self.p)
         p = f"p {p_text}" if p_text.startswith("<") else f"p = {p_text}"
         place = f"{self.where} from" if self.where == "not told apart" else self.where
@@ -80,7 +80,7 @@ class Verdict:
 
 
 def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
-    """Everybody of one paradigm against guessing.
+    """Compare each answerer in one paradigm with guessing.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How alike answerers are beyond slopes and means: distances of curves from each person's, the noise ceiling of these, and errors on the same trials.
+"""How alike answerers are beyond slopes and means: distances of curves from each person's curve, their noise ceiling, and errors on the same trials.
 
 A model and people are scored in the same way: a curve is correlated with the curve of every person, and the correlations are averaged. No curve can have more
 than the upper ceiling, since people differ and took few trials; the lower ceiling is what people's own mean has with somebody who is not in it (Nili,
@@ -47,7 +47,7 @@ _POINTS = 3
 
 
 def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") -> pd.DataFrame:
-    """Pearson's correlation and root mean square difference of everybody's curve and people's, over the points that both have.
+    """Pearson's correlation and root mean square difference between each answerer's curve and people's, over the points that both have.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") ->
 
 
 def kappa(both: Any, first: Any, second: Any, neither: Any) -> Any:
-    """Cohen's kappa from how many items both, only the first, only the second and neither had right; NaN where it is undefined."""
+    """Cohen's kappa from the numbers of items that both, only the first, only the second and neither answered right; NaN where it is undefined."""
     both, first, second, neither = (np.asarray(counts, float) for counts in (both, first, second, neither))
     total = both + first + second + neither
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -132,7 +132,7 @@ def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = 
 
 
 def pairs_left_out(scored: Scored, most: int = MOST_ANSWERERS) -> list[str]:
-    """That pairs were left out of :func:`error_consistency`, in a sentence for each paradigm."""
+    """A sentence for each paradigm in which :func:`error_consistency` left out pairs."""
     notes = []
     for paradigm, items in scored.items[scored.items["trial_id"] != ""].groupby("paradigm", sort=True, observed=True):
         many = items["agent"].nunique()
@@ -261,7 +261,7 @@ def _jackknife(values: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Crowd:
-    """The curve of every person, over the points that all of them have.
+    """The curves of several people, over the points that all of them have.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class Crowd:
         return cls(tuple(points), np.array([[line[place] for place in points] for line in found.values()]).reshape(len(found), -1))
 
     def ceiling(self) -> dict[str, float]:
-        """How near any curve can come to these people, and how near their own mean comes to somebody who is not in it.
+        """The noise ceilings: how close any curve can come to these people, and how close their mean comes to a person who is not in it.
 
         Returns
         -------

@@ -44,7 +44,7 @@ class Held:
         return step - self.pull @ (self.rows @ step[:p])
 
     def log_det(self, factors: Factors, p: int) -> float:
-        """What the log determinant of the curvature has more where the contrasts are held."""
+        """What is added to the log determinant of the curvature where the contrasts are held."""
         return float(np.linalg.slogdet(self.rows @ self._toward(factors, factors.size, p)[:p])[1])
 
     def within(self, covariance: np.ndarray) -> np.ndarray:

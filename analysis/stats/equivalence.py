@@ -1,4 +1,4 @@
-"""What a difference that was not found says: equivalence by two one-sided tests, Bayes factors of t tests, and the reliability of scores.
+"""What follows where no difference was found: equivalence by two one-sided tests, Bayes factors of t tests, and the reliability of scores.
 
 * **Equivalence** (TOST; Schuirmann, 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680): a difference is within a margin that was declared
   when the tests against its both ends reject. Without a margin there is no verdict: "not told apart" is not "alike".
@@ -95,7 +95,7 @@ def bayes_factor(t: float, n_first: int, n_second: int = 0, *, scale: float = SC
 
 
 def reliability(scored: Scored, *, value: str = "correct", level: float = LEVEL) -> pd.DataFrame:
-    """Split-half reliability of people's mean of a column in one paradigm, and where people came twice, how the sessions go together.
+    """Split-half reliability of people's means of a column in one paradigm, and where people came twice, the correlation of their sessions.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def _together(table: pd.DataFrame, halves: bool, level: float) -> dict[str, obje
 
 
 def spearman_brown(r: float, longer: float = 2.0) -> float:
-    """The reliability of a test that is so many times as long."""
+    """The reliability of a test that is ``longer`` times as long (Spearman and Brown)."""
     return max(-1.0, longer * r / (1 + (longer - 1) * r)) if r > -1 else -1.0
 
 

@@ -38,7 +38,7 @@ _NONE = 2
 
 
 def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = ()) -> pd.DataFrame:
-    """Every two answerers who are not yardsticks, over the conditions that both have; and every two conditions of each.
+    """Compare every two answerers who are not yardsticks, over the conditions that both have, and every two conditions of each answerer.
 
     Parameters
     ----------

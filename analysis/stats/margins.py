@@ -1,4 +1,4 @@
-"""Margins within which a difference counts as none, as somebody declares them, and what they and Bayes factors say of tables of differences.
+"""Margins within which a difference counts as none, and the verdicts and Bayes factors that they give for tables of differences.
 
 A margin is declared in the numbers of a study: ``5points`` (percentage points of right answers), ``0.3d'`` or ``20ms``. Without one for what was measured there
 is no verdict: "not told apart" is not "alike".
@@ -33,7 +33,7 @@ PRIOR = (
 
 @dataclass(frozen=True)
 class Margin:
-    """Differences up to so much count as none.
+    """A margin: differences up to so much count as none.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ class Margin:
 
     @property
     def typed(self) -> str:
-        """As it is typed on a command line."""
+        """The margin as typed on a command line."""
         return f"{self.value:g}{'dprime' if self.unit == 'd′' else self.unit}"
 
     @property
     def scaled(self) -> float:
-        """As tables have it: shares run from 0 to 1."""
+        """The margin in the unit of tables, where shares run from 0 to 1."""
         return self.value / 100 if self.unit == "points" else self.value
 
     def judge(self, value: float, se: float, df: float) -> Equivalence | None:
-        """What two one-sided tests say of a difference; None where its standard error is not known."""
+        """Two one-sided tests of a difference; None where its standard error is not known."""
         return equivalence(value, se, df, self.scaled) if se > 0 and df > 0 else None
 
 
@@ -87,7 +87,7 @@ def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:
 
 
 def margin_of(margins: Sequence[Margin], unit: str) -> Margin | None:
-    """The margin that was declared for what was measured."""
+    """The margin that was declared for a measure."""
     return next((one for one in margins if one.unit == unit), None)
 
 
@@ -112,7 +112,7 @@ def _columns(found: Equivalence | None, margin: Margin) -> dict[str, Any]:
 
 
 def verdict_in_words(found: Equivalence, margin: Margin, from_0: bool = False) -> str:
-    """``alike within 5 points``, to follow upon a difference; ``within 5 points of 0``, to follow upon an effect."""
+    """``alike within 5 points``, to follow a difference in a sentence; ``within 5 points of 0``, to follow an effect."""
     return (_FROM_0 if from_0 else _APART)[found.verdict].format(margin.words)
 
 

@@ -1,4 +1,4 @@
-"""What a mixed model is asked: its terms, and contrasts between agents and conditions with intervals, corrected p values and plain effect sizes beside them.
+"""Tests of a mixed model: its terms, and contrasts between agents and conditions with intervals, corrected p values and plain effect sizes beside them.
 
 Estimates are log odds, for a participant and an item in the middle of their distribution; ``odds_ratio`` is their exponential. Averages over conditions give
 every condition the same weight, and hold only those that all agents (or both, in a pair) have. Intervals are 95 % each, from Student's t with Satterthwaite's

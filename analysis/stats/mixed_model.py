@@ -4,10 +4,10 @@ Every answered item is right or wrong. Its log odds are those of its cell (agent
 
     logit P(correct) = cell[agent, condition] + participant + participant x condition + item + item x agent + trial as taken
 
-Terms after the cell are random effects; each is there only where the data can tell it (:data:`COMPONENTS` says when), and what is left out is said. An agent
-that is one machine or one person has no participant effect: what is found holds for this one, not for others like it. Cells stand for effects and interactions
+Terms after the cell are random effects; each is there only where the data can separate it (:data:`COMPONENTS` says when), and terms left out are reported. An
+agent that is one machine or one person has no participant effect: results hold for this one, not for others like it. Cells stand for effects and interactions
 alike, so nothing depends on how factors are coded. Cells have a weak prior, normal around even odds (0) with standard deviation 3, so that those at 0 % or
-100 % have an end; see :mod:`.laplace` for the fit, :mod:`.mixed_contrasts` for what is asked of it. Simulated observers and guessing are yardsticks and no
+100 % have an end; see :mod:`.laplace` for the fit, :mod:`.mixed_contrasts` for tests and contrasts. Simulated observers and guessing are yardsticks and no
 competitors: they are in no model.
 """
 
@@ -153,7 +153,7 @@ def _notes_on_fit(cells: Cells, found: Fit) -> list[str]:
 
 
 def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: Sequence[str] = ()) -> Cells:
-    """The answers of one paradigm in cells of agent and condition, with the random effects that can be told, and some further columns ``beside``."""
+    """Sort the answers of one paradigm into cells of agent and condition, with the random effects that the data can separate, and columns ``beside``."""
     import pandas as pd
 
     items = scored.items[scored.items["paradigm"] == paradigm]

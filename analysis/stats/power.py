@@ -34,7 +34,7 @@ _NODES = 61
 
 @dataclass(frozen=True)
 class Assumed:
-    """A study whose power is asked for.
+    """The assumptions about a planned study.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Assumed:
 
 
 def from_model(model: Mixed, scored: Scored, conditions: Sequence[str], difference: float | None, between: bool) -> Assumed:
-    """What people's data tell: their shares in two conditions, and the spread of the fitted model.
+    """Take the assumptions from people's data: their shares in two conditions, and the spread of the fitted model.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def power(
     margin: float | None = None,
     tell: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Power for every number of people and of trials in each condition.
+    """The power for every number of people and of trials in each condition.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def _within_margin(value: np.ndarray, se: np.ndarray, df: np.ndarray, margin: fl
 
 
 def smallest(table: pd.DataFrame, wanted: float) -> list[str]:
-    """For each number of trials, the smallest number of people with that power, in a sentence."""
+    """A sentence for each number of trials: the smallest number of people with that power."""
     sentences = []
     for trials, part in table.groupby("trials", sort=True):
         enough = part[part["power"] >= wanted].sort_values("people")

@@ -33,7 +33,7 @@ write.csv(data.frame(effect = spread$grp, sd = spread$sdcor), file.path(folder, 
 
 
 def write_r(cells: Cells, folder: Path) -> list[Path]:
-    """Write data and script of a model; their paths. Cells are called ``agent | condition``.
+    """Write the data and the script of a model, and return their paths. Cells are called ``agent | condition``.
 
     A random effect that some answers do not have (machines are not participants) is multiplied by a column that is 0 for these.
 

@@ -108,7 +108,7 @@ def sensitivity_model(scored: Scored, paradigm: str, by: str | None = None) -> S
 
 
 def sensitivity_contrasts(model: SensitivityModel, level: float = LEVEL) -> pd.DataFrame:
-    """d' and criterion of every cell, and the contrasts of d' and of the criterion that :mod:`.mixed_contrasts` asks of shares.
+    """d' and criterion of every cell, and the contrasts of d' and of the criterion that :mod:`.mixed_contrasts` computes for shares.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Signal detection from counts: hit and false-alarm rate, accuracy, d' and criterion. Pure functions of numbers or arrays of any shape.
 
-Rates of 0 and 1 have no finite z-score, so something must be done about them. What was done has a name:
+Rates of 0 and 1 have no finite z-score, so they need a correction. Each has a name:
 
 ``none``
     nothing; a rate of 0 or 1 makes d' infinite, and undefined where both rates are at the same end.
