@@ -110,7 +110,7 @@ def estimate(
 
 @functools.lru_cache(maxsize=4096)
 def binomial_limits(right: int, n: int, level: float = LEVEL) -> tuple[float, float]:
-    """The exact interval of a share, from ``right`` of ``n`` (neither none nor all): shares whose mid-p, in either direction, is above half of ``1 - level``."""
+    """The exact interval of a share, from ``right`` of ``n`` (neither none nor all): shares whose mid-p, in either direction, is above (1 - level) / 2."""
     from scipy.special import betainc
 
     def beyond(share: float) -> float:
