@@ -16,15 +16,15 @@ from .commands.checking import check
 from .commands.comparing import compare
 from .commands.display import display
 from .commands.exchange import export_app, formats, import_app
-from .commands.listing import list_, print_table
+from .commands.listing import list_, print_table, providers
 from .commands.neural import neural
 from .commands.planning import methods, plan
 from .commands.preview import preview
-from .commands.providers import providers
 from .commands.replay import replay, resume
 from .commands.reproduce import reproduce
 from .commands.run import run
 from .commands.score_choices import score_choices
+from .commands.starting import new
 from .commands.statistics import stats
 from .commands.study import status, withdraw
 from .commands.sweep import sweep
@@ -99,6 +99,7 @@ def _options(version: Annotated[bool, typer.Option("--version", callback=_versio
 
 
 app.command("list")(list_)
+app.command()(new)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What ``spanlab list`` prints: which paradigms there are, and how far guessing gets in each. Part of the command line."""
+"""What ``spanlab list`` and ``spanlab providers`` print: paradigms, how far guessing gets in each, and where chat models can be served. Part of the command line."""
 
 from __future__ import annotations
 
@@ -160,3 +160,20 @@ def _chance_cells(paradigm: Paradigm, row: ChanceRow) -> tuple[str, ...]:
 def _range(ends: tuple[float, float], form: str) -> str:
     low, high = (format(end, form) for end in ends)
     return low if low == high else f"{low} to {high}"
+
+
+def providers() -> None:
+    """List the named providers of chat models: chat:MODEL@NAME, or chat:@NAME for the default model."""
+    from ...agents.chat.providers import FILE_VARIABLE, own_file
+    from ...agents.chat.providers import providers as known
+    from ...agents.chat.transport.endpoint import Endpoint
+
+    rows = []
+    for name, provider in known().items():
+        endpoint = Endpoint(provider.base_url, provider.key_variable, name)
+        key = "none needed" if provider.key_variable is None else f"{provider.key_variable} ({'set' if endpoint.has_key else 'not set'})"
+        limits = ", ".join(f"{value:,} {limit.replace('_', ' ')}" for limit, value in provider.limits.model_dump(exclude_none=True).items())
+        rows.append((name, endpoint.public, key, provider.default_model or "", limits, ", ".join(provider.prices)))
+    print_table(("name", "address", "key", "default model", "limits", "prices of"), rows)
+    path = own_file()
+    print(f"\nproviders of your own: {path} ({'read' if path.exists() else 'there is none'}; {FILE_VARIABLE} names another file)")

@@ -1,0 +1,97 @@
+"""``spanlab new``: a commented start for a paradigm, a study, an agent or a package. Part of the command line."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from enum import StrEnum
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ...core.atomic_files import whole_file, whole_folder
+from ...core.errors import SpanLabError
+
+_NAME = re.compile("[a-z][a-z0-9_]{0,40}")
+
+
+class Kind(StrEnum):
+    """What can be begun."""
+
+    PARADIGM = "paradigm"
+    STUDY = "study"
+    AGENT = "agent"
+    PLUGIN = "plugin"
+
+
+#: what to do next, a line each
+_NEXT = {
+    Kind.PARADIGM: ("spanlab check {path}", "spanlab show {path} -o trial.png", "spanlab replay {path} --agent ideal --agent chance --trials 40"),
+    Kind.STUDY: ("spanlab check {path}", "spanlab run {path} --simulate capacity@8"),
+    Kind.AGENT: ("pip install -e {path}", "spanlab replay vsr --agent {dashed} --agent chance --trials 40"),
+    Kind.PLUGIN: ("pip install -e {path}", "spanlab replay cd --agent {dashed}-first --trials 40", "spanlab figure {name}_course data -o course.svg"),
+}
+
+
+def new(
+    kind: Annotated[Kind, typer.Argument(help="paradigm or study (one YAML file), agent or plugin (a Python package)", metavar="paradigm|study|agent|plugin")],
+    name: Annotated[str, typer.Argument(help="short name: small letters, digits, underscores", metavar="NAME")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder in which it is made", metavar="DIR")] = None,
+) -> None:
+    """Write a commented start for a paradigm, a study, an agent or a plugin, which works as it is."""
+    if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+        raise SpanLabError(f"'{name}' cannot be the name: use small letters, digits and underscores, and begin with a letter")
+    _check_free(kind, name)
+    words = {"NAME": name, "DASHED": name.replace("_", "-"), "TITLE": name.replace("_", " ").capitalize(), "CLASS": name.title().replace("_", "")}
+    whole = kind in (Kind.AGENT, Kind.PLUGIN)
+    folder = output or Path()
+    path = folder / (name if whole else f"{name}.yaml")
+    if path.exists():
+        raise SpanLabError(f"{path} exists already: give another name, or another folder with -o")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpanLabError(f"cannot write to {folder}: {error.strerror or error}") from None
+    templates = files("spanlab.cli") / "templates"
+    if whole:
+        with whole_folder(path) as made:
+            for template in (templates / kind).iterdir():
+                (made / _filled(template.name.removesuffix(".txt"), words)).write_text(_filled(template.read_text(encoding="utf-8"), words), encoding="utf-8")
+    else:
+        with whole_file(path) as file:
+            file.write(_filled((templates / f"{kind}.yaml").read_text(encoding="utf-8"), words))
+    print(path)
+    for line in _NEXT[kind]:
+        print("  " + line.format(path=path, name=name, dashed=words["DASHED"]))
+
+
+def _check_free(kind: Kind, name: str) -> None:
+    """Make sure that the name is not that of something else.
+
+    Raises
+    ------
+    SpanLabError
+        when it is.
+    """
+    taken = None
+    if kind is Kind.PARADIGM:
+        from ...paradigms import list_paradigms
+
+        taken = "a paradigm of the library" if name in list_paradigms() else None
+    elif kind in (Kind.AGENT, Kind.PLUGIN):
+        from ...agents.registry import AGENTS
+        from ...core.agent_kinds import KINDS
+
+        if name.replace("_", "-") in {*AGENTS, *(one.name for one in KINDS)}:
+            taken = "a kind of agent"
+        elif find_spec(name) is not None:
+            taken = "a Python module that is installed here"
+    if taken is not None:
+        raise SpanLabError(f"'{name}' is the name of {taken}: choose another one")
+
+
+def _filled(text: str, words: dict[str, Any]) -> str:
+    return re.sub("|".join(words), lambda found: words[found[0]], text)
