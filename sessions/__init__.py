@@ -1,4 +1,4 @@
-"""Who meets what: the one runner, and the record of what happened.
+"""Sessions: the runner that takes an agent through trials, and the record of what happened.
 
 Names are loaded when they are first used: reading a record needs neither agents nor paradigms.
 """

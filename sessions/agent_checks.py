@@ -1,4 +1,4 @@
-"""What an agent gives back, checked before it is used: a fault of an agent is told in a sentence; and whether an agent is the one that began a session."""
+"""Checks of what an agent returns before it is used (a faulty agent is reported in a sentence), and of whether an agent is the one that began a session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAIN = (int, str, tuple, type(None), bool, float, list)
 
 
 def check_episode(agent: Agent, episode: object) -> Episode:
-    """See to it that an agent has begun a trial as it should.
+    """Check that an agent has begun a trial correctly.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def check_episode(agent: Agent, episode: object) -> Episode:
 
 
 def check_response(percept: Percept, response: object, number: int) -> Response | None:
-    """See to it that what an agent gave in a step is an answer where there is a question, and else nothing.
+    """Check that an agent returned an answer where a step has a question, and nothing elsewhere.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def answers_of(
     trials: Sequence[Sequence[Percept]],
     add_states: Callable[[Sequence[Percept], Any], None] | None = None,
 ) -> Sequence[Sequence[Response | None]]:
-    """The answers of an agent to trials in one batch: for each trial as many as it has steps.
+    """Get the answers of an agent to a batch of trials: one per step of each trial.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def answers_of(
 
 
 def for_record(what: str, agent: Agent, content: object) -> dict[str, Any]:
-    """Something of an agent that goes into ``session.json``.
+    """A value from an agent as it goes into ``session.json``.
 
     Parameters
     ----------
@@ -151,20 +151,20 @@ def _article(word: str) -> str:
 
 
 def settings_of(agent: Agent) -> dict[str, Any]:
-    """What shaped an agent's answers."""
+    """The settings that shaped an agent's answers."""
     return for_record("the settings", agent, agent.settings())
 
 
 def settings_hash(agent: Agent) -> str:
-    """The hash of everything that shaped an agent's answers. A setting that came after the first records is not part of it while it is as it is when nobody
-    chooses: the hash of the same agent stays what it was."""
+    """The hash of everything that shaped an agent's answers. A setting that was added after the first records is left out while it has its
+    default, so that the hash of the same agent stays what it was."""
     later = agent.setting_rules().later
     kept = {name: value for name, value in settings_of(agent).items() if name not in later or not _same(value, later[name])}
     return digest([agent.kind.name, agent.name, kept])
 
 
 def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> dict[str, list[Any]]:
-    """What the program does otherwise now than when a session began, with what it was and is; nobody has chosen it, so the session goes on.
+    """Constants of the program that have changed since a session began, with their old and new values. No user chose them, so the session goes on.
 
     Parameters
     ----------

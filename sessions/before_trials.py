@@ -1,4 +1,4 @@
-"""What comes before the trials of a machine as it does before those of people: practice, worked examples, and the trials that it remembers.
+"""What precedes a machine's trials, as it does people's: practice, worked examples, and the trials that it remembers.
 
 No trial of practice and no example has a seed of the session's trials, and none has a list or an array of theirs either, as far as there are others.
 """
@@ -27,14 +27,14 @@ _INSTEAD = 2**29
 
 
 def list_of(trial: Trial) -> tuple[str, ...]:
-    """What a trial has to be remembered of, whatever its order: all that is shown before the last questions; where every display has one, all."""
+    """The items of a trial that have to be remembered, in any order: all that is shown before the last questions, or everything if each display asks."""
     shown = [step for step in trial.steps if step.percept.model_step and step.feedback is None]
     last = max((number for number, step in enumerate(shown) if step.percept.ask is None), default=len(shown) - 1)
     return tuple(sorted(step.percept.for_machine.stimulus.words() for step in shown[: last + 1]))
 
 
 class Apart:
-    """Trials that have no list of the session's own.
+    """Trials whose lists do not occur in the session.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Apart:
         self.shared: list[str] = []
 
     def practice(self, planned: PlannedTrial) -> PlannedTrial:
-        """A practice trial, or the one that takes its place."""
+        """A practice trial, or its replacement."""
         for tries in range(_TRIES):
             number = _INSTEAD + (planned.trial - 1) * _TRIES + tries
             one = replace(planned, seed=trial_seed("practice", self._seed, number)) if tries else planned
@@ -116,14 +116,14 @@ class MachinePractice:
         self._agent.tell(sentence("session.again_body" if round_ > 1 else "session.practice_body" if feedback else "session.practice_silent", self._language))
 
     def welcome(self, planned: PlannedTrial) -> None:
-        """Instructions are a part of the trial."""
+        """Do nothing: machines get the instructions within the trial."""
 
     def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
         """Say how a trial went."""
         self._agent.tell(result_of(judged, self._language))
 
     def decide(self, right: int, asked: int, rounds: int) -> str:
-        """Nobody can decide that a machine goes on all the same.
+        """Stop: nobody is there to let a machine go on after failed practice.
 
         Raises
         ------
@@ -137,20 +137,20 @@ class MachinePractice:
         )
 
     def note(self, event: Event) -> None:
-        """Write to the record, once, that practice is over."""
+        """Record once that practice is over."""
         if not self._over:
             self._write(event)
             self._over = True
 
 
 class Recalled:
-    """The journal of a trial that an earlier part of the session has finished: its replies are gone through again, and nothing is asked."""
+    """The journal of a trial that an earlier part of the session finished: its replies are replayed, and nothing is requested."""
 
     def __init__(self, key: str, replies: Sequence[Mapping[str, Any]]) -> None:
         self._key, self._replies = key, replies
 
     def replies(self) -> Sequence[Mapping[str, Any]]:
-        """What was kept of the trial."""
+        """The recorded replies of the trial."""
         return self._replies
 
     def _more(self) -> None:
@@ -160,31 +160,31 @@ class Recalled:
         )
 
     def begun(self, line: Mapping[str, Any]) -> None:
-        """Nothing leaves."""
+        """Do nothing: no request is sent."""
         self._more()
 
     async def keep(self, line: Mapping[str, Any]) -> None:
-        """Nothing is new."""
+        """Do nothing: the reply is recorded already."""
         self._more()
 
     def gone(self, line: Mapping[str, Any]) -> None:
-        """Nothing leaves."""
+        """Do nothing: no request is sent."""
 
     def refused(self, line: Mapping[str, Any]) -> None:
-        """Nothing leaves."""
+        """Do nothing: no request is sent."""
 
     def lost(self, line: Mapping[str, Any]) -> None:
-        """Nothing leaves."""
+        """Do nothing: no request is sent."""
 
     def unsent(self, line: Mapping[str, Any]) -> None:
-        """Nothing leaves."""
+        """Do nothing: no request is sent."""
 
     def note(self, event: Mapping[str, Any]) -> None:
-        """What happened is on record."""
+        """Do nothing: the event is recorded already."""
 
 
 async def walk(agent: Agent, context: TrialContext, steps: Sequence[Step], replies: Recalled | None = None) -> list[Judged]:
-    """Take an agent through a trial apart from any record; with the replies of then where it is finished, so that the agent remembers it as it was."""
+    """Take an agent through a trial without recording it. A finished trial gets its recorded replies again, so that the agent remembers it as it was."""
     episode = check_episode(agent, agent.start(context))
     if replies is not None:
         episode.attach(replies)
@@ -198,20 +198,20 @@ async def walk(agent: Agent, context: TrialContext, steps: Sequence[Step], repli
 
 
 def with_examples(context: TrialContext, agent: Agent, apart: Apart | None, levels: Mapping[str, Any]) -> TrialContext:
-    """What an agent is told before a trial, with worked examples where it wants some; practice has none."""
+    """Add worked examples to the context of a trial, where the agent's settings ask for them; practice trials have none."""
     if apart is None or context.practice or not isinstance(agent, ConcurrentAgent) or not agent.examples:
         return context
     return replace(context, examples=apart.examples(levels, agent.examples))
 
 
 def apart_for(agent: Agent, paradigm: Paradigm, generator: Any, seed: int, plan: Iterable[PlannedTrial]) -> Apart | None:
-    """What keeps practice and examples of an agent apart from its trials; None where it has neither."""
+    """The object that keeps an agent's practice and examples apart from its trials; None where it has neither."""
     wants = isinstance(agent, ConcurrentAgent) and (agent.practises or agent.examples > 0)
     return Apart(paradigm, generator, seed, plan) if wants else None
 
 
 def in_conversations(agent: ConcurrentAgent, pending: Sequence[PlannedTrial], failed_before: Mapping[str, Any]) -> list[list[PlannedTrial]]:
-    """Which trials are taken one after the other: those of a block, where the agent remembers them; trials that failed before come last then."""
+    """Group trials that must be taken in sequence: those of a block, where the agent remembers them; trials that failed before then come last."""
     if not agent.remembers:
         return [[planned] for planned in pending]
     blocks: dict[int, list[PlannedTrial]] = {}

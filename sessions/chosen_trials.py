@@ -1,4 +1,4 @@
-"""Which trials a session is going to have: planned by a design, those of another session, those of a file, or paired with another paradigm's."""
+"""The trials of a new session: planned by a design, taken from another session or from a file, or paired with another paradigm's trials."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .session import Request, same_trials
 
 @dataclass(frozen=True, slots=True)
 class ChosenTrials:
-    """Trials, and what the record of their session says of them.
+    """The chosen trials, and the entries about them in the session's record.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class ChosenTrials:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def request(self, pilot: bool = False) -> Request:
-        """What a session of a machine with these trials is asked to be."""
+        """The request for a machine's session with these trials."""
         return Request(self.seed, self.generator, design=self.design, pilot=pilot, like=self.like, source=self.source, extra=self.extra)
 
 
@@ -49,7 +49,7 @@ def plan_trials(
     design: str | None = None,
     generator: Generator = "corrected",
 ) -> ChosenTrials:
-    """The trials of a session by a design of its paradigm.
+    """Plan the trials of a session by a design of its paradigm.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def plan_trials(
 
 
 def trials_like(session: Path, paradigm: str | None = None) -> ChosenTrials:
-    """Exactly the trials of another session, as they were taken.
+    """Take exactly the trials of another session, as they were presented.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def trials_like(session: Path, paradigm: str | None = None) -> ChosenTrials:
 
 
 def trials_of_file(file: Path, paradigm: str | None = None, seed: int = 1, trials: int | None = None, generator: Generator = "corrected") -> ChosenTrials:
-    """The trials of a file that was imported.
+    """Take the trials of an imported file.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def pair_trials(
     design: str | None = None,
     generator: Generator | None = None,
 ) -> ChosenTrials:
-    """The trials of a variant with the blocks of a session or a paradigm.
+    """Plan the trials of a variant with the blocks of a session or a paradigm.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def choose_trials(
     trials_from: Path | None = None,
     paired_with: str | Path | None = None,
 ) -> ChosenTrials:
-    """The trials of a session with a machine, however they were asked for; what was not given is None.
+    """Choose the trials of a machine's session from the options that were given; an option that was not given is None.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The plan of a large session, written in little room: each combination of levels once, and of each trial which one it has."""
+"""The plan of a large session in compact form: each combination of levels once, and for each trial the number of its combination."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..paradigms.identity import canonical, trial_seed
 
 
 def compacted(plan: Sequence[PlannedTrial], seed: int) -> dict[str, Any] | None:
-    """A plan as the record of a large session keeps it; None when it has trials that no such plan can tell of (from elsewhere, practice, or in another order).
+    """The compact form of a plan; None for trials that it cannot represent (from elsewhere, practice, or in another order).
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def compacted(plan: Sequence[PlannedTrial], seed: int) -> dict[str, Any] | None:
 
 
 def expanded(record: Mapping[str, Any], seed: int) -> tuple[PlannedTrial, ...]:
-    """The plan that :func:`compacted` has written.
+    """Read a plan that :func:`compacted` has written.
 
     Raises
     ------

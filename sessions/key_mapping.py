@@ -1,4 +1,4 @@
-"""Which keys a participant answers with: as the paradigm says, swapped, or counterbalanced over participants; and keys of a study's own."""
+"""The keys with which a participant answers: as the paradigm declares, swapped, or counterbalanced over participants; and a study's own keys."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Keys = Annotated[KeySetting, BeforeValidator(lambda value: {"sides": value} if i
 
 
 def key_setting(sides: str = "standard", pairs: Sequence[str] | None = None) -> KeySetting:
-    """The setting as it is given on the command line: ``--keys counterbalanced --key same=s --key different=d``.
+    """The key setting from the command line: ``--keys counterbalanced --key same=s --key different=d``.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def key_setting(sides: str = "standard", pairs: Sequence[str] | None = None) -> 
 
 
 def key_request(setting: KeySetting, participant: str, number: int | None = None, orders: int = 1) -> dict[str, Any]:
-    """What the record of a session (``Request.extra["keys"]``) says of its keys: the setting, and what it means for this participant.
+    """The entry on keys for the record of a session (``Request.extra["keys"]``): the setting, and what it means for this participant.
 
     Parameters
     ----------
@@ -88,12 +88,12 @@ def key_request(setting: KeySetting, participant: str, number: int | None = None
 
 
 def answer_keys(record: Mapping[str, Any] | None) -> AnswerKeys:
-    """The keys that the record of a session tells of; those of the paradigm where it says nothing."""
+    """The keys from the record of a session; those of the paradigm where the record has none."""
     return AnswerKeys() if record is None else AnswerKeys(bool(record["swapped"]), dict(record["own"]))
 
 
 def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = False) -> None:
-    """See to it, before a session, that every question can be answered with these keys.
+    """Check before a session that every question can be answered with these keys.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = F
 
 
 def check_answerable(kinds: Iterable[ResponseKind]) -> None:
-    """See to it, before a person sits down, that every key that stands for an answer is one that the window tells of.
+    """Check before a session that the window reports every key that stands for an answer.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def check_answerable(kinds: Iterable[ResponseKind]) -> None:
 
 
 def check_buttons(keys: AnswerKeys, box: str) -> None:
-    """See to it that buttons are given to answers where there is a button box, and only there.
+    """Check that answers have buttons if there is a button box, and only then.
 
     Raises
     ------

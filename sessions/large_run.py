@@ -1,4 +1,4 @@
-"""Large runs: trials without number, answered in batches, go straight into the parts of the response table.
+"""Large runs: very many trials, answered in batches, go straight into the parts of the response table.
 
 Every trial is taken by the ordinary runner, and its rows are those that the ordinary way would give; only the lines of ``events.jsonl`` are left out. A part
 is computed by itself and written whole, so that a kill loses the parts under way and nothing else, and it does not matter who computes which.
@@ -41,7 +41,7 @@ LARGE = 10_000
 def parts_for(
     agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, asked: str = "", states: bool = False, part: int = PART
 ) -> dict[str, Any]:
-    """What the record of a session says beside when it is a large run; nothing when it is to be an ordinary one.
+    """The additional entries in the record of a large run; empty for an ordinary session.
 
     Parameters
     ----------
@@ -94,13 +94,13 @@ class Part:
 
 
 class Apart(Protocol):
-    """A runner, as far as a part needs one."""
+    """The functions of a runner that a part needs."""
 
     def take_apart(self, planned: Sequence[PlannedTrial], recorder: Recorder, add_states: Callable[..., None] | None = None) -> list[PlannedTrial]: ...
 
 
 class ShardWorker:
-    """Where parts are computed: an agent and a session, without a folder.
+    """A worker that computes parts: an agent and a session, without a folder.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ async def take_parts(
     now: Callable[[], str],
     progress: Callable[[int, int], None],
 ) -> None:
-    """Take whatever parts of a session are missing.
+    """Compute all missing parts of a session.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ _RT_MS = 500.0
 
 
 def rehearsed(trials: Iterable[Trial]) -> pyarrow.Table:
-    """The response table of these trials.
+    """The response table that these trials would give.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What only people need around the trials: instructions, practice, pauses, thanks."""
+"""The parts of a session around its trials that only people need: instructions, practice, pauses, thanks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DECISIONS = (("again", "practise_again", "f2"), ("go_on", "regardless", "f4"), 
 
 
 class NotPassedError(SpanLabError):
-    """The criterion of practice was not reached, the paradigm says that the session stops then, and the assistant has left it at that."""
+    """The practice criterion was not reached, the paradigm stops the session in this case, and the assistant did not decide otherwise."""
 
 
 class ParticipantFlow:
@@ -103,7 +103,7 @@ class ParticipantFlow:
         return [f"{asked if len(legends) > 1 else ''}{legend}" for legend, asked in legends.items()]
 
     async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()) -> None:
-        """Rounds of practice until the criterion is reached, or there were enough; then the assistant decides, where the paradigm says that the session stops.
+        """Run rounds of practice until the criterion is reached or the rounds are used up; then the assistant decides, if the paradigm would stop the session.
 
         See :func:`practise`.
         """
@@ -114,7 +114,7 @@ class ParticipantFlow:
         self._note(event)
 
     def decide(self, right: int, asked: int, rounds: int) -> str:
-        """Ask the assistant what is to become of somebody who has not passed practice: ``again`` or ``go_on``.
+        """Ask the assistant what to do with a participant who has not passed practice: ``again`` or ``go_on``.
 
         Raises
         ------
@@ -168,12 +168,12 @@ class ParticipantFlow:
     # -- trials and pauses -----------------------------------------------------------------------------------------------------------------------
 
     def _begin_stretch(self) -> None:
-        """From here on to the next pause."""
+        """Begin the stretch of trials up to the next pause."""
         self._since, self._began = 0, time.monotonic()
         self._right = self._items = 0
 
     def between(self, planned: PlannedTrial, before: PlannedTrial | None, done: int, total: int) -> None:
-        """Before a trial: a pause where a new block begins or the design has one, and instructions where they are others than before."""
+        """Show, before a trial, a pause where a new block begins or the design has one, and the instructions where they have changed."""
         if before is not None and (before.block != planned.block or self._due()):
             self._pause(done, total)
         self.welcome(planned)
@@ -198,21 +198,21 @@ class ParticipantFlow:
         self._begin_stretch()
 
     def after(self, scores: Sequence[Mapping[str, Any]]) -> None:
-        """An ordinary trial was finished, with these scores."""
+        """Count a finished ordinary trial with its scores."""
         items = items_of(scores)
         self._since += 1
         self._right, self._items = self._right + sum(items), self._items + len(items)
 
     def thanks(self) -> None:
-        """The last page; a study has pages of its own between its paradigms and at the end."""
+        """Show the last page; a study has its own pages between paradigms and at the end."""
         if "study" not in self._session.info:
             self._page(self._text("thanks"), self._text("thanks_body"))
 
 
 def result_of(judged: Sequence[Scores], language: str) -> str:
-    """What is said after a practice trial: how many of the answers were right, and which where they are few; how far off those on a continuous scale were.
+    """The sentence after a practice trial: how many answers were right (and which, if they are few), and how far off answers on a continuous scale were.
 
-    Nothing is said of what they should have been.
+    It never says what the answers should have been.
     """
     items = items_of([score for scores in judged for score in scores])
     total = sentence("session.right", language) if all(items) else sentence("session.some", language, right=sum(items), all=len(items))
@@ -228,7 +228,7 @@ def result_of(judged: Sequence[Scores], language: str) -> str:
 
 
 def said_after(paradigm: Paradigm, taken: TakenTrial, following: TakenTrial | None, language: str) -> list[str]:
-    """What somebody is told after a trial that is read from a record: the result of a practice trial, and that the main part begins.
+    """The sentences after a trial that is read from a record: the result of a practice trial, and that the main part begins.
 
     Parameters
     ----------
@@ -243,14 +243,14 @@ def said_after(paradigm: Paradigm, taken: TakenTrial, following: TakenTrial | No
 
 
 class PracticeHost(Protocol):
-    """Who leads somebody through practice."""
+    """The host who leads a participant or a machine through practice."""
 
     def announce(self, round_: int, feedback: bool) -> None:
         """Say that a round begins."""
         ...
 
     def welcome(self, planned: PlannedTrial) -> None:
-        """Give the instructions of a trial, where they are others than before."""
+        """Give the instructions of a trial where they have changed."""
         ...
 
     def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
@@ -258,7 +258,7 @@ class PracticeHost(Protocol):
         ...
 
     def decide(self, right: int, asked: int, rounds: int) -> str:
-        """What is to become of somebody who has not passed: ``again`` or ``go_on``."""
+        """Decide what follows for somebody who has not passed: ``again`` or ``go_on``."""
         ...
 
     def note(self, event: Event) -> None:
@@ -274,7 +274,7 @@ async def practise(
     decided: Sequence[str] = (),
     planned_as: Callable[[PlannedTrial], PlannedTrial] = lambda planned: planned,
 ) -> None:
-    """Rounds of practice until the criterion is reached, or there were enough.
+    """Run rounds of practice until the criterion is reached or the rounds are used up.
 
     Trials that an earlier part of the session finished (``earlier``: their scores) are not taken again, and count towards the criterion; what was ``decided``
     in it holds: every ``again`` is a further round, and after ``go_on`` nobody asks.

@@ -1,6 +1,6 @@
-"""Sessions with somebody at the screen that are not part of a study: seeds, trials, what is recorded, and who sits down.
+"""Sessions with a person at the screen that are not part of a study: seeds, trials, the record, and the participant.
 
-No two people of a data folder get the same trials of a paradigm, unless somebody says so.
+No two people in a data folder get the same trials of a paradigm unless the user asks for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LOWER_HALF = (MAX_MASTER_SEED + 1) // 2
 
 @dataclass(frozen=True, slots=True)
 class SessionSeed:
-    """The seed of a session that one paradigm is.
+    """The seed of a session with a single paradigm.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ class SessionSeed:
     number: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Where the seed comes from, for the record of the session."""
+        """The origin of the seed, for the record of the session."""
         return {"given": True} if self.number is None else {"given": False, "session_number": self.number}
 
 
 def seed_for(data: Path, paradigm: str, participant: str) -> SessionSeed:
-    """The seed of a participant's next session: it follows from paradigm, participant and the number of the session, and is nobody else's in this folder."""
+    """The seed of a participant's next session. It follows from paradigm, participant and the number of the session, and is unique in this folder."""
     pattern = re.compile(re.escape(session_stem(paradigm, participant, 0)[:-1]) + r"\d+(-\d+)?")
     names = session_names(data)
     number = 1 + sum(pattern.fullmatch(name) is not None for name in names)
@@ -55,7 +55,7 @@ def seed_for(data: Path, paradigm: str, participant: str) -> SessionSeed:
 
 
 def drawn_seeds(key: list[object]) -> Iterator[int]:
-    """Seeds for something that is named, in the order in which they are tried."""
+    """Seeds that follow from some names, in the order in which they are tried."""
     return (LOWER_HALF + int(digest([*key, attempt], length=8), 16) % LOWER_HALF for attempt in count(1))
 
 
@@ -91,7 +91,7 @@ def begin_with_somebody(
     keys: KeySetting | None = None,
     codes: Mapping[str, Any] | None = None,
 ) -> tuple[Session, WindowAgent]:
-    """Begin the session of a person, or of the simulated participant: whoever it is sits at the window when this returns.
+    """Begin the session of a person or of the simulated participant; the window is open when this returns.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def begin_with_somebody(
 
 
 def check_patch(patch: str, trials: Iterable[Trial]) -> None:
-    """Whether the phases that a corner patch is to mark come in some of these trials.
+    """Check that the phases that a corner patch marks occur in these trials.
 
     Raises
     ------

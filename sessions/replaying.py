@@ -1,4 +1,4 @@
-"""Sessions as agents: what was answered in a recorded session, to be given again."""
+"""Recorded sessions as agents: they give the recorded answers again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PREFIX = "recorded:"
 
 
 def recorded_agent(name: str) -> Recorded:
-    """The agent that gives the answers of a recorded session, practice apart.
+    """An agent that gives the answers of a recorded session again, practice excepted.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def _trials(session: Session, events: Sequence[Event]) -> Iterator[tuple[list[Pe
 
 @dataclass(frozen=True, slots=True)
 class TakenTrial:
-    """A trial as it was taken.
+    """A trial as it was presented and answered.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class TakenTrial:
 
     @property
     def asked(self) -> list[AskedStep]:
-        """What was recorded of its questions."""
+        """The recorded steps with questions."""
         return [line for _, line in self.steps if "ask" in line]
 
 

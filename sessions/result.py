@@ -1,4 +1,4 @@
-"""What a session has come to: its record, and its answers as a data frame."""
+"""The result of a session: its record, and its answers as a data frame."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SessionResult:
 
     @functools.cached_property
     def info(self) -> Mapping[str, Any]:
-        """What ``session.json`` says."""
+        """The content of ``session.json``."""
         return read_session(self.folder)
 
     @functools.cached_property
@@ -50,7 +50,7 @@ class SessionResult:
 
     @property
     def accuracy(self) -> float:
-        """Share of scored items that were right, practice apart; not a number where nothing was scored."""
+        """The share of scored items that were right, without practice; NaN where nothing was scored."""
         rows = self.responses
         return float(rows.loc[~rows["practice"].astype(bool), "correct"].astype("Float64").mean())
 

@@ -89,7 +89,7 @@ class Runner:
 
     @property
     def span(self) -> Mapping[str, Any] | None:
-        """What an adaptive session has come to (:meth:`.staircase.Staircase.summary`), once it has run; None for others."""
+        """The result of an adaptive session (:meth:`.staircase.Staircase.summary`) after it has run; None for others."""
         return None if self._staircase is None else self._staircase.summary()
 
     def run(self) -> None:
@@ -364,11 +364,11 @@ class Runner:
         return replacement(self.session.paradigm, planned, self.session.seed, attempts + 1, self.session.design, self.session.info["generator"])
 
     def compile(self, planned: PlannedTrial) -> Trial:
-        """The trial that was planned."""
+        """Compile a planned trial."""
         return planned.compile(self.session.paradigm, self.session.info["generator"])
 
     def context(self, planned: PlannedTrial, trial: Trial) -> TrialContext:
-        """What the agent is told before this trial."""
+        """The context that the agent gets before this trial."""
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
         context = brief(self.agent, self.session.paradigm, self.session.info["language"], trial, seed, self.session.answer_keys, self._sentences)
         context = replace(context, block=planned.block, practice=planned.practice)

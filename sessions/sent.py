@@ -19,7 +19,7 @@ _PAGES, _QUESTIONS = "pages", "questions"
 
 
 def sentences_of(agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Any, language: str) -> dict[str, Any]:
-    """What a record keeps of what its agent reads beside the paradigm's instructions: pages and legends of people, legends and questions of chat models.
+    """The sentences that an agent reads besides the paradigm's instructions, for the record: pages and legends of people, legends and questions of chat models.
 
     Returns
     -------
@@ -38,24 +38,24 @@ def sentences_of(agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial],
 
 
 def sentences_for_people(language: str) -> dict[str, Any]:
-    """What a record keeps of what a participant reads beside the texts of a paradigm or a study."""
+    """The sentences that a participant reads besides the texts of a paradigm or a study, for the record."""
     return {SENTENCES: {_PAGES: texts_for_people(language)}}
 
 
 @contextmanager
 def speak_as_recorded(info: Mapping[str, Any]) -> Iterator[None]:
-    """Speak to a person as the session (or the session of a study) did when it began."""
+    """Use the sentences with which the session (or the session of a study) began."""
     with kept(info["language"], info.get(SENTENCES, {}).get(_PAGES, {})):
         yield
 
 
 def questions_of(info: Mapping[str, Any]) -> Mapping[str, Sentences]:
-    """What a chat model is told of each kind of question, as the record keeps it."""
+    """The sentences about each kind of question for a chat model, from the record."""
     return info.get(SENTENCES, {}).get(_QUESTIONS, {})
 
 
 def without_sentences(info: Mapping[str, Any]) -> bool:
-    """Whether a record is older than the sentences of somebody who reads."""
+    """Whether a record is too old to hold the sentences that its agent reads."""
     return SENTENCES not in info and kind_named(info["agent_kind"]).reads
 
 

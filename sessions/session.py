@@ -46,7 +46,7 @@ def utc_now() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session that is going to run, or to go on.
+    """A session that begins or goes on.
 
     ``plan`` holds its ordinary trials; practice is planned round by round while it runs.
     """
@@ -66,12 +66,12 @@ class Session:
 
     @property
     def stairs(self) -> list[PlannedTrial]:
-        """In an adaptive session, a trial at each level that may come."""
+        """The possible trials of an adaptive session, one at each level."""
         return _stairs(self.plan[0], self.info.get("adaptive"))
 
     @property
     def may_come(self) -> list[PlannedTrial]:
-        """All trials that may come: of an adaptive session, each at every level."""
+        """All possible trials; those of an adaptive session at every level."""
         rule = self.info.get("adaptive")
         return [*self.plan] if rule is None else [stair for planned in self.plan for stair in _stairs(planned, rule)]
 
@@ -92,20 +92,20 @@ class Session:
 
     @property
     def trigger_codes(self) -> Triggers | None:
-        """Which trigger codes are sent, if any."""
+        """The trigger codes that are sent, if any."""
         recorded = self.info.get("triggers")
         return None if recorded is None else read_triggers(recorded["codes"], self.paradigm.timeline, f"{self.folder / 'session.json'}: the trigger codes")
 
     @property
     def answer_keys(self) -> AnswerKeys:
-        """With which keys the participant answers, and in which words."""
+        """The keys with which the participant answers, and their names."""
         words = self.paradigm.translations.get(self.info["language"], {}) if kind_named(self.info["agent_kind"]).at_window else {}
         return replace(answer_keys(self.info.get("keys")), words=words)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a session is asked to be.
+    """The request for a new session.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def brief(
     keys: AnswerKeys | None = None,
     sentences: Mapping[str, Sentences] | None = None,
 ) -> TrialContext:
-    """What an agent is told before a trial.
+    """The context that an agent gets before a trial.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def _of_own_file(source: str) -> dict[str, str]:
 
 
 def session_stem(paradigm: str, who: str, seed: int) -> str:
-    """How the names of sessions begin."""
+    """The beginning of a session's name."""
     return f"{paradigm}-{_slug(who)}-s{seed}"
 
 
@@ -341,7 +341,7 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
 
 
 def complete(folder: str | Path) -> bool:
-    """Whether nothing is left to do in a session. A response table that a kill has prevented is made up for.
+    """Whether a session is complete. A response table that is missing because the program was killed is written now.
 
     Raises
     ------
@@ -361,7 +361,7 @@ def complete(folder: str | Path) -> bool:
 
 
 def reopen(folder: str | Path) -> Session:
-    """A session as it was begun, to go on with it: with the paradigm, plan and sentences that it holds, whatever has become of the library since.
+    """Open a session to go on with it, with the paradigm, plan and sentences in its record, whatever has changed in the library since.
 
     Raises
     ------
@@ -386,7 +386,7 @@ def reopen(folder: str | Path) -> Session:
 
 
 def same_trials(folder: str | Path) -> Session:
-    """A session whose trials another agent is going to take: those that were taken, where interrupted ones were replaced."""
+    """Open a session whose trials another agent is to take; interrupted trials are those that replaced them."""
     info = read_session(folder)
     plan = _plan_of(info)
     if kind_named(info["agent_kind"]).at_window or "adaptive" in info:
@@ -398,13 +398,13 @@ def same_trials(folder: str | Path) -> Session:
 
 
 def planned_as_begun(folder: str | Path) -> Session:
-    """A session with its trials as they were planned, whatever has become of them."""
+    """Open a session with its trials as they were planned, including interrupted ones."""
     info = read_session(folder)
     return Session(Path(folder), stored_paradigm(info), _plan_of(info), info)
 
 
 def stored_paradigm(info: Mapping[str, Any]) -> Paradigm:
-    """The paradigm as the record of a session keeps it, with the random streams of then: its trials are those that the session has."""
+    """The paradigm from the record of a session, with the random streams of that time, so that its trials are the same."""
     return paradigm_from_data(info["paradigm_data"], info["paradigm"], streams_of(info))
 
 

@@ -1,4 +1,4 @@
-"""What is written of each step of a trial: what was shown, what was answered, and how that is scored."""
+"""The log of a trial: for each step what was shown, what was answered, and its score."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_OF_ALL_KINDS = frozenset(field.name for field in fields_of(Score) if not fi
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A response after the rules of its question were applied to it."""
+    """A response with its verdict and scores by the rules of its question."""
 
     response: Response
     verdict: Verdict
@@ -27,7 +27,7 @@ class Judged:
 
 
 def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
-    """Score one response. Silence may mean an answer; an answer that is not allowed is invalid; the verdict is right only when every item is."""
+    """Score one response. No response may mean an answer; an answer that is not allowed is invalid; the verdict is right only when every item is."""
     assert truth.answer is not None
     value, outcome = response.value, response.outcome
     if outcome == "omitted" and ask.no_answer_means is not None:
@@ -47,7 +47,7 @@ def _score(score: ItemScore) -> Score:
 
 
 class TrialLog:
-    """Writes one line a step, once the next step has begun: only then is it known how long the last display was really shown."""
+    """Writes one line per step once the next step has begun, because only then it is known how long the last display was shown."""
 
     def __init__(self, recorder: Recorder, key: str, attempt: int) -> None:
         self._recorder, self._key, self._attempt = recorder, key, attempt

@@ -1,4 +1,4 @@
-"""Trigger codes of a session: which ones it sends, and what the record says of them."""
+"""The trigger codes of a session: which ones it sends, and their entry in the record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def trigger_request(paradigm: Paradigm, port: str, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What the record of a session (``Request.extra["triggers"]``) says of its trigger codes: the port, and every code.
+    """The entry on trigger codes for the record of a session (``Request.extra["triggers"]``): the port, and every code.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ COLUMNS = ("session", "participant", "trial", "attempt", "practice", "step", "co
 
 
 def sent_triggers(paths: str | Path | Iterable[str | Path]) -> pandas.DataFrame:
-    """Every trigger code that was sent in sessions, one row a code in the order of sending: what to lay beside the markers of a recording.
+    """Every trigger code that was sent in sessions, one row per code in the order of sending, for comparison with the markers of a recording.
 
     Attempts that were cut short are in it, too: their codes did go out. ``sent_ms`` is empty where the port did not take the code.
     """

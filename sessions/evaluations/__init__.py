@@ -1,1 +1,1 @@
-"""What models are asked beside single sessions: how probable they hold the answers of others."""
+"""Evaluations beyond single sessions: sets of sessions, and the probabilities that models give to the answers of others."""

@@ -1,4 +1,4 @@
-"""How probable a chat model holds the answers that somebody gave, given all that they had seen and answered before: the measure of models of cognition.
+"""The probability that a chat model gives to a person's answers, after all that the person had seen and answered before: a measure of models of cognition.
 
 One folder for each session and model: ``choices.json`` (who, with which settings, what it took), ``transcripts.jsonl`` (every reply that was paid for, on the
 disk before it is used) and, when all is scored, ``choices.csv`` (a line an answer). It is no session, and nothing reads it as one: the model gives no answers.
@@ -53,7 +53,7 @@ _SHARED = "a token may begin several of the allowed answers"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An answer of somebody, and what a model makes of it. Logarithms are natural ones.
+    """A person's answer, and its probability in a model. Logarithms are natural.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceScores:
-    """What became of it.
+    """The result of scoring a session's choices.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class ChoiceScores:
 
     @property
     def left_out(self) -> Mapping[str, int]:
-        """How many answers were left out, by the reason."""
+        """How many answers were left out, by reason."""
         return Counter(choice.left_out for choice in self.choices if choice.left_out)
 
 
@@ -111,7 +111,7 @@ class _Followed:
 
 
 def score_choices(session: str | Path, agent: ChatAgent, output: Path | None = None, watcher: Watcher | None = None) -> ChoiceScores:
-    """Score the answers of a session by a chat model, and record it; what an earlier try has paid for is not asked again.
+    """Score the answers of a session by a chat model, and record the result; replies that an earlier attempt paid for are not requested again.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def score_choices(session: str | Path, agent: ChatAgent, output: Path | None = N
 
 
 def note_summary(scored: ChoiceScores, found: Mapping[str, Any]) -> ChoiceScores:
-    """Put what the answers come to, and how many were left out, into the record."""
+    """Add the summary, and how many answers were left out, to the record."""
     info = {**scored.info, "summary": dict(found), "left_out": dict(scored.left_out)}
     write_json(scored.folder / INFO, info)
     return replace(scored, info=info)
@@ -221,7 +221,7 @@ class _Scoring:
         return follower.ended()
 
     def run(self, watcher: Watcher) -> ChoiceScores:
-        """Score what is not scored yet, and write the record."""
+        """Score the answers that are not scored yet, and write the record."""
         lines = read_transcript(self.folder)
         self._replies = replies_by_trial([], lines)
         self._attempt = 1 + max((line["attempt"] for line in lines), default=0)

@@ -23,7 +23,7 @@ _REFRESHES_AFTER_ANSWER = 3
 
 @dataclass(frozen=True, slots=True)
 class TimedDisplay:
-    """One display that was to last for a given time, and did: not one that an answer or a pause cut off.
+    """A display with a planned duration that was shown to its end: not cut off by an answer or a pause.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class TimedDisplay:
 
     @property
     def off(self) -> int:
-        """Refreshes too many or too few."""
+        """The number of refreshes shown minus the number planned."""
         return self.shown_frames - self.planned_frames - self.waited
 
     @property
     def owned_up(self) -> bool:
-        """Whether what is off was recorded as frames that came late."""
+        """Whether the recorded late frames account for this difference."""
         return 0 <= self.off <= self.dropped
 
 
@@ -80,12 +80,12 @@ class Displays:
 
     @property
     def timed(self) -> list[TimedDisplay]:
-        """All displays with a given time."""
+        """All displays with a planned duration."""
         return [display for run in self.runs for display in run]
 
 
 def read_displays(events: Iterable[Mapping[str, Any]]) -> Displays:
-    """What the events of a session tell of its displays."""
+    """Read the displays of a session from its events."""
     runs: list[list[TimedDisplay]] = [[]]
     cut = paused = frames = dropped = 0
     drops: dict[tuple[str, int], int] = {}

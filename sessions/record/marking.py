@@ -42,7 +42,7 @@ class Holds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InTable:
-    """That a field is a column of the response table.
+    """Marks a field that is a column of the response table.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""The files of a session that are read as they are: ``session.json`` and ``events.jsonl``, and what they tell of how far a session is.
+"""Reading ``session.json`` and ``events.jsonl``, and how far a session has come according to them.
 
-What a file must hold to be read, its models declare; it is found out before anything relies on it, so that damage is told in a sentence.
+The models declare what a file must hold; this is checked before anything relies on it, so that damage is reported in a sentence.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def read_session(folder: str | Path) -> SessionInfo:
 
 def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
     """Session folders among ``paths`` and, for data folders, in them and up to five levels below (studies keep theirs deeper); sorted, each once. Hidden
-    folders are passed by.
+    folders are skipped.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def trials_left(session: Mapping[str, Any], events: Iterable[Event]) -> int:
 
 
 def staircase_of(session: Mapping[str, Any], events: Iterable[Event]) -> Staircase | None:
-    """How far the staircase of an adaptive session has come, from its finished trials; None for other sessions.
+    """The staircase of an adaptive session after its finished trials; None for other sessions.
 
     Raises
     ------
@@ -201,12 +201,12 @@ def trial_key(practice: bool, trial: int) -> str:
 
 
 def is_practice(key: str) -> bool:
-    """Whether events that name their trial so belong to practice."""
+    """Whether a trial's name in the events belongs to practice."""
     return key.startswith("p")
 
 
 def finished_trials(events: Iterable[Event]) -> dict[str, int]:
-    """For every finished trial the attempt that counts: the first one of which every step is there."""
+    """The valid attempt at each finished trial: the first one with all of its steps."""
     steps: dict[tuple[str, int], int] = {}
     done: dict[str, int] = {}
     for event in events:
@@ -220,7 +220,7 @@ def finished_trials(events: Iterable[Event]) -> dict[str, int]:
 
 
 def trials_taken(events: Iterable[Event]) -> dict[str, TrialStart]:
-    """How every finished trial began, in the attempt that counts: its levels, seed, number of the attempt."""
+    """The start event of each finished trial in its valid attempt: levels, seed, number of the attempt."""
     events = list(events)
     done = finished_trials(events)
     return {event["trial"]: event for event in events if event["event"] == "trial_start" and done.get(event["trial"]) == event["attempt"]}
@@ -238,7 +238,7 @@ def finished_scores(events: Iterable[Event]) -> dict[str, list[Score]]:
 
 
 def failed_trials(events: Iterable[Event]) -> dict[str, str]:
-    """For every trial that could not be had, and was not finished later, why: a sentence."""
+    """The reason, as a sentence, for each trial that failed and was not finished later."""
     events = list(events)
     done = finished_trials(events)
     return {event["trial"]: event["why"] for event in events if event["event"] == "trial_failed" and event["trial"] not in done}
@@ -291,7 +291,7 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
 
 
 def misfit(model: Any, value: object) -> str | None:
-    """What keeps a value from being what a model declares: a key that is missing, of a wrong type, or unknown. None when nothing does."""
+    """Why a value does not fit a model: a key that is missing, of a wrong type, or unknown. None when it fits."""
     validator = _validator(model)
     if validator.isinstance_python(value):
         return None
@@ -303,7 +303,7 @@ def misfit(model: Any, value: object) -> str | None:
 
 
 def fitting(model: Any) -> Callable[[object], bool]:
-    """Whether a value is what a model declares, as a function of the value that is asked often."""
+    """A fast function that tells whether a value fits a model."""
     return _validator(model).isinstance_python
 
 

@@ -58,12 +58,12 @@ class Rule:
 
     @classmethod
     def read(cls, record: Adaptive) -> Rule:
-        """The rule as the record of a session has it."""
+        """Read the rule from the record of a session."""
         rest = {name: value for name, value in record.items() if name in cls.__slots__ and name != "stairs"}
         return cls(stairs=tuple(record["stairs"]), **cast(dict[str, Any], rest))
 
     def correct(self, scores: Iterable[Mapping[str, Any]]) -> bool:
-        """Whether a trial with these scores was a correct one; what was answered beyond the presented items does not count."""
+        """Whether a trial with these scores was a correct one; answers beyond the presented items do not count."""
         items = [bool(score["correct"]) for score in scores if score["correct_answer"] is not None]
         return bool(items) and sum(items) >= self.share * len(items) - 1e-9
 
@@ -87,21 +87,21 @@ class Staircase:
 
     @staticmethod
     def begin(rule: Rule) -> Staircase:
-        """A staircase, or the span test that goes by the rule."""
+        """Begin a staircase, or a span test, as the rule says."""
         return SpanTest(rule) if rule.rule == "span" else Staircase(rule)
 
     @property
     def level(self) -> Level:
-        """Of the next trial."""
+        """The level of the next trial."""
         return self.rule.stairs[self._step]
 
     @property
     def over(self) -> bool:
-        """Whether no further trial comes."""
+        """Whether the session is over: no further trial follows."""
         return len(self.levels) >= self.rule.trials or (self.rule.reversals is not None and len(self.turned_at) >= self.rule.reversals)
 
     def take(self, correct: bool) -> None:
-        """A trial at :attr:`level` was finished."""
+        """Take in the result of a trial at :attr:`level`."""
         same = bool(self.correct) and self.correct[-1] == correct and self._run > 0
         self._run = self._run + 1 if same else 1
         self.levels.append(self.level)
@@ -126,11 +126,11 @@ class Staircase:
 
     @property
     def formula(self) -> str:
-        """How the span follows, in words."""
+        """How the span is computed, in words."""
         return FORMULA.format(leave_out=self.rule.leave_out)
 
     def summary(self) -> Climbed:
-        """What the record keeps of it, fit for JSON."""
+        """The result for the record, fit for JSON."""
         summed: Climbed = {
             "factor": self.rule.factor,
             "span": self.span,

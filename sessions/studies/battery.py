@@ -57,7 +57,7 @@ class Battery:
         self._seeds: dict[str, int] = {}
 
     def run(self) -> None:
-        """Run the session of the study (or what is left of it) to its end.
+        """Run the session of the study, or the rest of it, to its end.
 
         Raises
         ------

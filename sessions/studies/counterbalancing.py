@@ -1,4 +1,4 @@
-"""In which order a participant takes the parts of a study: fixed, balanced over participants, or shuffled."""
+"""The order in which a participant takes the parts of a study: fixed, balanced over participants, or shuffled."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(parts: int) -> int:
 
 
 def order_of(order: Order, parts: int, study: str, number: int, session: int, seed: int) -> list[int]:
-    """The parts, by their numbers in the file from 0, in the order in which a participant takes them.
+    """The parts in the order in which a participant takes them, as their numbers in the file (from 0).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is asked about a participant: fields of a study, and whether what was typed fits them."""
+"""Questions about a participant: the fields of a study, and checks of what was typed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST = 500
 
 
 class FieldPart(BaseModel):
-    """One thing that is asked about a participant."""
+    """One question about a participant."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -53,7 +53,7 @@ class FieldPart(BaseModel):
         return self
 
     def labels(self, language: str) -> dict[str, str]:
-        """The values that may be chosen, each with what the dialog calls it."""
+        """The values that can be chosen, each with its label in the dialog."""
         if self.type == "yes_no":
             return {value: sentence(f"fields.{value}", language) for value in ("yes", "no")}
         if isinstance(self.choices, list):
@@ -61,7 +61,7 @@ class FieldPart(BaseModel):
         return {value: called[language] for value, called in (self.choices or {}).items()}
 
     def expected(self, language: str = "en") -> str:
-        """What an answer looks like."""
+        """The form of a valid answer, in words."""
         if self.choices is not None:
             return sentence("wrong.one_of", language, values=", ".join(self.choices))
         if self.type in ("text", "yes_no"):
@@ -71,7 +71,7 @@ class FieldPart(BaseModel):
         return sentence(f"wrong.{what}{within}", language, low=low, high=high)
 
     def read(self, typed: str, language: str = "en") -> Any:
-        """The value of what was typed.
+        """Read the value from what was typed.
 
         Raises
         ------
@@ -109,13 +109,13 @@ COMMON: dict[str, FieldPart] = {
 
 
 def missing_texts(field: FieldPart, languages: Sequence[str]) -> str | None:
-    """Which language of a study a field has no words in, or None."""
+    """The first language of a study in which a field has no words, or None."""
     texts: list[Mapping[str, str]] = [field.label, *(field.choices.values() if isinstance(field.choices, dict) else ())]
     return next((language for language in languages for text in texts if language not in text), None)
 
 
 def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Mapping[str, Any], language: str = "en") -> tuple[dict[str, Any], dict[str, str]]:
-    """Values of what was typed, and by field what is wrong with it.
+    """Read what was typed: the values, and for each field what is wrong with it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is asked before a session of a study begins, as a list of questions: built-in ones, then the fields of the study."""
+"""The questions before a session of a study begins: built-in ones, then the fields of the study."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMES = {"fr": "français", "es": "español", "it": "italiano", "nl": "Nederlan
 
 
 def questions(study: Study, data: Path, kind: Kind, wanted: Wanted) -> list[Question]:
-    """The questions of the dialog, in the study's first language; what is known already stands in them."""
+    """The questions of the dialog, in the study's first language, filled with what is known already."""
     language = study.languages[0]
 
     def say(key: str, **values: object) -> str:
@@ -41,7 +41,7 @@ def questions(study: Study, data: Path, kind: Kind, wanted: Wanted) -> list[Ques
 
 
 def answered(study: Study, kind: Kind, typed: Mapping[str, str], session: str) -> Wanted:
-    """What was typed, as a wish for a session."""
+    """Turn what was typed into a wish for a session."""
     built_in = {name: typed.get(name, "") for name in ("participant", "number", "language", "existing")}
     fields = {field.name: typed[field.name] for field in study.fields if field.name in typed}
     return Wanted(session=typed.get("session", session), fields=fields, kind=kind, **built_in)

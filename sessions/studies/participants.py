@@ -32,7 +32,7 @@ _BLANKS = {" ": "blank", "\n": "line_break", "\t": "tab"}
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who takes part.
+    """A participant of a study.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Person:
 
 
 def misnamed(name: str, language: str = "en") -> str | None:
-    """Why an identifier cannot be one, in the language of who typed it, or None."""
+    """Why an identifier is not valid, in the user's language, or None."""
     if not name:
         return sentence("wrong.needed", language)
     if re.fullmatch(r"(?i)con|prn|aux|nul|com[0-9]|lpt[0-9]", name):
@@ -70,7 +70,7 @@ def misnamed(name: str, language: str = "en") -> str | None:
 
 
 def people(folder: Path) -> list[Person]:
-    """Everybody who was given a number, in that order; those who withdrew, too.
+    """Everybody who was given a number, in that order, including people who withdrew.
 
     Parameters
     ----------
@@ -103,19 +103,19 @@ def find(folder: Path, name: str) -> Person | None:
 
 
 def unknown(folder: Path) -> list[str]:
-    """Of whom there are sessions in the folder of the study, and no line in ``participants.jsonl``."""
+    """Identifiers with sessions in the folder of the study but no line in ``participants.jsonl``."""
     names = {person.name for person in people(folder)}
     inside = folder.iterdir() if folder.is_dir() else ()
     return sorted(path.name for path in inside if path.name not in names and not path.name.startswith(".") and any(path.glob("session-*/battery.json")))
 
 
 def named_by_number(kind: Kind, number: int) -> str:
-    """The identifier of somebody who has none of their own: of simulated participants."""
+    """The identifier of somebody without one, such as a simulated participant."""
     return f"{kind}-{number}"
 
 
 def next_number(everybody: Iterable[Person], kind: Kind) -> int:
-    """The smallest number that nobody of this kind has, or had."""
+    """The smallest number that nobody of this kind has or had."""
     taken = {person.number for person in everybody if person.kind == kind}
     return next(number for number in itertools.count(1) if number not in taken)
 
@@ -131,7 +131,7 @@ def number_taken(everybody: Iterable[Person], kind: Kind, number: int, language:
 
 
 def register(folder: Path, name: str, kind: Kind, number: int | None = None, now: Callable[[], str] = utc_now) -> Person:
-    """Give a person a number, once: the one that is wanted, or the next free one. Who has one keeps it. It is on the disk when this returns.
+    """Give a person a number once: the requested one, or the next free one. A person who has one keeps it. It is on the disk when this returns.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def register(folder: Path, name: str, kind: Kind, number: int | None = None, now
 
 
 def withdraw(folder: Path, person: Person, sessions: int, forget: bool = False, now: Callable[[], str] = utc_now) -> None:
-    """Remove all that a person has left in the study, and note that it was done. The number is not given again.
+    """Remove all data of a person from the study, and note that this was done. The number is not given again.
 
     The note comes first and the folder goes away in one step: after a kill nothing is half there for readers, and the next call removes the rest.
 
@@ -198,7 +198,7 @@ def withdraw(folder: Path, person: Person, sessions: int, forget: bool = False, 
 
 
 def left_over(folder: Path) -> list[Path]:
-    """What a withdrawal that was cut short has not removed; hidden from readers of data."""
+    """Remains of an interrupted withdrawal; hidden from readers of data."""
     return sorted(folder.glob(f"{_GONE}*"))
 
 
@@ -214,6 +214,6 @@ def _forget(folder: Path, person: Person) -> None:
 
 
 def size_of(folder: Path) -> tuple[int, int]:
-    """How many files there are in a folder, and how many bytes."""
+    """The number of files in a folder and their size in bytes."""
     files: list[Any] = [path.stat() for path in folder.rglob("*") if path.is_file()]
     return len(files), sum(file.st_size for file in files)

@@ -42,7 +42,7 @@ class Entry(_Part):
 
 
 class Breaks(_Part):
-    """What comes between two paradigms of a session."""
+    """The break between two paradigms of a session."""
 
     text: Texts = Field(description="the page, by language")
     seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="minimum length of the break")

@@ -1,4 +1,4 @@
-"""Who has finished what in a study, and what a participant has left there."""
+"""The status of a study: who has finished what, and which data of a participant there are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Overview:
 
 
 def overview(study: Study, data: Path) -> Overview:
-    """How far everybody is; of somebody whose record is damaged, what is wrong with it.
+    """The progress of everybody; for a damaged record, what is wrong with it.
 
     Raises
     ------
@@ -80,13 +80,13 @@ def _bare(person: Person, cells: int) -> tuple[str, ...]:
 
 
 def finished_sessions(study_folder: Path, name: str) -> set[int]:
-    """Which sessions of the study a participant has finished, in one of their runs."""
+    """The sessions of the study that a participant has finished, in any of their runs."""
     return {read_head(folder)["session"] for folder in runs(study_folder, name) if completed(folder)}
 
 
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """What a participant has left in a study.
+    """The data of a participant in a study.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Belongings:
     folders: tuple[Path, ...]
 
     def check_idle(self) -> None:
-        """See that nobody is taking any of the sessions.
+        """Check that nobody is taking any of the sessions now.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class Belongings:
 
 
 def belongings(study_folder: Path, person: Person) -> Belongings:
-    """What there is of a participant."""
+    """Find the data of a participant."""
     person_folder = study_folder / (person.name or "")
     if person.name is None or not person_folder.exists():
         return Belongings(0, 0, 0, (), ())

@@ -1,4 +1,4 @@
-"""A study file: which paradigms a participant takes, in how many sessions and which order, what is asked and told. Read and checked here."""
+"""Study files, read and checked: the paradigms that participants take, sessions and their order, questions and texts."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Study:
         return [self.paradigms[taken[part]] for part in order_of(self.order, len(taken), self.name, number, session, self.seed)]
 
     def keys_for(self, person: str, number: int) -> dict[str, Any]:
-        """With which keys a participant answers, in all sessions: for ``Request.extra["keys"]``. Sides change once every order has come."""
+        """The keys with which a participant answers in all sessions, for ``Request.extra["keys"]``. Sides change once every order has been used."""
         orders = math.lcm(*(rows(len(taken)) for taken in self.sessions)) if self.order == "latin_square" else 1
         return key_request(self.keys, person, number, orders)
 
@@ -120,7 +120,7 @@ class Study:
 
 
 def is_study(source: str | Path) -> bool:
-    """Whether this is a study file: YAML with the key ``study``. What cannot be read is none."""
+    """Whether this is a study file: YAML with the key ``study``. A file that cannot be read is not."""
     try:
         if not Path(source).is_file():
             return False

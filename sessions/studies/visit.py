@@ -1,4 +1,4 @@
-"""One session of a study by one participant: checked before it begins, and put down in a folder that no other one overwrites."""
+"""One session of a study by one participant: checked before it begins, and recorded in a folder that no other session overwrites."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FOLDER = re.compile(r"session-([1-9][0-9]?)(?:-run-([1-9][0-9]{0,3}))?")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Who wants to take which session of a study; all as it was typed.
+    """The participant and session of a study that the user asks for, all as typed.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A session of a study that is going to be taken, or to go on.
+    """A session of a study that begins or goes on.
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ class Visit:
 
     @property
     def finished(self) -> bool:
-        """Whether it has come to its end, the last page included."""
+        """Whether the session is finished, including its last page."""
         return any(line["event"] == "finished" for line in read_lines(self.folder / JOURNAL))
 
 
 def check_wanted(study: Study, data: Path, wanted: Wanted, language: str = "en") -> dict[str, str]:
-    """What keeps a session from beginning, by what was typed: ``participant``, ``session``, ``number``, ``language``, ``existing``, and names of fields.
+    """What prevents a session from beginning, for each typed value: ``participant``, ``session``, ``number``, ``language``, ``existing``, and names of fields.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def _describe_earlier(before: Path, language: str = "en") -> str:
 
 
 def proposed(study: Study, data: Path, name: str) -> dict[str, str]:
-    """What a participant is likely to take next: the first session of the study that is not finished, and to go on with it where it was begun.
+    """The session that a participant is likely to take next: the first unfinished session of the study, and whether to go on with it.
 
     Returns
     -------
@@ -211,7 +211,7 @@ def runs(study_folder: Path, name: str, session: int | None = None) -> list[Path
 
 
 def read_head(folder: Path) -> dict[str, Any]:
-    """What a session of a study is.
+    """Read what a session of a study is.
 
     Raises
     ------
@@ -236,7 +236,7 @@ _HEAD_KEYS: dict[str, type] = {
 
 
 def states(folder: Path) -> dict[str, State]:
-    """How far each paradigm of a session is that was begun, by its name in the study."""
+    """The progress of each paradigm of a session that was begun, by its name in the study."""
     found: dict[str, State] = {}
     for path in sorted(path.parent for path in folder.glob("[!.]*/session.json")):
         info = read_session(path)
@@ -273,7 +273,7 @@ def refused(folder: Path) -> str:
 
 
 def agreed_in(visit: Visit, text: str) -> str | None:
-    """The earlier session in which the participant has agreed to a text for consent (by its hash), or None."""
+    """The earlier session in which the participant agreed to a consent text (by its hash), or None."""
     for folder in runs(visit.folder.parent.parent, visit.folder.parent.name):
         head = read_head(folder)
         for line in read_lines(folder / JOURNAL):
@@ -284,7 +284,7 @@ def agreed_in(visit: Visit, text: str) -> str | None:
 
 
 def known_fields(study_folder: Path, name: str) -> dict[str, Any]:
-    """What is known of a participant from all sessions; what was said last counts."""
+    """The participant's fields from all sessions; the latest values count."""
     heads = sorted((read_head(folder) for folder in runs(study_folder, name)), key=lambda head: head["created"])
     return {name: value for head in heads for name, value in head["fields"].items()}
 
@@ -293,7 +293,7 @@ def known_fields(study_folder: Path, name: str) -> dict[str, Any]:
 
 
 def foresee(study: Study, data: Path, wanted: Wanted) -> Visit:
-    """The session that :func:`sit_down` is going to begin or take up, without writing anything: what can go wrong shows before there is a folder or a number.
+    """The session that :func:`sit_down` will begin or take up, without writing anything, so that problems show before there is a folder or a number.
 
     Raises
     ------
@@ -310,7 +310,7 @@ def foresee(study: Study, data: Path, wanted: Wanted) -> Visit:
 
 
 def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = utc_now) -> tuple[Visit, bool]:
-    """Begin a session of a study, or take one up again; whether it is one that goes on.
+    """Begin a session of a study or take one up again, and say which of the two it is.
 
     Raises
     ------
@@ -382,7 +382,7 @@ def _head(visit: Visit, created: str) -> dict[str, Any]:
 
 
 def taken_up(study: Study, person: Person, folder: Path) -> Visit:
-    """A session that was begun, as it was begun, whatever has become of the study file since."""
+    """Open a session as it was begun, whatever has changed in the study file since."""
     head = read_head(folder)
     as_begun = study if study.hash == head["study_hash"] else study_from_data(head["study_data"], study.file)
     return Visit(folder, as_begun, person, head["session"], head["run"], head["language"], head["fields"])
