@@ -1,4 +1,4 @@
-"""What ``spanlab list`` and ``spanlab providers`` print: paradigms, how far guessing gets in each, and where chat models can be served. Part of the command line."""
+"""What ``spanlab list`` and ``spanlab providers`` print. Part of the command line."""
 
 from __future__ import annotations
 
