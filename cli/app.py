@@ -1,4 +1,4 @@
-"""The command line: its commands, and how their errors are told. The command line alone may import everything; each command imports what it needs."""
+"""The command line: its commands, and how their errors are shown. Only the command line may import everything; each command imports what it needs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ app.add_typer(export_app, name="export")
 
 
 def main() -> None:
-    """Entry point: every foreseen problem is one clear sentence on stderr and a non-zero exit."""
+    """Run the command line: every foreseen problem becomes one clear sentence on stderr and a non-zero exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a letter shows its number.
         if isinstance(stream, io.TextIOWrapper):
@@ -192,7 +192,7 @@ app.command()(formats)
 
 
 @app.command()
-def timetable(csv: Annotated[Path | None, typer.Option("--csv", help="write it to this file", metavar="FILE")] = None) -> None:
+def timetable(csv: Annotated[Path | None, typer.Option("--csv", help="write the table to this file", metavar="FILE")] = None) -> None:
     """Show how long each phase lasts for people: the time-mapping table, rebuilt from the paradigms."""
     from ..paradigms import list_paradigms, load_paradigm
     from ..paradigms.preview.timetable import timetable as rows_of

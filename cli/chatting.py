@@ -1,4 +1,4 @@
-"""Options about chat models: how their servers are treated, and what they may cost. Part of the command line."""
+"""Options for chat models: limits for requests to their servers, and prices. Part of the command line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def care_given(
     more: list[str] | None,
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """How the servers of chat agents are to be treated, as options say it; fields of ``RequestLimits``.
+    """The limits for requests to chat servers from the options, as fields of ``RequestLimits``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The demonstration: everybody takes the same trials, and one page shows how it went. Part of the command line."""
+"""The demonstration: a participant and machines take the same trials, and one page shows the results. Part of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line's arguments mean, and the bar that shows how far a command is. Part of the command line."""
+"""Arguments of the command line, and the progress bar. Part of the command line."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def parse_pairs(pairs: list[str] | None, option: str) -> dict[str, Any]:
 
 
 def parse_prices(given: list[str] | None, agents: Sequence[str]) -> dict[str, Prices]:
-    """``["0.5/2"]``, or ``["chat:a=0.5/2"]`` for one of several, to the prices of each chat agent that has some.
+    """``["0.5/2"]``, or ``["chat:a=0.5/2"]`` for one of several agents, to the prices of each chat agent that has prices.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What commands that run sessions share: who sits down, which trials, and the session from its first trial to its last. Part of the command line."""
+"""Functions shared by commands that run sessions: window options, trials, and the end of a session. Part of the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def window_options(
     windowed: bool, width_cm: float | None, distance_cm: float | None, display: Path | None, patch: str | None, canvas: float | None = None
 ) -> dict[str, Any]:
-    """How somebody sits at the window, as options say it.
+    """The settings of the window from the options.
 
     Raises
     ------
@@ -58,14 +58,14 @@ def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) 
 
 
 def terminal() -> Watcher:
-    """Who looks on at a terminal."""
+    """A watcher that reports to the terminal."""
     from ..sessions.conduct import Watcher
 
     return Watcher(bar=progress_bar)
 
 
 def print_session(session: Session, span: Mapping[str, Any] | None) -> None:
-    """Say where the record of a session is, and what an adaptive one has come to."""
+    """Print where the record of a session is, and the result of an adaptive one."""
     if span is not None:
         print(_describe(span))
     print(session.folder)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
-    """Run a set, or say how far it is; then write its report, where one is wanted.
+    """Run a set or show its progress; then write its report, if one is wanted.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Other people's data, in and out: trials, results and sessions in the file formats of others.
+"""Import and export: trials, results and sessions in the file formats of others.
 
 Names are loaded when they are first used.
 """

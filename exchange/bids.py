@@ -1,4 +1,4 @@
-"""BIDS: a data set of tab-separated tables, one a session, with a description of every column.
+"""BIDS: a data set of tab-separated tables, one per session, with a description of every column.
 
 What was at a window becomes ``_events.tsv``, with onsets: a row for each display, and one for each answered item. What has no times on a clock (models, which
 take steps and not milliseconds) becomes ``_beh.tsv``: the response table without onsets.
@@ -53,7 +53,7 @@ _PARTICIPANTS = {
 
 @dataclass(slots=True)
 class _Table:
-    """A table of one session, or of one sitting of it.
+    """A table of one session, or of one sitting of a session.
 
     Parameters
     ----------

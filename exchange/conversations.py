@@ -1,7 +1,7 @@
-"""Sessions as conversations in words: what was shown and asked as user, what was answered as assistant. And the two formats that are made of them.
+"""Sessions as conversations in words (displays and questions as user, answers as assistant), and the two formats that are made from them.
 
 Whoever took the trials, the words are those that chat models get: the instructions, every display that machines see, the questions, feedback where there was
-some. No correct answer is among them but where the participant was told it.
+some. They hold a correct answer only where the participant was told it.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _FIRST, _LAST = "<<", ">>"
 
 
 class TextSharing(Sharing):
-    """What can be chosen for sessions in words."""
+    """Options for sessions in words."""
 
     machines: Annotated[bool, Field(description="also write the sessions of machines, not only those of people")] = False
     practice: Annotated[bool, Field(description="also write practice trials, with what was said after them")] = True
 
 
 class ChatSharing(TextSharing):
-    """What can be chosen for conversations."""
+    """Options for conversations."""
 
     per: Annotated[Literal["session", "trial"], Field(description="one conversation for each session, or for each trial")] = "session"
 
 
 def conversations(shared: SharedSession, data: SharedData, *, practice: bool = True, per_trial: bool = False) -> Iterator[list[Turn]]:
-    """What was shown, asked and answered in a session, in words.
+    """A session in words: what was shown, asked and answered.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a format is: its name, what it reads and what it writes, and the options that it takes.
+"""Formats: the name of each, what it reads and writes, and its options.
 
 A format declares these once, and its commands follow from them: ``spanlab import NAME`` for what it reads, ``spanlab export NAME`` for what it writes.
 """
@@ -28,7 +28,7 @@ Levels = Mapping[str, Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How an option is written on the command line, where the name of its field does not say it.
+    """The spelling of an option on the command line, where it differs from the name of its field.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _complain(line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Where an import or export tells what it does.
+    """The messages of an import or export.
 
     Parameters
     ----------
@@ -110,13 +110,13 @@ class Report:
     note: Callable[[str], None] = _complain
 
     def left_out(self, problems: Iterable[Problem]) -> None:
-        """Tell what was malformed and left out on request."""
+        """Report what was malformed and left out on request."""
         for problem in problems:
             self.note(f"left out: {problem}")
 
 
 class Format(Generic[R, W]):
-    """A format of others. What a subclass does not define, it refuses in a sentence.
+    """A format of others. A direction that a subclass does not define is refused with a message.
 
     Formats that hold trials one by one are less work as :class:`.trials_format.TrialsFormat`.
     """

@@ -1,4 +1,4 @@
-"""What is malformed in what is to be imported: all of it is told, and nothing is imported unless it is left out on request."""
+"""Malformed data in an import: all faults are reported, and nothing is imported unless the user asks to leave the malformed part out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..core.errors import MAX_PROBLEMS, Problem, SpanLabError
 
 
 def format_problems(problems: Sequence[Problem]) -> list[str]:
-    """One line a problem; of very many the first ones, and how many more there are."""
+    """One line per problem; of very many the first ones, and how many more there are."""
     more = [f"... and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
     return [*map(str, problems[:MAX_PROBLEMS]), *more]
 

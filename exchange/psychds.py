@@ -1,4 +1,4 @@
-"""Psych-DS: a data set of one table a session, described in one JSON file that search engines read, too.
+"""Psych-DS: a data set of one table per session, described in one JSON file that search engines read, too.
 
 A row is an answered item, as in the response table. Its rules are those of the schema 1.5: names of files say what is in them, and the columns of the tables
 are the variables of the description, no more and no fewer.

@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class FormatRegistry(Registry[Format[Any, Any]]):
-    """Formats in the order in which they were registered: SpanLab's own come first, and are found without a look at other packages."""
+    """Formats in the order in which they were registered: SpanLab's own come first and are found without loading other packages."""
 
     def __init__(self) -> None:
         super().__init__("format", "spanlab.formats")
@@ -47,7 +47,7 @@ class FormatRegistry(Registry[Format[Any, Any]]):
         return cls.name
 
     def loaded(self) -> list[str]:
-        """The names that are known without a further look at other packages."""
+        """The names that are known without loading other packages."""
         return list(self._known)
 
     @override

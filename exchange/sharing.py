@@ -1,6 +1,6 @@
-"""Sessions that are to be given away: who is called what, what is left out unless it is asked for, and the rows that are left.
+"""Sessions for sharing: pseudonyms, what is left out unless the user asks for it, and the remaining rows.
 
-All formats for sharing data take the same options (:class:`Sharing`) and read sessions through here, so that nothing gets into one that is kept out of another.
+All formats for sharing data take the same options (:class:`Sharing`) and read sessions through here, so that all formats leave out the same things.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _WHO = {
 
 
 class Writer(Protocol):
-    """What takes the lines of a table."""
+    """A writer of the lines of a table."""
 
     def writerow(self, row: Iterable[Any], /) -> Any:
         """Write one line."""
@@ -56,7 +56,7 @@ class Writer(Protocol):
 
 
 class Sharing(Options):
-    """What everybody can choose who gives data away."""
+    """The options of everybody who shares data."""
 
     name: Annotated[str | None, Field(description="title of the data set; by default made from its paradigms"), Flag(metavar="TITLE")] = None
     authors: Annotated[str | None, Field(description="authors of the data set, separated by semicolons"), Flag(metavar="'NAME; NAME'")] = None
@@ -75,7 +75,7 @@ class Sharing(Options):
 
 @dataclass(slots=True)
 class SharedSession:
-    """A session that is to be given away.
+    """A session to be shared.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class SharedSession:
 
     @property
     def task(self) -> str:
-        """The paradigm's name, of letters and digits alone."""
+        """The paradigm's name, with letters and digits only."""
         return _alphanumeric(self.info["paradigm"])
 
     @property
@@ -106,7 +106,7 @@ class SharedSession:
 
 @dataclass(slots=True)
 class SharedParticipant:
-    """Somebody, or something, whose sessions are given away.
+    """A person or a machine whose sessions are shared.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class SharedParticipant:
 
 @dataclass(slots=True)
 class SharedData:
-    """All that is to be given away."""
+    """All data to be shared."""
 
     sessions: list[SharedSession]
     participants: list[SharedParticipant]
@@ -146,15 +146,15 @@ class SharedData:
 
     @property
     def authors(self) -> list[str]:
-        """Who made it."""
+        """The authors of the data set."""
         return [name.strip() for name in (self.options.authors or "").split(";") if name.strip()]
 
     def participant(self, session: SharedSession) -> SharedParticipant:
-        """Whose session it is."""
+        """The participant of a session."""
         return next(one for one in self.participants if one.label == session.label)
 
     def of_session(self, session: SharedSession, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Rows of a response table without what is not to be shared."""
+        """The rows of a response table without the columns and rows that are not shared."""
         for row in rows:
             shared = {name: value for name, value in row.items() if self.has(name)}
             if session.free and not self.options.free_text and isinstance(row.get("answer"), str) and row["answer"] != row.get("correct_answer"):
@@ -181,7 +181,7 @@ class SharedData:
 
     @property
     def who_columns(self) -> dict[str, str]:
-        """Names and meanings of the columns that stand before the response table: who it is, and what people were asked."""
+        """Names and meanings of the columns before those of the response table: the participant, and what people were asked."""
         return {**_WHO, **{name: f"what people were asked: {name}" for name in self.fields}}
 
     def all_columns(self) -> list[Column]:
@@ -193,7 +193,7 @@ class SharedData:
         return [*self.who_columns, *(column.name for column in columns)]
 
     def write_rows(self, writer: Writer, session: SharedSession, columns: Sequence[Column]) -> int:
-        """Write the answered items of a session into a table, as text; how many there were."""
+        """Write the answered items of a session into a table as text, and return how many there were."""
         who, many = self.participant(session), 0
         before = [f"sub-{who.label}", "person" if who.person else "machine", who.agent_kind, who.agent, who.caution]
         asked = [cell(who.fields.get(name), "") for name in self.fields]
@@ -204,7 +204,7 @@ class SharedData:
 
 
 def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path) -> SharedData:
-    """All sessions in some folders, with names that say nothing of people; tells what is left out.
+    """Collect all sessions in some folders under names that do not identify people, and report what is left out.
 
     Parameters
     ----------
@@ -371,7 +371,7 @@ def _alphanumeric(text: str) -> str:
 
 
 def cell(value: Any, missing: str = "n/a") -> str:
-    """A value as it stands in a table: numbers with a point, no tab and no end of a line."""
+    """A value as text for a table: numbers with a point, no tab and no end of a line."""
     if value is None or value == "":
         return missing
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Sessions that appear whole or not at all: made in a hidden folder beside their place, and moved there when all of them are finished."""
+"""Sessions that appear whole or not at all: they are written to a hidden folder beside their destination and moved when all of them are finished."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PREFIX = ".unfinished-import-"
 
 @contextmanager
 def all_or_none(data: Path) -> Iterator[Path]:
-    """A hidden folder for sessions in the making. When the block ends well, they are moved to ``data``; otherwise nothing of them stays.
+    """A hidden folder for sessions in the making. When the block ends without an error, they are moved to ``data``; otherwise they are removed.
 
     Readers of data folders pass hidden folders by. What a killed process has left there is removed by the next one.
 

@@ -1,6 +1,6 @@
-"""Formats that hold trials one by one: a subclass reads and writes them, and everything that is alike for all of them is done here.
+"""Formats that hold trials one by one: a subclass reads and writes them, and everything that all of them share is done here.
 
-However trials are read, they become trials files in one way (:func:`import_sets`): all sets or none, and what is malformed is told or left out.
+However trials are read, they become trials files in one way (:func:`import_sets`): all sets or none, and malformed trials are reported or left out.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .malformed import format_problems, refused
 
 
 class ReadingOptions(Options):
-    """What everybody can choose who reads trials."""
+    """The options of everybody who reads trials."""
 
     skip_malformed: SkipMalformed = False
 
 
 class WritingOptions(Options):
-    """What everybody can choose who writes trials: the same trials as ``spanlab replay`` takes with the same options."""
+    """The options of everybody who writes trials: the same trials as ``spanlab replay`` takes with the same options."""
 
     trials: Annotated[int | None, Field(ge=1, le=1_000_000, description="number of trials, shared out over the factor levels")] = None
     design: Annotated[str | None, Field(description="design in the paradigm's file; 'human' when not given")] = None
@@ -74,7 +74,7 @@ S = TypeVar("S", bound=TrialSet)
 
 @dataclass(slots=True)
 class ImportedSet(Generic[S]):
-    """What became of a set of trials.
+    """The result of importing a set of trials.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class TrialsFormat(Format[R, W]):
             cls.writes = Side("trials", cls.help, WritingOptions, LIBRARY)
 
     def read_trials(self, source: Path, options: R) -> Iterable[TrialSet]:
-        """The trials in a file or folder, one set for each paradigm. They are checked and written by whoever calls."""
+        """The trials in a file or folder, one set for each paradigm. The caller checks and writes them."""
         raise self._refusal("read", None)
 
     def write_trials(self, trials: TrialSet, output: Path, options: W) -> None:

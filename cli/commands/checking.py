@@ -1,4 +1,4 @@
-"""``spanlab check``: files of paradigms and studies before anybody sits down. Part of the command line."""
+"""``spanlab check``: checks files of paradigms and studies before a session. Part of the command line."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def compare(
     margin: MarginOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
-    watch: Annotated[bool, typer.Option("--watch", help="make the report again whenever the data change, until Ctrl-C; an open page updates itself")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="update the report whenever the data change, until Ctrl-C; an open page updates itself")] = False,
     every: Annotated[float, typer.Option("--every", help="with --watch: seconds between checks of the data", min=0.1, metavar="S")] = 10.0,
 ) -> None:
     """Compare people and machines in one report: report.html, figures and tables."""

@@ -1,4 +1,4 @@
-"""``spanlab display``: measure a display, and see what it makes of the durations of a paradigm. Part of the command line."""
+"""``spanlab display``: measure a display, and see how it shows the durations of a paradigm. Part of the command line."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _rate(measured: DisplayFile) -> float:
 
 
 def summary(measured: DisplayFile) -> list[str]:
-    """What was measured, in a few lines."""
+    """The measurements in a few lines."""
     screen, refresh, keyboard = measured.screen, measured.refresh, measured.keyboard
     rate = f"{refresh.hz:.3f} Hz" if refresh.hz is not None else f"the refresh rate cannot be known: flips do not wait for the screen ({refresh.trouble})"
     polled = f"looked at every {keyboard.polled_ms:.2f} ms (99% of the time within {keyboard.polled_p99_ms:.1f} ms)"

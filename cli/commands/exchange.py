@@ -61,7 +61,7 @@ class _Exports(_Formats):
 
 
 import_app = typer.Typer(
-    help="Bring in trials, blocks and results that others have published: spanlab import FORMAT ..., or spanlab import --from FORMAT ...",
+    help="Import trials, blocks and results that others have published: spanlab import FORMAT ..., or spanlab import --from FORMAT ...",
     cls=_Imports,
     no_args_is_help=True,
     **_SETTINGS,

@@ -1,4 +1,4 @@
-"""``spanlab neural``: what the units of a network do, in one folder. Part of the command line."""
+"""``spanlab neural``: an analysis of a network's units, in one folder. Part of the command line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def neural(
         float, typer.Option("--inactive", help="units whose highest task variance is below this share of the highest of any unit are inactive", min=0, max=1)
     ] = _INACTIVE,
     most_clusters: Annotated[
-        int, typer.Option("--most-clusters", help="most clusters that are tried; 99 in the WorM benchmark's analysis", min=2, max=999)
+        int, typer.Option("--most-clusters", help="largest number of clusters to try; 99 in the WorM benchmark's analysis", min=2, max=999)
     ] = _MOST,
 ) -> None:
     """Analyse what a network's units do: task variance, clusters, lesions, similarity of states and tasks; figures, tables and a page."""

@@ -1,4 +1,4 @@
-"""``spanlab plan`` and ``spanlab methods``: how many people and trials a study needs, and what is written of it. Part of the command line."""
+"""``spanlab plan`` and ``spanlab methods``: how many people and trials a study needs, and a draft of its Methods section. Part of the command line."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ _SD_PEOPLE, _SD_EFFECT = 0.6, 0.2
 
 
 def plan(
-    data: Annotated[list[Path] | None, typer.Argument(help=f"data of one's own, from which spread and accuracy come: {DATA_HELP}", metavar="[DATA...]")] = None,
+    data: Annotated[list[Path] | None, typer.Argument(help=f"your own data, as the source of spread and accuracy: {DATA_HELP}", metavar="[DATA...]")] = None,
     people: Annotated[str, typer.Option("--people", help="numbers of people, in each group with --between", metavar="N,N,...")] = "8,12,16,24,32",
-    trials: Annotated[str, typer.Option("--trials", help="numbers of trials of each person in each condition", metavar="N,N,...")] = "24,48",
+    trials: Annotated[str, typer.Option("--trials", help="numbers of trials per person and condition", metavar="N,N,...")] = "24,48",
     accuracy: Annotated[str, typer.Option("--accuracy", help="share of right answers in the first condition, such as 75%", metavar="SHARE")] = "",
-    difference: Annotated[str, typer.Option("--difference", help="what the second condition adds, such as -5points", metavar="POINTS")] = "",
+    difference: Annotated[str, typer.Option("--difference", help="the second condition minus the first, such as -5points", metavar="POINTS")] = "",
     sd_people: Annotated[float | None, typer.Option("--sd-people", help="standard deviation of people, in log odds", metavar="SD", show_default=False)] = None,
     sd_effect: Annotated[
         float | None, typer.Option("--sd-effect", help="standard deviation of the effect over people, in log odds", metavar="SD", show_default=False)
     ] = None,
     sd_item: Annotated[float | None, typer.Option("--sd-item", help="standard deviation of items, in log odds", metavar="SD", show_default=False)] = None,
-    items: Annotated[int | None, typer.Option("--items", help="items that are asked in a trial", metavar="N", min=1, show_default=False)] = None,
+    items: Annotated[int | None, typer.Option("--items", help="items asked per trial", metavar="N", min=1, show_default=False)] = None,
     between: Annotated[bool, typer.Option("--between", help="two groups of people, one in each condition; by default everybody has both")] = False,
     paradigm: Annotated[str, typer.Option("--paradigm", help="the paradigm of the data, if there are several", metavar="NAME")] = "",
     by: Annotated[str, typer.Option("--by", help="column of conditions in the data; chosen automatically by default", metavar="COLUMN")] = "",
     conditions: Annotated[str, typer.Option("--conditions", help="two conditions of that column; by default the first and the last", metavar="A,B")] = "",
-    wanted: Annotated[float, typer.Option("--power", help="the power that is wanted", min=0.01, max=0.99, metavar="SHARE")] = 0.8,
+    wanted: Annotated[float, typer.Option("--power", help="desired power", min=0.01, max=0.99, metavar="SHARE")] = 0.8,
     margin: MarginOption = None,
     samples: Annotated[int, typer.Option("--samples", help="simulated studies for each number of people and trials", metavar="N")] = 2000,
     seed: Annotated[int, typer.Option("--seed", help="seed of the simulation", min=0)] = 1,
@@ -86,7 +86,7 @@ def plan(
 def methods(
     data: Annotated[list[str], typer.Argument(help=f"{DATA_HELP}; with --preregistration a paradigm, its file, or the file of a study", metavar="DATA...")],
     preregistration: Annotated[
-        bool, typer.Option("--preregistration", help="the text of a preregistration instead, from a paradigm or a study; what only you know is marked")
+        bool, typer.Option("--preregistration", help="write the text of a preregistration instead, from a paradigm or a study; gaps for you to fill in are marked")
     ] = False,
     by: Annotated[str | None, typer.Option("--by", help="column of conditions of the models, as for spanlab stats", metavar="COLUMN")] = None,
     margin: MarginOption = None,

@@ -1,4 +1,4 @@
-"""``spanlab reproduce``: the tables and figures of a paper, ours beside the published ones. Part of the command line."""
+"""``spanlab reproduce``: the tables and figures of a paper, recomputed and beside the published ones. Part of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``spanlab run``: a session with somebody at the screen. Part of the command line."""
+"""``spanlab run``: a session with a person at the screen. Part of the command line."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def run(
         str,
         typer.Option(
             "--refractory",
-            help="ms after its onset from which a self-paced step takes a press, when one has ended the step before: of the same key, of another; 0 for none",
+            help="ms after its onset in which a self-paced step ignores presses if a press ended the step before: of the same key, of another key; 0 for none",
             metavar="SAME,OTHER",
         ),
     ] = "200,100",

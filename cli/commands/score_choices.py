@@ -1,4 +1,4 @@
-"""``spanlab score-choices``: how probable a chat model holds somebody's own answers. Part of the command line."""
+"""``spanlab score-choices``: the probability that a chat model gives to a person's answers. Part of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Studies at the command line: a session of a battery, who finished what, and people who withdraw. Part of the command line."""
+"""Studies on the command line: sessions of a battery, the status of a study, and withdrawals. Part of the command line."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def parse_fields(pairs: list[str] | None) -> dict[str, str]:
 
 
 def run_study(file: str, data: Path, options: StudyOptions, speed: float, window: dict[str, Any]) -> None:
-    """A session of a study, with whoever the options or the dialog name."""
+    """Run a session of a study with the participant that the options or the dialog name."""
     from ...agents.human.seating import defaults_of_then, seat
     from ...sessions.studies.battery import Battery
     from ...sessions.studies.study import load_study
@@ -302,7 +302,7 @@ def withdraw(
     study: StudyArgument,
     participant: Annotated[str, typer.Argument(help="identifier of the participant", metavar="PARTICIPANT")],
     data: DataOption = DATA,
-    yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask for confirmation")] = False,
     forget: Annotated[bool, typer.Option("--forget-id", help="name only the number, not the identifier, in the note that is kept")] = False,
 ) -> None:
     """Remove the data of a participant who withdraws, and leave a note that it was done."""

@@ -1,4 +1,4 @@
-"""``spanlab sweep``: a grid of training runs, and what came of it. Part of the command line."""
+"""``spanlab sweep``: a grid of training runs, and its results. Part of the command line."""
 
 from __future__ import annotations
 

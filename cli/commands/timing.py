@@ -1,4 +1,4 @@
-"""``spanlab timing``: does the timing of sessions hold? Part of the command line."""
+"""``spanlab timing``: the timing of sessions, planned and actual. Part of the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 def timing(
     sessions: Annotated[list[Path], typer.Argument(help="sessions, or folders full of them (a study)", metavar="SESSION...")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="draw it: a file ending in .png, .svg or .pdf", metavar="FILE")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="draw a figure to this file (.png, .svg or .pdf)", metavar="FILE")] = None,
 ) -> None:
     """Compare planned with actual timing: durations, onsets, the clock of reaction times, late frames; with a verdict for each session."""
     from ...analysis.data.timing import read_timings, verdict

@@ -1,4 +1,4 @@
-"""``spanlab transcript``: what was said to a chat model and what it said, as it saw it. Part of the command line."""
+"""``spanlab transcript``: the conversations with a chat model, as the model saw them. Part of the command line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def transcript(
 
 
 def as_text(read: Transcript, talk: Talk) -> str:
-    """A conversation for the terminal. What was not sent, but is told to whoever reads this, stands in brackets."""
+    """A conversation for the terminal. Text in brackets was not sent; it is for the reader only."""
     from ...sessions.transcript_page import describe_reply, heading
 
     lines = [heading(read, talk), "=" * min(_WIDTH, len(heading(read, talk)))]
@@ -63,7 +63,7 @@ def as_text(read: Transcript, talk: Talk) -> str:
 
 
 def marked(turn: Turn) -> list[str]:
-    """What became of an answer; the model was told nothing of it."""
+    """The result of an answer, which the model was not told."""
     if turn.again:
         return ["could not be read as an answer; the question is put again"]
     if not turn.mark:

@@ -1,1 +1,1 @@
-"""Blocks and results of the N-back study of language models, in and out."""
+"""Import and export of blocks and results of the N-back study of language models."""

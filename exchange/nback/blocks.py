@@ -1,7 +1,7 @@
-"""N-back blocks of others as trials, and trials as blocks: which paradigm, which factor levels, which draws.
+"""N-back blocks of others as trials, and trials as blocks: their paradigm, factor levels and draws.
 
 The labels of a block are kept as they are, for scoring: published blocks hold *unlabelled matches* (an item that matches the one n back, labelled as if it
-did not), and somebody who sees everything is wrong there by the label. They are counted and told.
+did not), and somebody who sees everything is wrong there by the label. They are counted and reported.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class GivenBlock:
 
 @dataclass(frozen=True, slots=True)
 class BlockTask:
-    """What blocks of one paradigm, level and length must be like.
+    """The properties that blocks of one paradigm, level and length must have.
 
     Parameters
     ----------

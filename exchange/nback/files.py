@@ -25,7 +25,7 @@ _ABSTRACTIONS = {"": "nback_spatial", "_abstraction": "nback_abstraction", "_abs
 
 @dataclass(frozen=True, slots=True)
 class BlockSet:
-    """What the name of a set says.
+    """A set of blocks, by its name.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class BlockFile:
 
 
 def find_blocks(folder: Path) -> tuple[list[BlockFile], list[Problem]]:
-    """The block files of a folder that holds sets, is one set, or one level of a set; and what lies among them and is none.
+    """The block files in a folder that holds sets, or that is one set or one level of a set; and other files among them.
 
     Raises
     ------

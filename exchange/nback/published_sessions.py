@@ -1,4 +1,4 @@
-"""Published results as sessions: what a model answered in somebody's N-back study, so that it goes through the same analysis as everybody else.
+"""Published results as sessions: the answers of a model in an N-back study, so that they can be analysed like any others.
 
 The stimuli of that study (AAAI 2024) are recorded as they were sent to chat models, and are read back into what was shown. A letter is itself; with noise it
 stands somewhere in a string of other signs (``%@l#``). A grid is one line: its rows between bars, each cell empty (``_``), holding the ``X``, or holding a
@@ -119,7 +119,7 @@ def named(path: Path) -> tuple[str | None, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class ImportedResults:
-    """What came of one file.
+    """The result of importing one file.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a file holds.
+    """The content of a file of results.
 
     Parameters
     ----------

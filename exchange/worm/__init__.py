@@ -1,1 +1,1 @@
-"""Data folders of the WorM benchmark, in and out: one module for each family of its tasks."""
+"""Import and export of data folders of the WorM benchmark: one module for each family of its tasks."""

@@ -1,4 +1,4 @@
-"""Trials as others have written them in JSON, read key by key; whatever is wrong is told with its key."""
+"""Trials of others in JSON, read key by key; every fault is reported with its key."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class Fields:
         return f"{self._path} > {key}" if self._path else key
 
     def pass_by(self, *keys: str) -> None:
-        """Keys that are known and say nothing new."""
+        """Skip keys that are known and add nothing."""
         self._asked.update(keys)
 
     def unknown(self) -> list[str]:
-        """Keys that nobody has asked for."""
+        """The keys that were not read."""
         return [key for key in self._data if key not in self._asked]
 
     def any(self, *keys: str) -> Any:
@@ -81,7 +81,7 @@ class Fields:
         return self._checked((key,), is_number, "a number")
 
     def word(self, key: str, of: Mapping[Any, T]) -> T:
-        """What one of some words (or numbers, or null) stands for."""
+        """The meaning of a value that must be one of some words (or numbers, or null)."""
         found = self.any(key)
         return one_of(found, of, self._at(key))
 
@@ -95,7 +95,7 @@ class Fields:
         return numbered(self.any(key), length, self._at(key), first)
 
     def equal(self, key: str, expected: Any) -> None:
-        """A value that follows from others, when it is there."""
+        """Check a value that follows from others, when it is there."""
         if key in self and self.any(key) != expected:
             raise self.wrong(key, f"expected {show(expected)}, as the other keys have it; found {show(self._data[key])}")
 
@@ -128,7 +128,7 @@ def wholes(value: Any, length: int | None, path: str) -> list[int]:
 
 
 def one_of(value: Any, of: Mapping[Any, T], path: str) -> T:
-    """What a word stands for."""
+    """The meaning of a word."""
     plain = value is None or (isinstance(value, (str, int)) and not isinstance(value, bool))
     if not plain or value not in of:
         raise MalformedError(path, f"expected one of {listed(of)}; found {show(value)}")

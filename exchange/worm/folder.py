@@ -73,7 +73,7 @@ def other_folders(folder: Path) -> list[str]:
 
 
 def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: int = 1, tell: Tell | None = None) -> list[ImportedSet[WormSet]]:
-    """Bring in all data sets of a WorM data folder: one trials file for each split, all of them or none.
+    """Import all data sets of a WorM data folder: one trials file for each split, all of them or none.
 
     Their generator is ``published``, unless SpanLab has written the folder and noted another one.
 

@@ -1,4 +1,4 @@
-"""One task of the WorM benchmark: what its trials are called in JSON and what they are here, and which file holds the frame of which step."""
+"""One task of the WorM benchmark: the keys of its trials in JSON and their meaning here, and the file with the frame of each step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Reading:
-    """What there is to know while trials are read.
+    """The context in which trials are read.
 
     Parameters
     ----------
