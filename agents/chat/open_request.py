@@ -28,7 +28,7 @@ _ENDINGS = (".yaml", ".yml")
 
 
 def fault_of_body(body: Mapping[str, Any], known: Collection[str]) -> str:
-    """What is wrong with fields of one's own, in a sentence without their values; empty when nothing is.
+    """What is wrong with user-defined fields, in a sentence without their values; empty when nothing is.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def fault_of_body(body: Mapping[str, Any], known: Collection[str]) -> str:
 
 
 def fault_of_headers(headers: Mapping[str, str]) -> str:
-    """What is wrong with headers of one's own, in a sentence without their values; empty when nothing is."""
+    """What is wrong with user-defined headers, in a sentence without their values; empty when nothing is."""
     for name, value in headers.items():
         if not _HEADER.fullmatch(name):
             return "extra_headers: a name holds what no header's name may hold"
@@ -120,7 +120,7 @@ def is_file(name: Any) -> bool:
 
 
 def preset_of_file(name: str) -> dict[str, Any]:
-    """The settings of a preset in a file of one's own: ``settings`` and ``instructions`` by paradigm, each of them a text, or the name of a file beside it.
+    """The settings of a preset in the user's file: ``settings`` and ``instructions`` by paradigm, each of them a text, or the name of a file beside it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Named providers of chat models: those that ship, and those of a file of one's own.
+"""Named providers of chat models: those that ship, and those in the user's file.
 
 ``chat:MODEL`` is served where the environment says; ``chat:MODEL@PROVIDER`` and ``chat:@PROVIDER`` (its default model) where a provider is. Only the name of a
 known provider counts after the last ``@``, since names of models may hold one, too.
@@ -93,16 +93,16 @@ class Serving:
 
     @property
     def prices(self) -> Prices | None:
-        """What the provider's file says that the model costs."""
+        """The prices of the model in the provider's file."""
         return None if self.provider is None else self.provider.prices.get(self.model)
 
     def hook(self) -> SendHook | None:
-        """What sends the requests, where the provider does not speak chat completions."""
+        """The hook that sends requests, where the provider does not speak chat completions."""
         return None if self.provider is None else native_hook(self.provider.api, self.endpoint)
 
     @property
     def request_limits(self) -> dict[str, Any]:
-        """What of the provider's limits says how to treat it: fields of ``RequestLimits``."""
+        """The provider's limits for requests: fields of ``RequestLimits``."""
         if self.provider is None:
             return {}
         limits = self.provider.limits.model_dump(exclude_none=True)
@@ -112,7 +112,7 @@ class Serving:
 
 
 def own_file() -> Path:
-    """The file of one's own: ``SPANLAB_PROVIDERS``, or ``providers.yaml`` where programs keep their settings; it need not exist."""
+    """The user's file of providers: ``SPANLAB_PROVIDERS``, or ``providers.yaml`` where programs keep their settings; it need not exist."""
     named = os.environ.get(FILE_VARIABLE, "").strip()
     if named:
         return Path(named).expanduser()
@@ -137,7 +137,7 @@ def providers() -> dict[str, Provider]:
 
 @functools.cache
 def shipped() -> Mapping[str, Provider]:
-    """The providers that ship, whatever a file of one's own says."""
+    """The providers that ship, whatever the user's file says."""
     text = files(__name__.rpartition(".")[0]).joinpath(_FILE).read_text("utf-8")
     return _over({}, parse(text, _FILE))
 
@@ -177,7 +177,7 @@ _NO_KEYS = "an API key must not stand in a file: put it into an environment vari
 
 
 def serving(detail: str) -> Serving:
-    """Which model at which server ``MODEL``, ``MODEL@PROVIDER`` or ``@PROVIDER`` means.
+    """The model and the server that ``MODEL``, ``MODEL@PROVIDER`` or ``@PROVIDER`` stands for.
 
     Raises
     ------

@@ -199,7 +199,7 @@ class Participant(WindowAgent):
 
     @override
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
-        """Before a session: see to it that this keyboard has the keys of all questions.
+        """Check before a session that this keyboard has the keys of all questions.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class Participant(WindowAgent):
 
     @override
     def failure(self) -> str:
-        """What has happened to the display or to a keyboard, in a sentence; empty while all is well."""
+        """The failure of the display or a keyboard, in a sentence; empty while all is well."""
         return "" if self._stage is None else self._stage.watchdog.trouble
 
     def _tell(self, sentence: str) -> None:
@@ -316,7 +316,7 @@ class Participant(WindowAgent):
 
     @override
     def settings(self) -> dict[str, Any]:
-        """What was declared: the same in every run. What was found when the window opened is in :meth:`apparatus`."""
+        """The declared settings, the same in every run. Measurements from the opened window are in :meth:`apparatus`."""
         return {
             "fullscreen": self._screen.fullscreen,
             "screen": self._screen.screen,
@@ -341,14 +341,14 @@ class Participant(WindowAgent):
 
     @override
     def setting_rules(self) -> SettingRules:
-        """Which settings came later than the first records, and which are constants of the program."""
+        """The settings that were added after the first records, and those that are constants of the program."""
         later = {name for name in self.settings() if name not in _FIRST_SETTINGS and not name.startswith("observer_")}
         usual = type(self)().settings() if later else {}
         return SettingRules({name: usual[name] for name in later if name in usual}, _CONSTANTS)
 
     @override
     def apparatus(self) -> dict[str, Any]:
-        """What was found and measured: screen, refresh rate and how frames are timed, keyboard back end, versions, and every warning. Empty before the window
+        """Facts and measurements: screen, refresh rate and how frames are timed, keyboard back end, versions, and every warning. Empty before the window
         is open."""
         if self._stage is None:
             return self._apparatus

@@ -77,7 +77,7 @@ class Preview:
             self.answer_shown = False
 
     def caption(self) -> str:
-        """What is said above a display: which one it is, its phase, how long it lasts."""
+        """The caption of a display: its number, its phase, how long it lasts."""
         view = self.views[self.number]
         ms = sentence("window.until_answer" if view.asked else "window.self_paced", self._language) if view.display.ms is None else f"{view.display.ms:g} ms"
         return f"{self.number + 1} / {len(self.views)} · {view.phase} · {ms}"

@@ -48,7 +48,7 @@ class Looks:
 
 
 class Attendant(Protocol):
-    """Somebody who is told when the window waits for something: the simulated participant."""
+    """Gets a call when the window waits for something: the simulated participant."""
 
     def waits(self, for_what: str, onset: float) -> None:
         """``for_what`` is ``answer``, ``go on`` (a self-paced display), ``page`` or ``choice`` (a page with options).

@@ -1,4 +1,4 @@
-"""The account of one step at the window: what was shown, what was pressed, and whether it is over."""
+"""The account of one step at the window: displays, presses, and whether the step is over."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class NetworkAgent(BatchAgent):
 
     @override
     def settings(self) -> dict[str, Any]:
-        """What shaped the answers: the checkpoint and what is known of its training."""
+        """The settings that shaped the answers: the checkpoint and what is known of its training."""
         checkpoint, network = self.checkpoint, self.network
         settings = {
             "checkpoint": checkpoint.name,
@@ -86,7 +86,7 @@ class NetworkAgent(BatchAgent):
 
     @override
     def introduction(self) -> list[str]:
-        """What was found in somebody else's checkpoint, in a line or two; nothing for SpanLab's own, which have a card."""
+        """Facts about a checkpoint of others in a line or two; empty for SpanLab's own, which have a card."""
         return [] if self.checkpoint.published is None else self.checkpoint.published.lines(self.checkpoint.name, self.network.parameter_count)
 
     @override

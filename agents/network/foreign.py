@@ -1,4 +1,4 @@
-"""Networks that are not SpanLab's: what they say of their frames and their outputs, and how they take trials.
+"""Networks that are not SpanLab's: the description of their frames and outputs, and how they take trials.
 
 One comes as a program in a file with a description, or as a class of another package (entry points ``spanlab.networks``). Either way it is frames in, logits
 out: SpanLab shows it the trials and reads its answers, and knows nothing of what is in between.
@@ -44,7 +44,7 @@ class _Part(BaseModel):
 
 
 class Frames(_Part):
-    """What a network is shown at each step."""
+    """The frames that a network gets at each step."""
 
     size: Annotated[int, Field(ge=8, le=512)] = Field(
         FRAME, description="side of a frame in pixels; with 32, frames are identical to those of the networks that ship"
@@ -90,7 +90,7 @@ class Outputs(_Part):
 
 
 class Interface(_Part):
-    """What a network takes in and gives out."""
+    """The inputs and outputs of a network."""
 
     about: str = Field("", description="description in a sentence or two; recorded with every session")
     frames: Frames = Field(Frames.model_validate({}), description="form of the frame at each step")
@@ -121,7 +121,7 @@ class Interface(_Part):
 
     @property
     def numbered(self) -> bool:
-        """Whether it is told the task by a number."""
+        """Whether the network gets the number of the task."""
         return any(one.number is not None for one in self.tasks.values())
 
     @property
@@ -160,7 +160,7 @@ class OwnNetwork(ABC):
 
     @abstractmethod
     def interface(self) -> Interface:
-        """What it takes in and gives out."""
+        """The inputs and outputs of the network."""
 
     @abstractmethod
     def logits(self, frames: torch.Tensor, numbers: torch.Tensor | None) -> torch.Tensor:
@@ -310,7 +310,7 @@ class _Program(OwnNetwork):
 
 
 def tried(foreign: Foreign) -> Foreign:
-    """Whether a network does what it is said to do: tried with noise, before anybody waits for a session.
+    """Check with noise, before a session, that a network does what its description says.
 
     Raises
     ------

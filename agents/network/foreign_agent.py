@@ -39,7 +39,7 @@ class ForeignAgent(BatchAgent):
 
     @override
     def settings(self) -> dict[str, Any]:
-        """What shaped the answers: whose network it is, the hash of its file, and what was declared of it."""
+        """The settings that shaped the answers: the author of the network, the hash of its file, and its description."""
         return {"network": self.foreign.name, **self.foreign.facts, "interface": self.foreign.interface.model_dump(mode="json", exclude_defaults=True)}
 
     @override

@@ -86,7 +86,7 @@ def plan(
 def methods(
     data: Annotated[list[str], typer.Argument(help=f"{DATA_HELP}; with --preregistration a paradigm, its file, or the file of a study", metavar="DATA...")],
     preregistration: Annotated[
-        bool, typer.Option("--preregistration", help="write the text of a preregistration instead, from a paradigm or a study; gaps for you to fill in are marked")
+        bool, typer.Option("--preregistration", help="write the text of a preregistration instead, from a paradigm or a study; gaps to fill in are marked")
     ] = False,
     by: Annotated[str | None, typer.Option("--by", help="column of conditions of the models, as for spanlab stats", metavar="COLUMN")] = None,
     margin: MarginOption = None,

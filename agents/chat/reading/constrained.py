@@ -1,4 +1,4 @@
-"""Answers in JSON: what a server is asked to hold a model to, and how such replies are read."""
+"""Answers in JSON: the form that a server is asked to enforce, and how such replies are read."""
 
 from __future__ import annotations
 

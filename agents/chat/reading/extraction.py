@@ -1,4 +1,4 @@
-"""How an answer is read in a reply. The declared rule is applied to the letter, and what could mean two answers means none."""
+"""Reading an answer from a reply. The declared rule is applied strictly, and a reply that could mean two answers has none."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _BACK, _HEADS, _FEW = 80, 20, 3
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read in a reply.
+    """The answer that was read in a reply.
 
     Parameters
     ----------

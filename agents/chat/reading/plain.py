@@ -98,12 +98,12 @@ _IDIOMS: dict[str, tuple[str, str]] = {
 
 
 def names_position(sentence: str) -> bool:
-    """Whether a sentence says which position it is."""
+    """Whether a sentence names a position."""
     return _POSITION.search(sentence) is not None and _SAYS.search(sentence) is not None
 
 
 def plain(text: str, kind: ResponseKind) -> str:
-    """What of a text may be an answer to a question of this kind.
+    """The parts of a text that may be an answer to a question of this kind.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Chat servers on this machine, which live as long as whoever started them."""
+"""Chat servers on this machine, which live as long as the program that started them."""

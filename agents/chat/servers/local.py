@@ -1,4 +1,4 @@
-"""Chat servers on this machine: programs in environments of their own (never among our dependencies), which live as long as whoever started them.
+"""Chat servers on this machine: programs in environments of their own (never among our dependencies), which live as long as the program that started them.
 
 The environments are made at first use, under the user's cache folder.
 """
@@ -36,7 +36,7 @@ def python_of(home: Path) -> Path:
 
 
 def environment(home: Path, packages: Sequence[str], pins: Sequence[str], what: str, bare: Sequence[str] = ()) -> Path:
-    """The Python of an environment, which is made when it is not there yet (needs the network).
+    """The Python of an environment, which is created if it does not exist yet (needs the network).
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class LocalServer:
         self._root = ""
 
     def program(self, folder: Path) -> tuple[Path, str, Sequence[str], Mapping[str, str]]:
-        """What is run: Python, code, arguments and variables of the environment. ``folder`` is there for its files; the server must log its address."""
+        """The program to run: Python, code, arguments and variables of the environment. ``folder`` is there for its files; the server must log its address."""
         raise NotImplementedError
 
     @property

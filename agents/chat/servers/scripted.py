@@ -102,7 +102,7 @@ Rule = Mapping[str, Any]
 
 
 def install(cache: Path | None = None) -> Path:
-    """The Python of the server's own environment, which is made when it is not there yet (a few seconds, needs the network).
+    """The Python of the server's own environment, which is created if it does not exist yet (a few seconds, needs the network).
 
     Raises
     ------

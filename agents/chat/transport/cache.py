@@ -66,7 +66,7 @@ class ReplyCache:
         return reply.model_copy(update={"cached": True})
 
     def put(self, request: Request, reply: Reply) -> None:
-        """Keep a reply. What went wrong before it came is not part of it.
+        """Keep a reply, without the faults that preceded it.
 
         Raises
         ------

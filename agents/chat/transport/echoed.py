@@ -1,4 +1,4 @@
-"""The probabilities of what was sent, where a server tells them: of each token of a request, given those before it."""
+"""The probabilities of a request's tokens, each given those before it, where a server returns them."""
 
 from __future__ import annotations
 

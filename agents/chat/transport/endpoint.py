@@ -1,4 +1,4 @@
-"""Where a chat model is served and with which key, and what to say when it cannot be reached.
+"""The endpoint of a chat model: its address and key, and messages for the case that it cannot be reached.
 
 A key is read from the environment at the moment it is used. It is in no attribute, record or message of ours, and what a server says is quoted only after
 anything that looks like a key has been taken out.
@@ -167,7 +167,7 @@ class Endpoint:
 
     @property
     def source(self) -> str:
-        """What says where the server is, for messages."""
+        """The source of the address, for messages."""
         return f"base_url of the provider {self.provider}" if self.provider else "the base URL" if self.base_url else URL_VARIABLE
 
     @property
@@ -201,7 +201,7 @@ def explain_connection(error: Exception, endpoint: Endpoint, tries: int) -> Endp
 
 
 def explain_answer(status: int, content: bytes, endpoint: Endpoint, model: str, tries: int, comes_back: bool) -> EndpointError:
-    """What a server refused, in a sentence.
+    """The error for a refused request, in a sentence.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def explain_answer(status: int, content: bytes, endpoint: Endpoint, model: str, 
 def explain_status(
     endpoint: Endpoint, model: str, status: int, quoted: str, tries: int = 1, code: str = "", filtered: bool = False, comes_back: bool = False
 ) -> EndpointError:
-    """What a server refused, with a status or with one that it told in place of a reply, as one sentence.
+    """The error for a request that was refused with a status, or with an error in place of a reply, in a sentence.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What can go wrong with one request, whether asking again may help, and after how long."""
+"""Faults of a single request, whether a repetition may help, and after how long."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Fault:
 
     @property
     def stranger(self) -> bool:
-        """Whether it may mean that this is not a chat server at all."""
+        """Whether the fault may mean that this is not a chat server at all."""
         return self.word in ("connection", "garbage")
 
     def pause(self, before: int, seed: str) -> float:
@@ -74,7 +74,7 @@ class Departures(Protocol):
         ...
 
     def gone(self) -> None:
-        """All of it has left."""
+        """The whole request has been sent."""
         ...
 
     def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:

@@ -1,5 +1,5 @@
 # ruff: noqa: B027 (methods that do nothing are the point)
-"""The open door of chat models: a class of one's own that sends a request and gives the reply, in place of a server that speaks as OpenAI's does.
+"""Hooks for chat models: a user's class that sends a request and returns the reply, in place of a server with OpenAI's protocol.
 
 Everything around it stays: rate limits, repeats, replies on the disk before they are used, accounts, resuming.
 """
@@ -56,4 +56,4 @@ class SendHook(ABC):
         """The reply to a request: its ``content``, and whatever else is known of it; ``latency_ms`` is measured around this."""
 
     async def aclose(self) -> None:
-        """Let go of what belongs to the running event loop."""
+        """Release what belongs to the running event loop."""

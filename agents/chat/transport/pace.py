@@ -1,4 +1,4 @@
-"""How many requests a minute a server takes: as it is told (a budget), or as it shows by refusing (a pace that is found)."""
+"""How many requests per minute a server takes: as declared (a budget), or as its refusals show (a measured pace)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests whose replies are kept before they are used, and taken from what was kept instead of being paid for again."""
+"""Requests whose replies are stored before they are used, and taken from the store instead of being paid for again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PaidReplies:
 
     @property
     def replaying(self) -> bool:
-        """Whether the next reply is one that was kept."""
+        """Whether the next reply is a stored one."""
         return bool(self._stored)
 
     def kept_for_other_words(self, request: Request) -> Sequence[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Who may send a request now: a limit that follows the server, budgets a minute, older trials first.
+"""The rate limiter: a limit that follows the server, budgets per minute, older trials first.
 
 All times are those of the running event loop, so that a loop with a clock of its own needs no real time.
 """
@@ -43,7 +43,7 @@ class Limit:
 
     @property
     def fixed(self) -> bool:
-        """Whether it stays as it is."""
+        """Whether the limit is fixed."""
         return self._fixed is not None
 
     @property
@@ -74,7 +74,7 @@ class Budget(Protocol):
         ...
 
     def release(self) -> None:
-        """It is known what it took."""
+        """Release what was reserved; the actual use is known now."""
         ...
 
 

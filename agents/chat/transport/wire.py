@@ -30,7 +30,7 @@ _FOR_ONE_SERVER = frozenset({"authorization", "cookie"})
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server sent, whatever it is: its status, headers by names in small letters, and body."""
+    """A server's answer of any kind: its status, headers by names in small letters, and body."""
 
     status: int
     headers: Mapping[str, str]

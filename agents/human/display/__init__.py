@@ -1,1 +1,1 @@
-"""The window and all that is drawn in it; what it does to durations, and how it is measured."""
+"""The window and everything drawn in it, the durations that it can show, and how a display is measured."""

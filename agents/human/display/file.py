@@ -1,4 +1,4 @@
-"""Display files: what was measured on one display, once, so that sessions can cite it and tell when they run on another one."""
+"""Display files: the measurements of a display, so that sessions can cite them and notice when they run on another one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Part(BaseModel):
 
 
 class Made(_Part):
-    """When and where: told for people, and no part of the hash."""
+    """When and where a file was made: for people to read, and no part of the hash."""
 
     at: str = Field("", description="time of the measurement (UTC)")
     machine: str = Field("", description="name of the computer")
@@ -81,7 +81,7 @@ class KeyboardPart(_Part):
 
 
 class OpenGLPart(_Part):
-    """Who draws."""
+    """The graphics driver."""
 
     vendor: str = ""
     renderer: str = ""
@@ -89,7 +89,7 @@ class OpenGLPart(_Part):
 
 
 class DisplayFile(_Part):
-    """What was measured on one display."""
+    """The measurements of one display."""
 
     spanlab_display: Annotated[int, Field(ge=1)] = Field(FORMAT_VERSION, description="version of this format")
     made: Made = Field(Made.model_validate({}), description="time, computer and software of the measurement")
@@ -100,15 +100,15 @@ class DisplayFile(_Part):
 
     @property
     def hash(self) -> str:
-        """Identifies what was measured, whenever and on whichever computer the file was written."""
+        """The hash of the measurements, independent of when and on which computer the file was written."""
         return digest(self.model_dump(mode="json", exclude={"made"}))
 
     def cited(self) -> dict[str, Any]:
-        """What a session's record says of it."""
+        """The entry for a session's record."""
         return {"hash": self.hash, **self.model_dump(mode="json", exclude={"made"})}
 
     def differences(self, found: Mapping[str, Any], language: str = "en") -> list[str]:
-        """In which ways the display found now (:meth:`.window.LabWindow.apparatus` and the keyboard's back end) is not the one measured, a sentence each."""
+        """How the present display (:meth:`.window.LabWindow.apparatus` and the keyboard's back end) differs from the measured one, in sentences."""
         differences: list[str] = []
 
         def tell(key: str, now: object = "", then: object = "") -> None:

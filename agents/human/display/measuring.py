@@ -24,7 +24,7 @@ _GUARD = 0.003
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """What was seen in some seconds of flips.
+    """Measurements of some seconds of flips.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Flips:
 
     @property
     def hz(self) -> float:
-        """Refreshes per second; a missed refresh is counted as what it is."""
+        """Refreshes per second; missed refreshes are counted, too."""
         return sum(self.passed) / (self.times[-1] - self.times[0])
 
     def intervals_ms(self) -> list[float]:
@@ -123,7 +123,7 @@ def measure_display(
 
 
 def described(found: dict[str, Any], flips: Flips, backend: Backend, devices: int, trouble: str, seconds: float) -> DisplayFile:
-    """What was found and seen, as a display file."""
+    """The measurements as a display file."""
     intervals = flips.intervals_ms()
     gaps = [(later - earlier) * 1000.0 for earlier, later in pairwise(flips.polls)]
     vsync = bool(found["vsync"])

@@ -1,4 +1,4 @@
-"""What people answer with in order: keys on the screen, the line of what was given, and numbers on places."""
+"""Input of ordered answers: keys on the screen, the line of items given so far, and numbers on places."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def need_display() -> None:
 
 
 def need_window() -> None:
-    """See to it that a window can be opened, before anything begins: the packages first, then the display, and that it answers. PsychoPy is not imported.
+    """Check that a window can be opened, before anything begins: the packages first, then the display, and that it answers. PsychoPy is not imported.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Keys, clicks and buttons: how they come in, and what becomes of them."""
+"""Keys, clicks and buttons: how they are read and interpreted."""

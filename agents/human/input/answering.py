@@ -1,4 +1,4 @@
-"""What becomes of presses and clicks: the answer to one question. Knows nothing of screens."""
+"""From presses and clicks to the answer to one question. This module knows nothing of screens."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ class AnswerSheet:
         return self.marks[0] if self.complete else None
 
     def notes(self) -> Mapping[str, Any]:
-        """What else is worth recording, fit for JSON."""
+        """Further facts for the record, fit for JSON."""
         notes: dict[str, Any] = {}
         if self.late:
             notes["late"] = self.late

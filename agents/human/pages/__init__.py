@@ -1,1 +1,1 @@
-"""What people read around the trials: pages of text and pictures, and the dialog before a session."""
+"""Pages around the trials: text and pictures, and the dialog before a session."""

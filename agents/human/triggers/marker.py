@@ -1,4 +1,4 @@
-"""Which code is due when, in one trial at the window; and the record of what was sent."""
+"""The trigger codes of one trial at the window: which one is due when, and the record of those sent."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Marker:
     # -- the record ------------------------------------------------------------------------------------------------------------------------------
 
     def record(self) -> None:
-        """Hand over what is known by now, in the order in which it was sent; and say it when the port has died."""
+        """Return the codes sent so far in their order, and report it if the port has failed."""
         self._sender.tell()
         known = [mark for mark in self._marks if mark.sending.settled]
         if not known:

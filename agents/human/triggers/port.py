@@ -1,4 +1,4 @@
-"""What every port that takes codes can do."""
+"""The base class of all ports that take trigger codes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Port(Protocol):
         ...
 
     def facts(self) -> dict[str, Any]:
-        """What is worth recording, fit for JSON."""
+        """Facts for the record, fit for JSON."""
         ...
 
     def close(self) -> None:

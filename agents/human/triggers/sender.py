@@ -41,7 +41,7 @@ class Sending:
 
     @property
     def settled(self) -> bool:
-        """Whether it has been sent, or lost."""
+        """Whether the code has been sent or lost."""
         return self.at is not None or self.lost
 
 
@@ -222,7 +222,7 @@ class TriggerSender:
                     self.lost = str(error)
 
     def listen(self) -> None:
-        """Say it, once, when nobody takes the codes of the trial that begins."""
+        """Report once if nobody receives the codes of the trial that begins."""
         if not self._listened and not self.port.heard:
             self._say(f"Nobody records the {self.port.name}: the trial begins, and its trigger codes go nowhere.")
         self._listened = True
@@ -239,8 +239,8 @@ class TriggerSender:
         self.need()
 
     def facts(self) -> dict[str, Any]:
-        """The port and what became of the codes, fit for JSON. ``delay_ms``: from the time of a flip to the moment at which the port had taken the code that
-        belongs to it."""
+        """The port and how many codes were sent, cut or lost, fit for JSON. ``delay_ms``: from the time of a flip to the
+        moment at which the port had taken its code."""
         address = self.address
         return {
             "port": self.port.name,

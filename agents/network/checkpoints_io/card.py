@@ -1,4 +1,4 @@
-"""The model card: what a trained network is, how it was made, what it can and what it is not."""
+"""The model card: what a trained network is, how it was trained, its abilities and its limits."""
 
 from __future__ import annotations
 

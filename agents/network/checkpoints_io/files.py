@@ -50,7 +50,7 @@ def write_atomically(path: Path, content: bytes | memoryview) -> None:
 
 
 def remove_leftovers(folder: Path, name: str) -> None:
-    """Remove what a kill has left half-written of a network's files."""
+    """Remove half-written files of a network after a kill."""
     for path in folder.glob(f".{name}.*.part"):
         with suppress(OSError):
             path.unlink()

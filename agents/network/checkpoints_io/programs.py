@@ -68,7 +68,7 @@ class Program:
         return Program, (self.name, self.kind, self._content)
 
     def run(self, *given: Any) -> Any:
-        """What comes of some tensors."""
+        """Run the program on some tensors."""
         return self._call(*given)
 
 

@@ -19,7 +19,7 @@ _NAMES = {"rnn": "rnn", "gru": "gru", "lstm": "lstm", "trf": "transformer", "tra
 
 
 class NotPublishedError(Exception):
-    """What does not fit, as the middle of a sentence."""
+    """A checkpoint that does not fit; the message is the middle of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Published:
     notes: tuple[str, ...]
 
     def lines(self, name: str, parameters: int) -> list[str]:
-        """What was found, in a line, and what was not as published, in another."""
+        """A line with the facts, and another one with deviations from the published ones."""
         layers = self.settings.options.get("layers", 1)
         size = f"{self.settings.architecture} with {self.settings.hidden} units" + (f" in {layers} layers" if layers > 1 else "")
         made = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in self.facts.items() if key != "run")

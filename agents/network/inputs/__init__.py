@@ -1,1 +1,1 @@
-"""What a network takes in: trials as frames or vectors of words, in arrays and joint batches."""
+"""Inputs of networks: trials as frames or vectors of words, in arrays and joint batches."""
