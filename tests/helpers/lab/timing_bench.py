@@ -51,7 +51,7 @@ def patch() -> None:
                 return done
 
             bench.stage.window.flip = spy
-            bench.trial(percepts)
+            bench.trial(percepts, once=True)
             facts = bench.agent.apparatus().get("patch")
             bench.close()
         px = facts["px"]  # type: ignore[index]
@@ -70,7 +70,7 @@ def watch(count: int) -> None:
         watcher = subprocess.Popen([sys.executable, __file__, "pixel", str(count * 0.1 + 3)], stdout=subprocess.PIPE, text=True)
         assert watcher.stdout is not None
         watcher.stdout.readline()
-        steps = bench.trial([Percept("present", (Display(BLANK if number % 2 else CROSS, 100.0),)) for number in range(count)])
+        steps = bench.trial([Percept("present", (Display(BLANK if number % 2 else CROSS, 100.0),)) for number in range(count)], once=True)
         seen = json.loads(watcher.stdout.readline())
         watcher.wait()
         bench.close()
@@ -104,7 +104,7 @@ def main(count: int) -> None:
         number = 0
         while sum(len(event["shown"]) for event in events) < count:
             number += 1
-            steps = bench.trial(trial(number))
+            steps = bench.trial(trial(number), once=True)
             for place, step in enumerate(steps, start=1):
                 events.append(
                     {"event": "step", "trial": str(number), "attempt": 1, "step": place, "phase": "test", "shown": step["shown"], "notes": step["notes"]}
