@@ -29,7 +29,7 @@ from spanlab.stimuli.kinds.matrix import Matrix
 from spanlab.stimuli.kinds.plain import Blank, Fixation
 
 #: a trial is played so often at most, until no press was later than this and no display had more frames left out
-TRIES, LATE_S, DROPPED = 8, 0.02, 2
+TRIES, LATE_S, DROPPED = 4, 0.05, 6
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
 BLANK, CROSS = Blank.model_validate({}), Fixation.model_validate({})
 
@@ -156,7 +156,7 @@ def borders(bench: Bench, announce: bool = True) -> Any:
     random = np.random.RandomState(2)
     for number in range(21):
         bench.xtest.at(start + number * 0.1 + float(random.uniform(0, 0.1)), InputEvent(str(1 + number % 9), hold=0.005))
-    return bench.trial(percepts, announce)
+    return bench.trial(percepts, announce, once=True)
 
 
 def unannounced_borders(bench: Bench) -> Any:
