@@ -213,7 +213,7 @@ def test_a_plan_that_no_compact_one_can_tell_of_is_kept_whole(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("key", "value", "message"),
-    [("which", "?", "the plan in session.json is damaged"), ("trials", 9, "trials are missing"), ("levels", 3, "'levels' is not what")],
+    [("which", "?", "the plan in session.json is damaged"), ("trials", 9, "trials are missing"), ("levels", 3, "'levels' has the wrong form")],
 )
 def test_a_damaged_plan_is_named(key: str, value: object, message: str, tmp_path: Path) -> None:
     folder = large(tmp_path, load_paradigm("vsr"), Batched(), 8, part=3).folder
